@@ -63,13 +63,13 @@ func TestHangingEndpointsLeaveWorkersFree(t *testing.T) {
 		each    int // deliveries to each of them
 		bound   time.Duration
 	}{
-		{"64 hang", 64, 100, 5 * time.Millisecond},
-		{"64 hang with full queues", 64, 1500, 5 * time.Millisecond},
+		{"64 hang", 64, 50, 5 * time.Millisecond},
+		{"64 hang with full queues", 64, 150, 5 * time.Millisecond},
 		{"500 hang", 500, 10, 5 * time.Millisecond},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, hangs("bad"), nil)
+				b := newBench(t, hangs("bad"), func(c *dispatch.Config) { c.LaneQueue = 100 })
 				for i := range 10 {
 					b.endpoint(fmt.Sprint("good", i))
 				}

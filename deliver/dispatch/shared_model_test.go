@@ -18,9 +18,9 @@ import (
 // taken, one lane's first attempts come in order on planned moves, and a receiver has
 // more than its limit under way for 10 s after a move at most.
 func TestPartsMoveBackAndForth(t *testing.T) {
-	seeds := 6
+	seeds := 3
 	if testing.Short() {
-		seeds = 2
+		seeds = 1
 	}
 	for seed := range seeds {
 		for _, losses := range []bool{false, true} {

@@ -70,11 +70,12 @@ func TestDailyReachesBack(t *testing.T) {
 // found earlier than with the hours left out. Where posts come at any hour, hours
 // are not believed.
 func TestHoursOfTheDay(t *testing.T) {
-	const n, share, days = 60, 300, 30
+	const share, days = 300, 30
+	n := int64(sized(60, 20, 20))
 	run := func(awake int64, deaf bool) (mean float64, p *Pacer) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		p = newPacer(t, Config{Budget: float64(n) / share}, n)
-		var next, last [n]int64
+		p = newPacer(t, Config{Budget: float64(n) / share}, int(n))
+		next, last := make([]int64, n), make([]int64, n)
 		later := func(slot int32, at int64) int64 {
 			offset := int64(slot) % 4 * 6 * hour
 			for {

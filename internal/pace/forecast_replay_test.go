@@ -1,4 +1,4 @@
-package pace_test
+package pace
 
 import (
 	"math"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 const day = 86_400.0
@@ -41,10 +39,10 @@ func branching(n int, sigma, more, end float64) [][]float64 {
 // compare lets a Pacer poll the accounts for 20 days, and forecasts the second
 // half from what it has learnt in the first. It gives what happened in that
 // half as a multiple of the forecast.
-func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, posts [][]float64) (mean, p95, longest, calls float64) {
+func compare(t *testing.T, cfg Config, of func(slot int) Account, posts [][]float64) (mean, p95, longest, calls float64) {
 	t.Helper()
 	const from, end = 10 * day, 20 * day
-	p, err := pace.New(cfg)
+	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +52,7 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 		}
 	}
 	var (
-		f          pace.Forecast
+		f          Forecast
 		delays     []float64
 		found      = make([]int, len(posts))
 		last       = make([]float64, len(posts))
@@ -64,12 +62,12 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 		now := k / cfg.Budget
 		if now >= from && !forecasted {
 			forecasted = true
-			groups := make([]pace.Group, len(posts))
+			groups := make([]Group, len(posts))
 			for i := range groups {
 				a := of(i)
-				groups[i] = pace.Group{Accounts: 1, Rate: p.Rate(int32(i)), Weight: a.Weight, Min: a.Min, Max: a.Max}
+				groups[i] = Group{Accounts: 1, Rate: p.Rate(int32(i)), Weight: a.Weight, Min: a.Min, Max: a.Max}
 			}
-			if f, err = pace.Budget(groups, cfg); err != nil {
+			if f, err = Budget(groups, cfg); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,16 +106,16 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 // What a Pacer does with posts is what was forecast from what it had learnt:
 // closely where they are independent, and better where they come in bursts.
 func TestForecastAgainstReplay(t *testing.T) {
-	const n = 200
-	ordinary := func(int) pace.Account { return pace.Account{} }
-	bounded := func(i int) pace.Account {
-		return pace.Account{Max: []time.Duration{100, 1000}[i%2] * time.Second}
+	n := sized(200, 100, 60)
+	ordinary := func(int) Account { return Account{} }
+	bounded := func(i int) Account {
+		return Account{Max: []time.Duration{100, 1000}[i%2] * time.Second}
 	}
-	floored := func(i int) pace.Account { return pace.Account{Min: 15 * time.Minute, Weight: float64(1 + i%3)} }
+	floored := func(i int) Account { return Account{Min: 15 * time.Minute, Weight: float64(1 + i%3)} }
 	for _, tc := range []struct {
 		name        string
 		share       float64 // accounts / Budget, seconds
-		of          func(slot int) pace.Account
+		of          func(slot int) Account
 		sigma, more float64
 		least, most float64 // of mean and p95
 	}{
@@ -130,7 +128,7 @@ func TestForecastAgainstReplay(t *testing.T) {
 		{"each post brings 0.8 posts", 900, ordinary, 1.6, 0.8, 0.5, 1.06},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			mean, p95, longest, calls := compare(t, pace.Config{Budget: n / tc.share}, tc.of, branching(n, tc.sigma, tc.more, 20*day))
+			mean, p95, longest, calls := compare(t, Config{Budget: float64(n) / tc.share}, tc.of, branching(n, tc.sigma, tc.more, 20*day))
 			t.Logf("happened / forecast: mean %.3f, p95 %.3f, longest %.3f, calls %.4f", mean, p95, longest, calls)
 			if min(mean, p95) < tc.least || max(mean, p95) > tc.most {
 				t.Errorf("mean %.3f and p95 %.3f of the forecast, want %g to %g", mean, p95, tc.least, tc.most)

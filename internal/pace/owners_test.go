@@ -14,7 +14,8 @@ import (
 // that of the gaps between polls.
 func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a Account) float64 {
 	t.Helper()
-	const share, days = 300.0, 5
+	const share = 300.0
+	days := float64(sized(5, 4, 3))
 	cfg.Budget = float64(accounts) / share
 	p, err := New(cfg)
 	if err != nil {
@@ -64,9 +65,10 @@ func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a A
 // However an owner's accounts draw the budget, the others pay for it with no more
 // than a quarter of their delay; and without the cap with much more.
 func TestOwnerSurplus(t *testing.T) {
+	n := sized(200, 100, 60)
 	for _, tc := range []struct {
 		name   string
-		theirs int
+		theirs int // of 200
 		greedy bool
 		a      Account
 	}{
@@ -78,9 +80,10 @@ func TestOwnerSurplus(t *testing.T) {
 		{"a tenth with all of it", 20, true, Account{Weight: 1e6, Max: 30 * time.Second}},
 	} {
 		tc.a.Owner = "greedy"
+		theirs := max(1, tc.theirs*n/200)
 		// Without the bound for eager accounts, which would do it in some rows.
-		mean := crowdedOut(t, Config{OthersDelay: 1e9}, 200, tc.theirs, tc.greedy, tc.a)
-		uncapped := crowdedOut(t, Config{OthersDelay: 1e9, OwnerSurplus: 1}, 200, tc.theirs, tc.greedy, tc.a)
+		mean := crowdedOut(t, Config{OthersDelay: 1e9}, n, theirs, tc.greedy, tc.a)
+		uncapped := crowdedOut(t, Config{OthersDelay: 1e9, OwnerSurplus: 1}, n, theirs, tc.greedy, tc.a)
 		t.Logf("%s: others' mean %.3f of a fixed interval's, %.3f without the cap", tc.name, mean, uncapped)
 		if mean > 1.25 {
 			t.Errorf("%s: others' mean %.3f of a fixed interval's, want at most 1.25", tc.name, mean)

@@ -67,16 +67,16 @@ func logNormal(n int, sigma float64) []float64 {
 }
 
 func TestEqualRatesReachTheLeastMean(t *testing.T) {
-	const n = 200
-	mean, _ := poissonRun(t, newPacer(t, Config{Budget: n / 300.0}, n), equal(n, 20), 12)
+	n := sized(200, 100, 50)
+	mean, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), equal(n, 20), float64(sized(12, 8, 8)))
 	if mean > 1.05 {
 		t.Errorf("mean %.3f × D*, want at most 1.05", mean)
 	}
 }
 
 func TestUnequalRates(t *testing.T) {
-	const n = 200
-	mean, gap := poissonRun(t, newPacer(t, Config{Budget: n / 300.0}, n), logNormal(n, 1.6), 30)
+	n := sized(200, 100, 50)
+	mean, gap := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 1.6), float64(sized(30, 12, 12)))
 	if mean > 1.12 {
 		t.Errorf("mean %.3f × D*, want at most 1.12: the bound and the shorter tail cost something", mean)
 	}
@@ -88,14 +88,15 @@ func TestUnequalRates(t *testing.T) {
 // Ten times the gain of the price control overshoots: the plans swing and the
 // gain over polling in turn shrinks.
 func TestGainOfThePrice(t *testing.T) {
-	const n = 200
+	n := sized(200, 100, 50)
 	run := func(kappa float64) (mean, swing float64) {
-		p := newPacer(t, Config{Budget: n / 300.0}, n)
+		p := newPacer(t, Config{Budget: float64(n) / 300}, n)
 		p.price.kappa = kappa
-		mean, _ = poissonRun(t, p, logNormal(n, 1.6), 20)
+		days := sized(20, 8, 8)
+		mean, _ = poissonRun(t, p, logNormal(n, 1.6), float64(days))
 		low, high := math.Inf(1), math.Inf(-1)
-		for k := range 3000 { // the price over the 4.5 intervals that follow
-			now := int64((20*86_400 + float64(k)/p.bounds.budget) * 1e9)
+		for k := range 15 * n { // the price over the 4.5 intervals that follow
+			now := int64((float64(days)*86_400 + float64(k)/p.bounds.budget) * 1e9)
 			if slot, ok := p.Next(now); ok {
 				p.Observe(slot, now, nil)
 			}
@@ -117,12 +118,12 @@ func TestGainOfThePrice(t *testing.T) {
 // A price that is wrong for every account, so that all plans are at a bound,
 // finds its way back.
 func TestPriceRecovers(t *testing.T) {
-	const n = 200
+	n := sized(200, 100, 50)
 	for _, off := range []float64{-20, 20} {
-		p := newPacer(t, Config{Budget: n / 300.0}, 0)
+		p := newPacer(t, Config{Budget: float64(n) / 300}, 0)
 		addAll(t, p, n, Account{Min: 30 * time.Second})
 		p.price.ln += off
-		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20); mean > 1.15 {
+		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), float64(sized(20, 10, 10))); mean > 1.15 {
 			t.Errorf("ln price off by %g: mean %.3f × D* later, want at most 1.15", off, mean)
 		}
 	}
@@ -131,7 +132,7 @@ func TestPriceRecovers(t *testing.T) {
 // Bounds that leave a price no lesson, because every poll is a little beyond its
 // bound, do not hold it for ever.
 func TestPriceRecoversNearBounds(t *testing.T) {
-	const n = 200
+	n := sized(200, 100, 50)
 	for _, tc := range []struct {
 		name string
 		a    Account
@@ -141,14 +142,15 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 		{"all at their Max", Account{Max: 450 * time.Second}, 20},
 	} {
 		fresh := func() *Pacer {
-			p := newPacer(t, Config{Budget: n / 300.0}, 0)
+			p := newPacer(t, Config{Budget: float64(n) / 300}, 0)
 			addAll(t, p, n, tc.a)
 			return p
 		}
 		p := fresh()
 		p.price.ln += tc.off
-		mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20)
-		good, _ := poissonRun(t, fresh(), logNormal(n, 1.6), 20)
+		days := float64(sized(20, 10, 10))
+		mean, _ := poissonRun(t, p, logNormal(n, 1.6), days)
+		good, _ := poissonRun(t, fresh(), logNormal(n, 1.6), days)
 		if mean > 1.03*good {
 			t.Errorf("%s: mean %.3f × D*, want no more than the %.3f of a good price", tc.name, mean, good)
 		}
@@ -158,8 +160,8 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 // A budget that changes by a factor changes all intervals by it, at once and
 // without leaving the policy.
 func TestSetBudget(t *testing.T) {
-	const n = 200
-	p := newPacer(t, Config{Budget: n / 1200.0}, n)
+	n := sized(200, 100, 50)
+	p := newPacer(t, Config{Budget: float64(n) / 1200}, n)
 	rates := logNormal(n, 1.6)
 	poissonRun(t, p, rates, 20)
 	planned := func() (polls float64) {
@@ -170,10 +172,10 @@ func TestSetBudget(t *testing.T) {
 		return polls
 	}
 	before := planned()
-	if err := p.SetBudget(n / 300.0); err != nil {
+	if err := p.SetBudget(float64(n) / 300); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.Demand(), n/300.0/defaultCeiling; math.Abs(got/want-1) > 1e-9 {
+	if got, want := p.Demand(), float64(n)/300/defaultCeiling; math.Abs(got/want-1) > 1e-9 {
 		t.Errorf("bounds demand %g polls a second, want %g", got, want)
 	}
 	if after := planned(); math.Abs(after/before/4-1) > 0.02 {
@@ -183,12 +185,14 @@ func TestSetBudget(t *testing.T) {
 
 // Accounts that post on a schedule are found out, each on its own minutes.
 func TestSchedules(t *testing.T) {
-	const n, interval, days = 100, 300.0, 12.0
-	p := newPacer(t, Config{Budget: n / interval}, n)
+	const interval, days = 300.0, 12.0
+	n := sized(100, 50, 40)
+	budget := float64(n) / interval
+	p := newPacer(t, Config{Budget: budget}, n)
 	last := make([]float64, n)
 	var delays, posts float64
-	for k := 1.0; k*interval/n < days*86_400; k++ {
-		now := k * interval / n
+	for k := 1.0; k/budget < days*86_400; k++ {
+		now := k / budget
 		slot, ok := p.Next(int64(now * 1e9))
 		if !ok {
 			continue
@@ -219,18 +223,18 @@ func TestSchedules(t *testing.T) {
 
 // Rate follows what an account posts.
 func TestRate(t *testing.T) {
-	const n = 200
-	p := newPacer(t, Config{Budget: n / 300.0}, n)
+	n := sized(200, 100, 50)
+	p := newPacer(t, Config{Budget: float64(n) / 300}, n)
 	rates := logNormal(n, 1)
-	poissonRun(t, p, rates, 30)
+	poissonRun(t, p, rates, float64(sized(30, 15, 15)))
 	off := 0.0
 	for i, want := range rates {
 		off += math.Abs(math.Log(p.Rate(int32(i)) / want))
 	}
-	if off /= n; off > 0.35 {
+	if off /= float64(n); off > 0.35 {
 		t.Errorf("rates off by a factor of %.2f on average, want at most 1.4", math.Exp(off))
 	}
-	if got := p.Rate(n); got != 0 {
+	if got := p.Rate(int32(n)); got != 0 {
 		t.Errorf("rate %g of a slot not in use, want 0", got)
 	}
 }
