@@ -52,15 +52,17 @@ type Config struct {
 	// OnGap is told of each range of a timeline or a query that could not be read,
 	// and again, with FilledAt set, when it was read later: Target and FoundAt are
 	// then the same. It must not block, call Account or Plan, or change monitors:
-	// these wait for the goroutine that calls it. Nil for none.
+	// these wait for the goroutine that calls it. When it panics, the Logger is told;
+	// so it is of the other hooks. Nil for none.
 	OnGap func(detect.Gap)
 	// OnTrouble is told when an account's or a query's polls keep failing, and when
 	// it recovers; the StatusReason of the monitor or rule says so, too. The same
 	// restrictions apply as to OnGap. Nil for none.
 	OnTrouble func(detect.Trouble)
 
-	// Detect tunes the polling: among others whether intervals set the pace or
-	// a budget of calls does (Pace, FetchRate).
+	// Detect tunes the polling of Fetcher: among others whether intervals set the pace
+	// or a budget of calls does (Pace, FetchRate). Without Fetcher only its DeliverBy may
+	// be set, and each of Sources has a Detect of its own.
 	Detect detect.Config
 	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Replays, Elsewhere, Logger and
 	// Now are the engine's to set: New refuses a set one. Senders are added to the webhook sender by URL
@@ -168,6 +170,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
+	cfg.guardHooks()
 	e := &Engine{cfg: cfg, store: cfg.Store}
 	e.admission = newAdmission(e)
 	if e.store == nil {
@@ -184,7 +187,7 @@ func New(cfg Config) (*Engine, error) {
 func wire(e *Engine) (err error) {
 	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
 	if wc.Timeout == 0 {
-		wc.Timeout = dc.Timeout
+		wc.Timeout = min(max(dc.Timeout, 0), 10*time.Minute) // what is not allowed, the dispatcher refuses
 	}
 	wc.Now = e.cfg.Now
 	if e.webhook, err = webhook.New(wc); err != nil {
@@ -217,8 +220,8 @@ func wire(e *Engine) (err error) {
 	if tc.DeliverBy == 0 {
 		tc.DeliverBy = max(45*time.Second, shortest)
 	}
-	if tc.DeliverBy < shortest {
-		return fmt.Errorf("detect: DeliverBy %s is not allowed: want at least %s, 4 × Deliver.Timeout", tc.DeliverBy, shortest)
+	if err = e.cfg.checkClaims(tc, shortest); err != nil {
+		return err
 	}
 	if e.grace = dc.Lease; e.grace == 0 {
 		e.grace = max(45*time.Second, shortest)

@@ -45,7 +45,7 @@ func (c FleetConfig) withDefaults() (FleetConfig, error) {
 	if c.Name == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return c, fmt.Errorf("streamwatch: Config.Fleet.Name is missing, and the host has no name: %w", err)
+			return c, fmt.Errorf("Fleet.Name is missing, and the host has no name: %w", err)
 		}
 		c.Name = fmt.Sprintf("%.40s-%d", host, os.Getpid())
 	}
@@ -57,11 +57,11 @@ func (c FleetConfig) withDefaults() (FleetConfig, error) {
 	}
 	switch {
 	case len(c.Name) > 64:
-		return c, fmt.Errorf("streamwatch: Config.Fleet.Name %.64q… is not allowed: want 1 to 64 bytes", c.Name)
+		return c, fmt.Errorf("Fleet.Name %.64q… is not allowed: want 1 to 64 bytes", c.Name)
 	case !(c.Weight > 0 && c.Weight <= 1000):
-		return c, fmt.Errorf("streamwatch: Config.Fleet.Weight %v is not allowed: want more than 0 and at most 1000", c.Weight)
+		return c, fmt.Errorf("Fleet.Weight %v is not allowed: want more than 0 and at most 1000", c.Weight)
 	case c.Lease < time.Second || c.Lease > 10*time.Minute:
-		return c, fmt.Errorf("streamwatch: Config.Fleet.Lease %s is not allowed: want 1s to 10m", c.Lease)
+		return c, fmt.Errorf("Fleet.Lease %s is not allowed: want 1s to 10m", c.Lease)
 	}
 	return c, nil
 }

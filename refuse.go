@@ -1,6 +1,10 @@
 package streamwatch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
 
 // refuseSet returns an error that names a field of one of the parts' Configs that
 // is set although the engine sets it.
@@ -16,7 +20,9 @@ func (c *Config) refuseSet() error {
 		{"Deliver.Logger", c.Deliver.Logger != nil},
 		{"Deliver.Now", c.Deliver.Now != nil},
 		{"Deliver.Elsewhere", c.Deliver.Elsewhere != nil},
+		{fmt.Sprintf("Deliver.Senders[%q]", deliver.SchemeHandler), c.Deliver.Senders[deliver.SchemeHandler] != nil},
 		{"Webhook.Now", c.Webhook.Now != nil},
+		{"Rules.Parse.Now", c.Rules.Parse.Now != nil},
 	}
 	if o := c.WebSocket; o != nil {
 		fields = append(fields, field{"WebSocket.Events", o.Events != nil}, field{"WebSocket.Has", o.Has != nil}, field{"WebSocket.OnLost", o.OnLost != nil},

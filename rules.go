@@ -19,8 +19,8 @@ import (
 // default.
 type RuleConfig struct {
 	// Parse says how queries are read, above all in which dialect: that of the
-	// platform that is searched. Defaults to rule.Union. Its Now is the engine's
-	// to set.
+	// platform that is searched. Defaults to query.Union. Its Now is the engine's
+	// to set: New refuses a set one.
 	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to
 	// rule.MinInterval.

@@ -45,6 +45,11 @@ func (c *Config) checkSources() error {
 	if c.Fetcher == nil && c.Roles != (fetcher.Roles{}) {
 		return errors.New("streamwatch: Config.Roles is not allowed without Config.Fetcher: want the Roles of a source")
 	}
+	tuned := c.Detect
+	tuned.DeliverBy = 0
+	if c.Fetcher == nil && tuned != (detect.Config{}) {
+		return errors.New("streamwatch: Config.Detect is not allowed without Config.Fetcher, but for its DeliverBy: want the Detect of a source")
+	}
 	seen := map[string]bool{}
 	for i := range c.Sources {
 		s := &c.Sources[i]
@@ -74,6 +79,26 @@ func (c *Config) allSources(tuned detect.Config) []Source {
 		}
 	}
 	return all
+}
+
+// checkClaims returns an error for a source whose deliveries others may claim while they
+// are attempted.
+func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error {
+	check := func(by time.Duration) error {
+		if by < shortest {
+			return fmt.Errorf("detect: DeliverBy %s is not allowed: want at least %s, 4 × Deliver.Timeout", by, shortest)
+		}
+		return nil
+	}
+	if err := check(tuned.DeliverBy); err != nil {
+		return err
+	}
+	for _, s := range c.allSources(tuned) {
+		if err := check(s.Detect.DeliverBy); err != nil {
+			return fmt.Errorf("field Sources of %q: %w", s.Name, err)
+		}
+	}
+	return nil
 }
 
 // sources are an Engine's.

@@ -15,7 +15,9 @@ import (
 // commit waits for fn, which several goroutines call at once, and which must not block,
 // change the events or keep their bodies. stop does not wait for calls under way.
 func (e *Engine) Watch(fn func(events []deliver.Event)) (stop func()) {
-	return e.writes.watchers.add(fn)
+	return e.writes.watchers.add(func(events []deliver.Event) {
+		hook(e.cfg.Logger, "Watch", func() { fn(events) })
+	})
 }
 
 // watchers are told of commits.

@@ -92,6 +92,15 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Parse.MaxLength < 0 || cfg.Parse.MaxLength > query.MaxQuery {
 		return nil, fmt.Errorf("rule: Parse.MaxLength %d is not allowed: want 1 to %d, or 0 for that", cfg.Parse.MaxLength, query.MaxQuery)
 	}
+	if cfg.Parse.Dialect > query.Web {
+		return nil, fmt.Errorf("rule: Parse.Dialect %d is not allowed: want query.Union, V2Stream, V2Search or Web", cfg.Parse.Dialect)
+	}
+	if cfg.Parse.MaxClauses < 0 {
+		return nil, fmt.Errorf("rule: Parse.MaxClauses %d is not allowed: want 1 or more, or 0 for the default", cfg.Parse.MaxClauses)
+	}
+	if cfg.Parse.MaxDepth < 0 {
+		return nil, fmt.Errorf("rule: Parse.MaxDepth %d is not allowed: want 1 or more, or 0 for the default", cfg.Parse.MaxDepth)
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

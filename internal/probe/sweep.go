@@ -228,6 +228,9 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 		}
 	}()
 	p, err := s.cfg.Prober.Probe(ctx, c.accounts)
+	if err != nil {
+		_ = err.Error() // one that panics, such as a nil pointer, does it here
+	}
 	if err == nil && len(p.Marks) != len(c.slots) {
 		err = fmt.Errorf("detect: prober answered for %d accounts with %d marks: want one for each", len(c.slots), len(p.Marks))
 	}

@@ -28,10 +28,19 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	if err == nil {
 		err = pg.Err
 	}
+	heard(err)
 	if err == nil && limit.Err() != nil {
 		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	}
 	return pg, err
+}
+
+// heard asks an error what it says while a panic of it, such as that of a nil pointer, is
+// still one of the call.
+func heard(err error) {
+	if err != nil {
+		_ = err.Error()
+	}
 }
 
 func (e *Env) panicked(v any, p *Poll) error {
@@ -91,8 +100,10 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	}
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)
+	heard(err)
 	for i := range pages {
 		e.Budget.Spend.Add(pages[i].Billed)
+		heard(pages[i].Err)
 	}
 	switch {
 	case err != nil:

@@ -225,6 +225,9 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 			ended <- err
 		}()
 		err = s.cfg.Streamer.Stream(ctx, q, func(sig fetcher.Signal) error { return s.signal(ctx, l, &sig) })
+		if err != nil {
+			_ = err.Error() // one that panics, such as a nil pointer, does it here
+		}
 	}()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
