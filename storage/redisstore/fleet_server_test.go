@@ -94,6 +94,7 @@ func TestServerSignals(t *testing.T) {
 		return openUniversal(t, to, redisstore.Options{Name: name}), openUniversal(t, to, redisstore.Options{Name: name})
 	}
 	t.Run("server that dies", func(t *testing.T) {
+		t.Parallel()
 		server := redistest.Single(t)
 		one, two := both(t, &redis.UniversalOptions{Addrs: []string{server.Addr()}})
 		signalsGoOn(t, one, two, server.Restart)
@@ -102,6 +103,7 @@ func TestServerSignals(t *testing.T) {
 		if testing.Short() {
 			t.Skip("waits for 6 s")
 		}
+		t.Parallel()
 		server := redistest.Single(t)
 		link := redistest.NewProxy(t, server.Addr())
 		name := freshName()
@@ -112,6 +114,7 @@ func TestServerSignals(t *testing.T) {
 		})
 	})
 	t.Run("Sentinel", func(t *testing.T) {
+		t.Parallel()
 		group := redistest.Sentinel(t, 2)
 		one, two := both(t, &redis.UniversalOptions{MasterName: redistest.MasterName, Addrs: group.Addrs()})
 		signalsGoOn(t, one, two, group.Failover)
@@ -119,6 +122,7 @@ func TestServerSignals(t *testing.T) {
 		signalsGoOn(t, one, two, func() { group.KillMaster() })
 	})
 	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
 		nodes := redistest.Cluster(t, true)
 		name := freshName()
 		to := &redis.UniversalOptions{Addrs: nodes.Addrs()}

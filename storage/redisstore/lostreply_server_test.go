@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	cutsWanted = flag.Int("cuts", 1000, "replies of writing calls that TestServerLostReplies loses")
+	cutsWanted = flag.Int("cuts", sized(300, 1000), "replies of writing calls that TestServerLostReplies loses")
 	seed       = flag.Uint64("seed", 1, "makes random tests take other ways")
 )
 

@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,11 +35,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 	}
 	var unsettled []deliver.Delivery
 	var latest time.Time
-	steps := 60
-	if os.Getenv("STREAMWATCH_LONG") != "" {
-		steps = 150
-	}
-	for step := range steps {
+	for step := range sized(30, 150) {
 		var evs []deliver.Event
 		owner, handled := owners[rnd.IntN(3)], rnd.IntN(3) == 0
 		for range rnd.IntN(1 + []int{1, 20, 200}[rnd.IntN(3)]) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/planted"
@@ -63,9 +64,16 @@ func TestStoreSuite(t *testing.T) {
 	TestStore(t, fullKit(func(s storage.Store) storage.Store { return s }))
 }
 
+// Its clock is that of time.Now, and is not waited for.
 func TestStoreSuiteWithOpenAlone(t *testing.T) {
-	t.Parallel() // waits for leases to end
-	TestStore(t, Kit{Open: func(testing.TB) storage.Store { return memory.New(memory.Options{}) }})
+	kit := Kit{Open: func(testing.TB) storage.Store { return memory.New(memory.Options{}) }}
+	for _, role := range storeRoles() {
+		for _, c := range role.cases {
+			t.Run(role.name+"/"+c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { runStoreCase(t, kit, c) })
+			})
+		}
+	}
 }
 
 func TestKitRefuses(t *testing.T) {
@@ -106,14 +114,19 @@ func TestStoreCaseNames(t *testing.T) {
 // record runs a case on a kit, and returns what it reports.
 func record(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
+	c := caseOf(t, name)
+	return planted.Reports(t, func(tb testing.TB) { runStoreCase(tb, kit, c) })
+}
+
+func caseOf(t *testing.T, name string) storeCase {
+	t.Helper()
 	for _, role := range storeRoles() {
 		for _, c := range role.cases {
-			if role.name+"/"+c.name != name {
-				continue
+			if role.name+"/"+c.name == name {
+				return c
 			}
-			return planted.Reports(t, func(tb testing.TB) { runStoreCase(tb, kit, c) })
 		}
 	}
 	t.Fatalf("there is no case %q", name)
-	return nil
+	return storeCase{}
 }

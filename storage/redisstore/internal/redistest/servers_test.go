@@ -62,6 +62,7 @@ func TestSingle(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	c := Cluster(t, true)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs(), MaxRedirects: 8})
 	defer client.Close()
@@ -97,6 +98,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestSentinel(t *testing.T) {
+	t.Parallel()
 	g := Sentinel(t, 2)
 	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: MasterName, SentinelAddrs: g.Addrs()})
 	defer client.Close()
