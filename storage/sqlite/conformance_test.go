@@ -36,6 +36,9 @@ func kit() storetest.Kit {
 		},
 		Reopen: func(t testing.TB, s storage.Store) storage.Store {
 			t.Helper()
+			if !restarts(t) {
+				t.Error("TestPowerLossConformance leaves this case out, which opens a store again")
+			}
 			left := crashed(t, s, pathOf(s))
 			must(t, openAt(t, left).Close(context.Background()))
 			return openAt(t, left)
