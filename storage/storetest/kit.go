@@ -49,11 +49,12 @@ type Kit struct {
 	// open. Without it the test that they have nothing of an erased owner is skipped.
 	Files func(t testing.TB, s storage.Store) []byte
 	// Seeds is how many sequences of random calls are made in each test that makes
-	// such. Each has a store of its own, and is the same in every run. Defaults to 3.
+	// such. Each has a store of its own, and is the same in every run. Defaults to 3, and
+	// to 1 with -short.
 	Seeds int
 }
 
-const defaultSeeds = 3
+const defaultSeeds, shortSeeds = 3, 1
 
 // Features are promises that not every store makes.
 type Features struct {

@@ -3,13 +3,22 @@ package storetest
 import (
 	"cmp"
 	"math/rand/v2"
+	"testing"
 )
+
+// sized is how much of something is done: with -short, and without.
+func sized(short, usual int) int {
+	if testing.Short() {
+		return short
+	}
+	return usual
+}
 
 // mixes returns the run of a case that makes random calls: it calls run once for each of
 // Kit.Seeds, each time with a new store, until it fails.
 func mixes(run func(t *storeTest, rnd *rand.Rand)) func(*storeTest) {
 	return func(t *storeTest) {
-		for seed := range cmp.Or(t.kit.Seeds, defaultSeeds) {
+		for seed := range cmp.Or(t.kit.Seeds, sized(shortSeeds, defaultSeeds)) {
 			if seed > 0 {
 				t.close()
 				t.open()

@@ -15,7 +15,7 @@ import (
 // found.
 func TestSeeds(t *testing.T) {
 	const name = "outbox/any mix of calls gives what a sorted list would"
-	for _, row := range []struct{ seeds, want int }{{0, 3}, {1, 1}, {5, 5}} {
+	for _, row := range []struct{ seeds, want int }{{0, sized(1, 3)}, {1, 1}, {5, 5}} {
 		var made []string // by each store's Claims
 		kit := fullKit(func(s storage.Store) storage.Store {
 			made = append(made, "")

@@ -13,10 +13,11 @@ import (
 // A race has several rounds. In each of them raceWorkers goroutines, half of them
 // on each of two stores, make raceCalls calls at once.
 const (
-	raceRounds  = 12
 	raceWorkers = 4
 	raceCalls   = 12
 )
+
+func raceRounds() int { return sized(4, 12) }
 
 // race runs one round. call makes call i of worker w through store t.
 func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
@@ -75,8 +76,9 @@ func raceBalance(t *storeTest, want string) {
 
 // raceCommits: in each call, all workers commit the same post, and each another one.
 func raceCommits(one, two *storeTest) {
-	one.topUp("acme", raceRounds*raceCalls)
-	for r := range raceRounds {
+	rounds := raceRounds()
+	one.topUp("acme", billing.Credits(rounds*raceCalls))
+	for r := range rounds {
 		var mu sync.Mutex
 		var events, deliveries int
 		race(one, two, func(t *storeTest, w, i int) error {
@@ -101,7 +103,7 @@ func raceCommits(one, two *storeTest) {
 			one.Fatalf("Commits of %d events through two stores gave %d numbers and %d deliveries: of two Commits of one event exactly one may be told that it is new", each, events, deliveries)
 		}
 		numberedWithoutHoles(one, (r+1)*each)
-		raceBalance(one, fmt.Sprintf("%d+0", (raceRounds-r-1)*raceCalls))
+		raceBalance(one, fmt.Sprintf("%d+0", (rounds-r-1)*raceCalls))
 	}
 }
 
@@ -136,8 +138,8 @@ func (c *claimedOnce) check(t *storeTest, want int) {
 
 func raceClaims(one, two *storeTest) {
 	const due = raceWorkers * raceCalls
-	claimed := &claimedOnce{times: map[string]int{}}
-	for r := range raceRounds {
+	rounds, claimed := raceRounds(), &claimedOnce{times: map[string]int{}}
+	for r := range rounds {
 		var evs []deliver.Event
 		for i := range due {
 			evs = append(evs, newEvent(acme, fmt.Sprint(r, "-", i), "log"))
@@ -151,7 +153,7 @@ func raceClaims(one, two *storeTest) {
 // raceReservations: the credits suffice for half of the calls.
 func raceReservations(one, two *storeTest) {
 	const half = raceWorkers * raceCalls / 2
-	for r := range raceRounds {
+	for r := range raceRounds() {
 		one.ok(one.store.Ledger().Append(one.Context(), line(fmt.Sprint("top-up ", r), half)), "Ledger.Append")
 		var mu sync.Mutex
 		made := 0
@@ -177,7 +179,8 @@ func raceReservations(one, two *storeTest) {
 // raceEntries: in each call, all workers append the same entry, and each another one.
 func raceEntries(one, two *storeTest) {
 	const each = raceCalls * (1 + raceWorkers)
-	for r := range raceRounds {
+	rounds := raceRounds()
+	for r := range rounds {
 		race(one, two, func(t *storeTest, w, i int) error {
 			return t.store.Ledger().Append(t.Context(), line(fmt.Sprint(r, "-", i), 1), line(fmt.Sprint(r, "-", i, "-", w), 1))
 		})
@@ -190,15 +193,15 @@ func raceEntries(one, two *storeTest) {
 			one.Fatalf("entry %d of those that raced has balance %d: it is the sum of the entries up to it", i+1, e.Balance)
 		}
 	}
-	expect(one, len(p.Entries), raceRounds*each, "entries that raced through two stores are not all there")
+	expect(one, len(p.Entries), rounds*each, "entries that raced through two stores are not all there")
 }
 
 // raceAll: the workers make calls of different kinds at the same time.
 func raceAll(one, two *storeTest) {
 	const credits, each = 10_000, raceWorkers * raceCalls / 4 // calls of a kind in a round
 	one.topUp("acme", credits)
-	claimed := &claimedOnce{times: map[string]int{}}
-	for r := range raceRounds {
+	rounds, claimed := raceRounds(), &claimedOnce{times: map[string]int{}}
+	for r := range rounds {
 		race(one, two, func(t *storeTest, w, i int) error {
 			id := fmt.Sprint(r, "-", w, "-", i)
 			switch (w + i) % 4 {
@@ -219,5 +222,5 @@ func raceAll(one, two *storeTest) {
 		raceBalance(one, fmt.Sprintf("%d+%d", credits-4*done, 3*done))
 	}
 	one.ok(claimed.claim(one, 10_000), "Outbox.Claim")
-	claimed.check(one, raceRounds*each)
+	claimed.check(one, rounds*each)
 }
