@@ -111,8 +111,8 @@ func (e *Engine) run(name string, stop func(), run func(context.Context) error) 
 // ctx ends is cut short: polls under way are given up, unsent deliveries given
 // back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
 // store has is then sent by the next process. All goroutines are joined before
-// it returns, unless a Fetcher or Sender ignores its context: then the error
-// says so.
+// it returns, unless a Fetcher, Sender or handler ignores its context: then it waits
+// for that up to 15 s more, and the error says so.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.life.mu.Lock()
 	defer e.life.mu.Unlock()

@@ -32,7 +32,8 @@ type StreamQuery struct {
 	Accounts []Account
 	// Changes brings all accounts wanted anew whenever they have changed. A
 	// Streamer whose protocol can, changes its subscription without
-	// reconnecting; others return ErrResubscribe. Only the newest value counts.
+	// reconnecting; others return ErrResubscribe. Only the newest value counts. When
+	// it is closed, nothing changes any more, and the stream goes on.
 	Changes <-chan []Account
 	// Queries are those wanted of a Roles.SearchStream when it begins, each with the
 	// Type "Latest", and QueryChanges brings all wanted anew, as Changes does.

@@ -17,7 +17,7 @@ const maxSchedule = 256
 
 // ParseSchedule parses a cron expression: the five fields minute, hour, day of
 // month, month and day of week; or @hourly, @daily, @weekly, @monthly or @yearly;
-// or @every and a duration. Times are in UTC unless it begins with
+// or @every and a duration of whole seconds. Times are in UTC unless it begins with
 // "CRON_TZ=Area/City ". The error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
 	refused := func(allowed string) error { return invalid.Field("rule", "schedule", invalid.Clip(expr), allowed) }
@@ -30,6 +30,11 @@ func ParseSchedule(expr string) (*Schedule, error) {
 	parsed, err := cron.ParseStandard(expr)
 	if err != nil {
 		return nil, refused("a cron expression of five fields, such as \"*/5 9-17 * * 1-5\": " + err.Error())
+	}
+	if _, every, _ := strings.Cut(expr, "@every "); every != "" { // the parser would round it up to a second, or down to whole ones
+		if d, err := time.ParseDuration(every); err != nil || d < time.Second || d%time.Second != 0 {
+			return nil, refused("@every and whole seconds, 1s or more")
+		}
 	}
 	s := &Schedule{next: parsed}
 	if s.Next(time.Unix(0, 0)).IsZero() {

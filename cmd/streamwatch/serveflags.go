@@ -223,6 +223,10 @@ func (c *config) check() error {
 	}
 	refuse(c.keyless < 1, "keyless", "%d is not allowed: want 1 or more", c.keyless)
 	refuse(!(c.perSecond >= 0 && c.perSecond <= maxCalls), "calls", "%g is not allowed: want more than 0 and at most %d", c.perSecond, maxCalls)
+	if len(c.sources) > 0 {
+		refuse(c.perSecond > 0 && !c.demo && c.platform == "", "calls", "%g is not allowed with -source alone: want its option calls, such as -source %s=%s,calls=%[1]g",
+			c.perSecond, c.sources[0].name, c.sources[0].kind)
+	}
 	if c.redis != "" {
 		_, err := redisOptions(c.redis)
 		refuse(err != nil, "redis", "%w", err)
