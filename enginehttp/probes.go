@@ -85,6 +85,8 @@ func (p *Probes) reason(ctx context.Context) (reason string, err error) {
 		return "starting", nil
 	case errors.Is(err, streamwatch.ErrNotRunning):
 		return "stopped", nil
+	case errors.Is(err, streamwatch.ErrNoContact):
+		return "the node has no contact with its fleet: see the log", err
 	case err != nil:
 		return "the engine needs its operator: see the log", err
 	}

@@ -141,7 +141,7 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 }
 
 // tryAdmin finds what openStore must not make a new database for: a key that is
-// refused, or a question about one that is not there.
+// refused, or what concerns owners whose keys are in another.
 func tryAdmin(ctx context.Context, c adminConfig) error {
 	switch c.command {
 	case "key":
@@ -151,7 +151,7 @@ func tryAdmin(ctx context.Context, c adminConfig) error {
 			_, err = keys.Issue(ctx, c.issue())
 		}
 		return err
-	case "keys", "revoke":
+	case "keys", "revoke", "credits":
 		if c.redis != "" {
 			return nil
 		}

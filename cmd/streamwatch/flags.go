@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -132,13 +134,31 @@ func (f flags) parseAll(p process, args []string) (rest []string, err error) {
 			f.help(p.out)
 			return nil, err
 		} else if err != nil {
-			return nil, usageError{err}
+			return nil, usageError{f.refusal(err)}
 		}
 		if f.NArg() == 0 {
 			return rest, nil
 		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
+}
+
+// notAllowed is how package flag words that a value is not allowed.
+var notAllowed = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]+): `)
+
+// refusal is err, an error of Parse, which does not say what is allowed.
+func (f flags) refusal(err error) error {
+	m := notAllowed.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	text, badQuotes := strconv.Unquote(m[1])
+	if one := f.Lookup(m[2]); one != nil && badQuotes == nil {
+		if again := f.set(one, text); again != nil {
+			return fmt.Errorf("-%s %w", one.Name, again)
+		}
+	}
+	return err
 }
 
 // help prints what -h asks for.

@@ -30,6 +30,7 @@ import (
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -103,7 +104,9 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		go func() { failed <- serveOn(server, opsListener, "", "") }()
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
 	}
-	if err := engine.Start(ctx); err != nil {
+	if err := engine.Start(ctx); errors.Is(err, fleet.ErrShared) {
+		return fmt.Errorf("%s is missing, or the others are to be stopped first: %w", c.from.called("fleet"), err)
+	} else if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"net"
 	"strings"
 	"time"
 
@@ -204,6 +206,9 @@ func (c *config) check() error {
 		all = append(all, errors.New("want either -demo or -platform, such as -platform https://mastodon.social, or -source"))
 	}
 	refuse(c.demo && c.fleet, "fleet", "is not allowed with -demo: its file and its platform are of one process")
+	const wantAddress = "%q is not allowed: want host:port, such as 127.0.0.1:8080 or :8080"
+	refuse(!isAddress(c.addr), "addr", wantAddress, c.addr)
+	refuse(c.opsAddr != "" && !isAddress(c.opsAddr), "ops-addr", wantAddress, c.opsAddr)
 	refuse(c.node != "" && !c.fleet, "node", "%q is not allowed without -fleet", c.node)
 	refuse(c.appView != "" && c.platform != "bluesky", "appview", "%q is not allowed: it needs -platform bluesky", c.appView)
 	refuse(c.pds != "" && c.platform != "bluesky", "pds", "%q is not allowed: it needs -platform bluesky", c.pds)
@@ -232,4 +237,14 @@ func (c *config) check() error {
 		refuse(err != nil, "redis", "%w", err)
 	}
 	return errors.Join(all...)
+}
+
+// isAddress reports whether one may listen on an address.
+func isAddress(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	n, err := net.LookupPort("tcp", port)
+	return err == nil && n <= math.MaxUint16
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -45,6 +43,7 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 		if to, err = redisOptions(c.redis); err != nil {
 			err = usageError{fmt.Errorf("-redis %w", err)}
 		} else {
+			redisLog.to(log)
 			store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log})
 		}
 	case temporary:
@@ -77,29 +76,4 @@ func (c *stored) where() string {
 		return c.db
 	}
 	return netguard.RedactURL(c.redis)
-}
-
-// wantRedis is what an address of Redis may be. The text of the client's own errors has
-// values of the query.
-const wantRedis = "want redis://[user:password@]host:port, and behind it only a /database and options that go-redis knows"
-
-// redisOptions reads the address of a server, or of a cluster when it names
-// further addresses. The error, which wants a name before it, shows neither user nor password nor values of the query.
-func redisOptions(raw string) (*redis.UniversalOptions, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, errors.New("is not allowed: " + wantRedis)
-	}
-	if u.Query().Has("addr") {
-		o, err := redis.ParseClusterURL(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
-		}
-		return &redis.UniversalOptions{Addrs: o.Addrs, IsClusterMode: true, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
-	}
-	o, err := redis.ParseURL(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
-	}
-	return &redis.UniversalOptions{Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
 }
