@@ -34,13 +34,13 @@ func (o *overflow) setFull(l *lane) {
 	o.blocked[l] = struct{}{}
 }
 
-// add leaves a claimed delivery to the outbox, due at once or when its lane has
-// waited. Until the lane has caught up, newer ones go there, too. The reader ends the
+// add leaves a claimed delivery to the outbox, due at once or when its lane has waited; at
+// once, too, for an endpoint that its owner has paused and may resume at any moment. Until the lane has caught up, newer ones go there, too. The reader ends the
 // claim, so that the delivery can be claimed again as soon as its lane has room; when
 // very many are added at once, the claims of the rest run out by themselves.
 func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	due := now
-	if l.state.Gate == lanestate.GateParked {
+	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
 		due = now.Add(max(0, time.Until(l.until)))
 	}
 	o.follow(l, o.round)

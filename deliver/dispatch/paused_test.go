@@ -11,7 +11,7 @@ import (
 )
 
 // A paused endpoint gets nothing and keeps all; resumed, it gets what is new at
-// once, and what was kept within a minute, each once.
+// once, and what was kept, each once.
 func TestPausedEndpointKeepsItsDeliveries(t *testing.T) {
 	for _, hours := range []time.Duration{1, 6} {
 		synctest.Test(t, func(t *testing.T) {

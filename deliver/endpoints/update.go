@@ -14,9 +14,9 @@ type Update struct {
 	Headers []deliver.Header // all of them; empty and not nil means none
 	Limits  *deliver.Limits
 	// Paused begins a pause, or ends one: see Endpoint.PausedSince. Attempts under
-	// way go on. When it ends what is new is sent at once and what was kept within a
-	// minute, if the receiver keeps up, in any order and with all its retries. A
-	// disabled endpoint cannot be paused.
+	// way go on. When it ends what is new is sent at once and what was kept within some
+	// seconds, or a minute by processes that are no fleet with this one, if the receiver
+	// keeps up, in any order and with all its retries. A disabled endpoint cannot be paused.
 	Paused *bool
 	// Secret replaces the secret, by a generated one when it is "". Until Overlap
 	// has passed a receiver that knows the old or the new one can verify:
