@@ -41,24 +41,24 @@ func (c closed) next(now int64) (int32, bool) {
 }
 
 // The whole engine, in virtual time, reaches what the policy alone reaches in
-// the replay, less what its calls take: 1,000 accounts for two days, answers
+// the replay, less what its calls take: 300 accounts for a day, answers
 // after 0.2 to 0.8 s, 1 % of them errors, and ten minutes of 429, for which the
 // policy alone makes no call either.
 func TestEngineReachesThePolicysLatency(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped with -short: takes some ten seconds")
+		t.Skip("skipped with -short: takes seconds")
 	}
-	const accounts, interval = 1000, 300 * time.Second
+	const accounts, interval = 300, 300 * time.Second
 	recording := arrivals.Generate(arrivals.Config{Seed: 11, Accounts: accounts,
-		Duration: 48 * time.Hour, PerDay: 10, Sigma: 1.6, Daily: 0.6, Burst: 0.4})
-	const warm = 12 * time.Hour
+		Duration: 24 * time.Hour, PerDay: 10, Sigma: 1.6, Daily: 0.6, Burst: 0.4})
+	const warm, refused = 8 * time.Hour, 15 * time.Hour
 	budget := accounts / interval.Seconds()
 	a := fromRecording(recording)
 	alone, err := newPaced(accounts, budget)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := play(a, budget, int64(warm), closed{alone, int64(30 * time.Hour), int64(30*time.Hour + 10*time.Minute)})
+	policy := play(a, budget, int64(warm), closed{alone, int64(refused), int64(refused + 10*time.Minute)})
 	fixed := play(a, budget, int64(warm), &inTurn{n: accounts})
 
 	var r replay.LatencyReport
@@ -69,7 +69,7 @@ func TestEngineReachesThePolicysLatency(t *testing.T) {
 			Replay: replay.Config{Seed: 3, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond, ErrorShare: 0.01},
 			Engine: func(c *streamwatch.Config) {
 				c.Detect.Pace, c.Detect.FetchRate = detect.PaceBudget, budget
-				c.Fetcher = limited{c.Fetcher, time.Now().Add(30 * time.Hour), time.Now().Add(30*time.Hour + 10*time.Minute)}
+				c.Fetcher = limited{c.Fetcher, time.Now().Add(refused), time.Now().Add(refused + 10*time.Minute)}
 			},
 		})
 		if err != nil {

@@ -82,7 +82,7 @@ func TestOursAgainstHindsight(t *testing.T) {
 // Probes find posts sooner with the same calls, the fewer they miss; those that lie
 // cost little.
 func TestProbes(t *testing.T) {
-	a := world{accounts: 150, days: 21, sigma: 1.6}.generate(3)
+	a := world{accounts: 150, days: 16, sigma: 1.6}.generate(3)
 	budget := 150 / 300.0
 	run := func(c contestant) float64 {
 		p, err := c.fresh()
