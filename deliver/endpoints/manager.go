@@ -113,7 +113,7 @@ type NewEndpoint struct {
 // Check reports what is wrong with a URL and a secret, as a *FieldError. An
 // empty secret is fine: one will be generated.
 func (m *Manager) Check(url string, secret deliver.Secret) error {
-	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(scheme) {
+	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(strings.ToLower(scheme)) {
 		if err := netguard.CheckCustomURL(url); err != nil {
 			return err
 		}

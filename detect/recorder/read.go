@@ -57,6 +57,12 @@ func Read(r io.Reader) (*Recording, error) {
 			if l.End.Polls != rec.Polls {
 				return nil, fmt.Errorf("recorder: line %d: %d polls were written, and %d are there", n, l.End.Polls, rec.Polls)
 			}
+			// The sum of the file is behind its last line.
+			if err := dec.Decode(&line{}); err == nil {
+				return nil, fmt.Errorf("recorder: line %d is not allowed: want nothing behind the end", n+1)
+			} else if !errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("recorder: behind line %d: %w", n, err)
+			}
 			return rec, nil
 		case l.Run != nil:
 			rec.runs[l.Run.Run] = l.Run

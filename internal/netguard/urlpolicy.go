@@ -45,6 +45,9 @@ func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL
 	case err != nil:
 		return refuse("a URL such as https://example.com/hook")
 	case u.Scheme != "https" && !(u.Scheme == "http" && allowPrivate):
+		if allowPrivate {
+			return refuse("https or http")
+		}
 		return refuse("https")
 	case u.User != nil:
 		return refuse("no user or password")
