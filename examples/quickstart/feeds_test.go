@@ -19,6 +19,7 @@ import (
 // What a feed and an account of X publish is detected, and the summary says what X has
 // charged.
 func TestFeedsAndX(t *testing.T) {
+	t.Parallel()
 	x := xapitest.New(xapitest.Config{Token: "app-token"})
 	x.AddAccount("ann")
 	x.Publish("ann", xapitest.Post{Text: "an old post", At: time.Now().Add(-time.Hour)})

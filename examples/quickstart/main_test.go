@@ -110,6 +110,7 @@ func TestSummaryEndsWithOneJSONObject(t *testing.T) {
 // An account that does not exist is told once, and fails the run, also when it
 // is watched beside one that is read.
 func TestAccountThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	var end context.CancelFunc // of the run, once its account was polled
 	var reads atomic.Int32
 	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

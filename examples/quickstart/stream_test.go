@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 // The demonstration loses nothing with a stream, with probes and with both, and says
 // what they brought.
 func TestDemonstration(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
 	for name, c := range map[string]struct {
 		push, probe bool
 		says, not   string
@@ -26,31 +29,33 @@ func TestDemonstration(t *testing.T) {
 		"probe": {probe: true, says: "probes: ", not: "stream: "},
 		"polls": {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		all.Go(func() { // each takes two seconds, in which it does little
 			o := options{posts: 20, accounts: 3, interval: 500 * time.Millisecond, lasts: time.Second, demoRoles: demoRoles{push: c.push, probe: c.probe}}
 			sum, err := demonstrate(t.Context(), o, io.Discard)
 			if err != nil {
-				t.Fatal(err)
+				t.Errorf("%s: %v", name, err)
+				return
 			}
 			if sum.Posted != 20 || sum.Detected != 20 || sum.Verified != 20 || sum.Lost != 0 || sum.Duplicated != 0 {
-				t.Errorf("summary %+v, want 20 posts, each once", sum)
+				t.Errorf("%s: summary %+v, want 20 posts, each once", name, sum)
 			}
 			notes := strings.Join(sum.notes, "\n")
 			if !strings.Contains(notes, c.says) || c.not != "" && strings.Contains(notes, c.not) {
-				t.Errorf("notes %q, want one of %q and none of %q", notes, c.says, c.not)
+				t.Errorf("%s: notes %q, want one of %q and none of %q", name, notes, c.says, c.not)
 			}
 			for _, nothing := range []string{"brought 0 posts", "probes: 0 calls", "showed 0 changes"} {
 				if strings.Contains(notes, nothing) {
-					t.Errorf("notes %q: the engine took no notice", notes)
+					t.Errorf("%s: notes %q: the engine took no notice", name, notes)
 				}
 			}
 		})
 	}
+	all.Wait()
 }
 
 // A post that only a Jetstream shows is detected.
 func TestStreamOfRealAccounts(t *testing.T) {
+	t.Parallel()
 	const did = "did:plc:z72i7hdynmk6r22z27h6tvur"
 	appView := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -13,6 +13,7 @@ import (
 
 // With -ui the console is there, on this machine alone, until Ctrl-C.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	var w heard.Output
@@ -22,7 +23,7 @@ func TestConsole(t *testing.T) {
 	}
 	ended := make(chan outcome, 1)
 	go func() {
-		o := options{posts: 5, accounts: 2, interval: 200 * time.Millisecond, lasts: 500 * time.Millisecond, ui: true}
+		o := options{posts: 5, accounts: 2, interval: 200 * time.Millisecond, lasts: 200 * time.Millisecond, ui: true}
 		sum, err := demonstrate(ctx, o, &w)
 		w.End()
 		ended <- outcome{sum, err}

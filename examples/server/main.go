@@ -33,7 +33,7 @@ import (
 
 // drain is how long the server goes on when it is told to stop, while /readyz says no;
 // stopTime how long requests, and then deliveries, that are under way may take after that.
-const (
+var (
 	drain    = 2 * time.Second
 	stopTime = 15 * time.Second
 )

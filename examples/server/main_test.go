@@ -30,6 +30,7 @@ import (
 const asServer = "STREAMWATCH_TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
+	drain = 100 * time.Millisecond
 	if os.Getenv(asServer) != "" {
 		main()
 		return
@@ -124,6 +125,7 @@ func client(t *testing.T) *http.Client {
 // A first start makes a key, with which a monitor is made, whose posts come over
 // WebSocket; the key opens the console; a second start goes on with the same file.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	var fresh atomic.Bool
 	mastodon, db := platform(t, &fresh), filepath.Join(t.TempDir(), "a.db")
 	s := start(t, "-platform", mastodon, "-db", db)
@@ -198,6 +200,7 @@ func TestServer(t *testing.T) {
 
 // Two servers on one Redis are a fleet, and SIGTERM ends one as it should.
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	redis := miniredis.RunT(t)
 	err := redis.Server().Register("CONFIG", func(p *mini.Peer, _ string, _ []string) { p.WriteStrings([]string{"maxmemory-policy", "noeviction"}) })
 	if err != nil {

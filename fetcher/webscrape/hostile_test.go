@@ -14,11 +14,13 @@ import (
 )
 
 // hostilePages are made to take much time, memory or stack. They have up to 256 KiB,
-// or 1 MiB with STREAMWATCH_LONG=1.
+// 64 KiB with -short, or 1 MiB with STREAMWATCH_LONG=1.
 func hostilePages() map[string]string {
 	hostileScale := hostileScale
 	if os.Getenv("STREAMWATCH_LONG") != "" {
 		hostileScale = 1
+	} else if testing.Short() {
+		hostileScale = 16
 	}
 	many := func(s string) string { return strings.Repeat(s, 20_000/hostileScale) }
 	full := func(s string) string { return strings.Repeat(s, (1<<20)/hostileScale/len(s)) }

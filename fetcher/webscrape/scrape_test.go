@@ -203,6 +203,7 @@ func TestSlowAndEndlessPages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := newSite(t, map[string]http.HandlerFunc{"/": tt.page})
 			timeout := time.Minute // not to be reached, however slow the machine
 			if tt.want == context.DeadlineExceeded {
