@@ -294,7 +294,7 @@ func TestMeasureLatencyOfWaitingPosts(t *testing.T) {
 // Real time, 600 times as fast; TestMain sees that no goroutine is left.
 func TestMeasureLatencyInRealTime(t *testing.T) {
 	r, err := replay.MeasureLatency(t.Context(), replay.LatencyConfig{
-		Arrivals: busy(), Speed: 600, Interval: time.Minute, For: 10 * time.Minute, Warmup: time.Minute,
+		Arrivals: busy(), Speed: 600, Interval: time.Minute, For: 5 * time.Minute, Warmup: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -91,6 +91,7 @@ func releases(t *testing.T) (dirs []string) {
 
 // Fill and Check fit: what is read back is what was written.
 func TestCheckOfTheSameVersion(t *testing.T) {
+	t.Parallel()
 	store := memory.New(memory.Options{Now: upgrade.Clock})
 	must(t, upgrade.Fill(t.Context(), store))
 	must(t, upgrade.Check(within(t), store))
@@ -119,6 +120,7 @@ func TestCheckNotices(t *testing.T) {
 }
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	for _, dir := range releases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			path := unpack(t, dir)
@@ -169,6 +171,7 @@ func openRedis(t *testing.T, server *miniredis.Miniredis, now func() time.Time) 
 }
 
 func TestRedis(t *testing.T) {
+	t.Parallel()
 	for _, dir := range releases(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			server := restored(t, dir)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -63,17 +64,18 @@ func TestWatchIsRefused(t *testing.T) {
 
 // Watching goes on where the connection was lost, also when nothing had come yet.
 func TestWatchResumes(t *testing.T) {
+	var all sync.WaitGroup
 	for _, row := range []struct{ name, frame, since string }{
 		{"after a post", `{"type":"tweet","seq":41}`, "41"},
 		{"after a gap", `{"type":"gap","from_seq":41,"to_seq":43}`, "43"},
 		{"before the first", `{"type":"ping"}`, "40"},
 		{"after a gap that begins an epoch", `{"type":"gap","from_seq":1,"to_seq":20,"epoch":7}`, "7.20"},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel() // each waits a second before it connects again
-			testResume(t, row.frame, row.since)
+		all.Go(func() { // each waits a second before it connects again
+			t.Run(row.name, func(t *testing.T) { testResume(t, row.frame, row.since) })
 		})
 	}
+	all.Wait()
 }
 
 func testResume(t *testing.T, frame, since string) {

@@ -309,7 +309,11 @@ func TestElementsLikeTheOnesBefore(t *testing.T) {
 	for i := range maxMembers + 10 {
 		names = append(names, fmt.Sprintf(`"m%d":`, i))
 	}
-	for range 3000 {
+	n := 1000
+	if testing.Short() {
+		n = 300
+	}
+	for range n {
 		var elements []string
 		order := names[:2+random.IntN(len(names)-2)]
 		for range 2 + random.IntN(5) {

@@ -117,6 +117,7 @@ func TestRequestsThatAreNoWebhooks(t *testing.T) {
 // A client sends its key and first message, answers pings, notes the posts of a frame
 // once each, and comes back when the connection is lost.
 func TestWebSocketClient(t *testing.T) {
+	t.Parallel()
 	b := newBook()
 	heard := make(chan string, 9)
 	frames := make(chan string)
