@@ -169,13 +169,24 @@ func (s *SealedStore) openOrPlain(ctx context.Context, v deliver.Secret, place s
 	return s.open(ctx, v, place)
 }
 
+// guarded returns an error for a Sealer that panics. What it panics with may hold the
+// secret, and is not told.
+func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the Sealer panicked")
+		}
+	}()
+	return change()
+}
+
 // each gives a copy of e with every secret changed. The place is the endpoint's
 // id and the field, so that values cannot be swapped inside a row either. An
 // error wraps what failed.
 func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
 	e = e.Clone()
 	one := func(v *deliver.Secret, field string) error {
-		changed, err := change(ctx, *v, e.ID+"\x00"+field)
+		changed, err := guarded(func() (deliver.Secret, error) { return change(ctx, *v, e.ID+"\x00"+field) })
 		switch {
 		case err == nil:
 			*v = changed
