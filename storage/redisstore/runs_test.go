@@ -130,3 +130,21 @@ func TestAnIDTwiceInACommit(t *testing.T) {
 		})
 	}
 }
+
+// Reading begins anywhere in a run, the last of its events included.
+func TestEventsAreReadFromAnyNumber(t *testing.T) {
+	s, _, _ := open(t, redisstore.Options{})
+	const n = 130 // two full runs, and one that is not
+	events := make([]deliver.Event, n)
+	for i := range events {
+		events[i] = newEvent(acme, fmt.Sprint(i))
+	}
+	commit(t, s, events...)
+	for after := range uint64(n) {
+		found, err := s.Log().Events(t.Context(), "acme", after, 1)
+		must(t, err)
+		if len(found) != 1 || found[0].Seq != after+1 {
+			t.Fatalf("after %d: %v, want the next one", after, found)
+		}
+	}
+}
