@@ -35,9 +35,13 @@ func runErase(ctx context.Context, p process, args []string) error {
 	fs.StringVar(&c.keepAs, "keep-ledger-as", "", "keep the ledger entries under this `name`, which must tell nothing of the owner (default: none is kept)")
 	fs.StringVar(&c.sources, "sources", "", "the `names` of the service's -source flags in their order, with commas between them")
 	fs.StringVar(&c.platform, "platform", "", "what the service's -platform is, if it has one")
-	fs.StringVar(&c.file, "config", "", "take platform and the names of the sources from this configuration `file` of serve, too")
-	if _, err := fs.fill(p, args); err != nil {
+	fs.StringVar(&c.file, "config", "", "take the store, unless -db or -redis is given, platform and the names of the sources from this configuration `file` of serve")
+	from, err := fs.fill(p, args)
+	if err != nil {
 		return err
+	}
+	if err := c.takeStore(p, from); err != nil {
+		return usageError{err}
 	}
 	if err := c.check(); err != nil {
 		return usageError{err}
@@ -81,6 +85,35 @@ func runErase(ctx context.Context, p process, args []string) error {
 	out := json.NewEncoder(p.out)
 	out.SetIndent("", "  ")
 	return out.Encode(report)
+}
+
+// takeStore takes the store from the configuration file, unless -db or -redis says which
+// it is: in another one than the service's nothing would be found, and nothing missed.
+func (c *eraseConfig) takeStore(p process, from origins) error {
+	if c.file == "" || from["db"] != "" || from["redis"] != "" {
+		return nil
+	}
+	f, err := readConfigFile(c.file)
+	if err != nil {
+		return fmt.Errorf("-config: %w", err)
+	}
+	var file struct {
+		DB       string
+		Redis    string
+		RedisEnv string `yaml:"redis-env"`
+	}
+	if f.root != nil {
+		if err := f.root.Decode(&file); err != nil {
+			return fmt.Errorf("-config %s is not allowed: want texts as db, redis and redis-env, see streamwatch check", c.file)
+		}
+	}
+	if file.RedisEnv != "" {
+		if file.Redis, _ = p.env(file.RedisEnv); file.Redis == "" {
+			return fmt.Errorf("%s: redis-env is missing: the environment variable %s is empty or not set: set it, or give -redis", c.file, file.RedisEnv)
+		}
+	}
+	c.db, c.redis = cmp.Or(file.DB, c.db), file.Redis
+	return nil
 }
 
 func (c *eraseConfig) check() error {
