@@ -31,7 +31,7 @@ type AccountStatus struct {
 
 	Failures int    // polls and commits that failed in a row
 	Err      error  `json:"-"` // of the last of them
-	Error    string // its text
+	Error    string // its text, of that of a call up to 1 KiB
 	Gaps     []Gap  // open ranges
 
 	// Elsewhere: another node of a fleet polls it. LastPoll, UserID and Gaps are as the

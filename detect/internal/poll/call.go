@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
@@ -28,20 +29,36 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	if err == nil {
 		err = pg.Err
 	}
-	heard(err)
+	err = heard(err)
 	if err == nil && limit.Err() != nil {
 		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	}
 	return pg, err
 }
 
+// maxErrorText is how many bytes of what a call's error says are kept, logged and shown.
+const maxErrorText = 1024
+
 // heard asks an error what it says while a panic of it, such as that of a nil pointer, is
-// still one of the call.
-func heard(err error) {
-	if err != nil {
-		_ = err.Error()
+// still one of the call. It returns the error, or one that says the beginning of a long text.
+func heard(err error) error {
+	if err == nil {
+		return nil
 	}
+	if text := err.Error(); len(text) > maxErrorText {
+		return shortened{err, strings.ToValidUTF8(text[:maxErrorText], "") + " …"}
+	}
+	return err
 }
+
+// shortened is an error of which only the beginning is said.
+type shortened struct {
+	error
+	text string
+}
+
+func (s shortened) Error() string { return s.text }
+func (s shortened) Unwrap() error { return s.error }
 
 func (e *Env) panicked(v any, p *Poll) error {
 	e.Logger.Error("fetcher panicked", p.Machine.traits.Key, p.Name, "panic", v, "stack", string(debug.Stack()))
@@ -100,10 +117,10 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	}
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)
-	heard(err)
+	err = heard(err)
 	for i := range pages {
 		e.Budget.Spend.Add(pages[i].Billed)
-		heard(pages[i].Err)
+		pages[i].Err = heard(pages[i].Err)
 	}
 	switch {
 	case err != nil:
