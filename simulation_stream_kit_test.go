@@ -181,6 +181,9 @@ func (s watchedStream) Brings(t *fetcher.Tweet) bool { return s.w.stream.Brings(
 
 func (s watchedStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	w := s.w
+	if w.rules && q.Position != "" && len(q.Queries) < len(topics) {
+		w.t.Errorf("resumes at %s for %d queries, want all %d", q.Position, len(q.Queries), len(topics))
+	}
 	return w.stream.Stream(ctx, q, func(sig fetcher.Signal) error {
 		if sig.Kind == fetcher.SignalUp && sig.Position != q.Position {
 			w.mu.Lock()

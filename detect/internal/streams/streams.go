@@ -119,7 +119,16 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
+// joining is how long a stream waits for what was set before Run: of accounts and queries
+// that join later it would not bring what came since its position.
+const joining = 50 * time.Millisecond
+
 func (s *Stream) run(ctx context.Context) {
+	select {
+	case <-time.After(joining):
+	case <-ctx.Done():
+		return
+	}
 	position, err := s.cfg.Position(ctx, s.target())
 	if err != nil { // polls find what came meanwhile
 		s.cfg.Logger.Error("reading the stream's position failed", "error", err)
