@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -29,18 +30,30 @@ func TestRedisOptionsReachTheClient(t *testing.T) {
 	}
 }
 
-// cancelOn calls cancel when what is written has a text.
+// cancelOn calls cancel when something that has a text was written. The client library
+// dials, and logs, in goroutines that outlive the run.
 type cancelOn struct {
-	bytes.Buffer
 	text   string
 	cancel func()
+
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
 
 func (c *cancelOn) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := c.buf.Write(b)
 	if bytes.Contains(b, []byte(c.text)) {
 		c.cancel()
 	}
-	return c.Buffer.Write(b)
+	return n, err
+}
+
+func (c *cancelOn) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.String()
 }
 
 // While the server is away the client library has something to say for each attempt. It

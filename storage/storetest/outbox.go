@@ -126,13 +126,18 @@ func concurrentClaimants(t *storeTest) {
 	t.commit(b)
 	var mu sync.Mutex
 	claims := make(map[string]int)
-	var wg sync.WaitGroup
+	var wg, first sync.WaitGroup // first claims, which all come before the first settlement
+	first.Add(claimants)
 	for c := range claimants {
 		wg.Go(func() {
-			for {
+			for n := 0; ; n++ {
 				ds, err := t.store.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: t.start, Lease: lease, Limit: 9})
 				if err != nil {
 					t.Errorf("Claim beside other claims failed: %v", err)
+				}
+				if n == 0 {
+					first.Done()
+					first.Wait()
 				}
 				if len(ds) == 0 {
 					return
