@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -22,7 +23,7 @@ import (
 // every signature right.
 func TestNothingIsLostUnderFaults(t *testing.T) {
 	const lasts = 10 // seconds
-	accounts := sized(1000, 300, 150)
+	accounts := testsize.Of(150, 300, 1000)
 	perSecond := accounts / 5
 	for _, row := range []struct {
 		name   string

@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -19,14 +20,15 @@ import (
 // and every post comes once.
 func TestFleetSharesTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		accounts, seconds := sized(300, 120, 60), sized(60, 30, 12)
+		const accounts = 300
+		seconds := testsize.Of(12, 30, 60)
 		w := newFleetWorld(t, accounts)
 		nodes := w.start("a", "b", "c")
 		pass(10 * time.Second) // they take their parts
 		w.watch(accounts, nodes...)
 		pass(10 * time.Second)
 		begun := time.Now()
-		if err := w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: float64(accounts) / 3, Total: accounts / 3 * seconds}); err != nil {
+		if err := w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 100, Total: 100 * seconds}); err != nil {
 			t.Fatal(err)
 		}
 		pass(10 * time.Second)
@@ -46,7 +48,7 @@ func TestFleetSharesTheWork(t *testing.T) {
 			shares[polls[0].by]++
 		}
 		for _, n := range nodes {
-			if got := shares[n.name]; got < accounts/6 || got > accounts/2 {
+			if got := shares[n.name]; got < accounts/3-40 || got > accounts/3+40 {
 				t.Errorf("%s polls %d of %d accounts, want about a third", n.name, got, accounts)
 			}
 			if got := n.Nodes(); got != 3 {
@@ -65,7 +67,7 @@ func TestFleetSharesTheWork(t *testing.T) {
 // recorded, twice.
 func TestFleetTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		accounts := sized(200, 80, 40)
+		accounts := testsize.Of(40, 80, 200)
 		w := newFleetWorld(t, accounts)
 		nodes := w.start("a", "b", "c")
 		w.watch(accounts, nodes...)

@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -108,10 +109,10 @@ func TestPlanIsComparedWithWhatHappened(t *testing.T) {
 // A plan made while the engine runs is what then happens, as long as a poll is
 // one call.
 func TestPlanIsWhatHappens(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || testsize.Race {
 		t.Skip("seconds of virtual polls: TestPlanIsComparedWithWhatHappened runs")
 	}
-	lasts := time.Duration(sized(120, 30, 0)) * time.Minute
+	lasts := time.Duration(testsize.Of(0, 30, 120)) * time.Minute
 	type requests []monitor.CreateRequest
 	names := enginetest.AccountNames(100)
 	every := func(interval time.Duration, names []string) monitor.CreateRequest {

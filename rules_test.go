@@ -18,6 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -196,7 +197,7 @@ func TestRulesGoOnAfterARestart(t *testing.T) {
 // a restart, and an edited rule takes effect within an interval.
 func TestManyRulesLoseNothing(t *testing.T) {
 	const queries, interval = 100, 30 * time.Second
-	each := sized(5, 2, 2) // rules with the same query
+	each := testsize.Of(2, 2, 5) // rules with the same query
 	synctest.Test(t, func(t *testing.T) {
 		<-time.After(1234567 * time.Nanosecond)
 		names := enginetest.AccountNames(50)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // Bounds of a type, a file and a package of product code. What is wider has
@@ -125,7 +127,7 @@ func receiver(t ast.Expr) string {
 // TestShape prints the widest types, and holds types, files and packages to their
 // bounds.
 func TestShape(t *testing.T) {
-	if raceDetector {
+	if testsize.Race {
 		t.Skip("the tree takes seconds to read: it is read without the race detector")
 	}
 	types, files, packages, err := shapes(os.DirFS("."))

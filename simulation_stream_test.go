@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // A stream that breaks off hundreds of times, falls silent in every way, brings posts twice
@@ -30,7 +31,7 @@ func TestSimulatedStreamOfQueriesUnderFaults(t *testing.T) {
 }
 
 func underFaults(t *testing.T, cfg enginetest.StreamConfig, rules bool) {
-	disconnects := sized(1000, 200, 60)
+	disconnects := testsize.Of(100, 200, 1000)
 	synctest.Test(t, func(t *testing.T) {
 		cfg.HeartbeatEvery, cfg.Lag = 5*time.Second, 100*time.Millisecond
 		w := newPushWorld(t, 40, cfg)
@@ -68,7 +69,7 @@ func underFaults(t *testing.T, cfg enginetest.StreamConfig, rules bool) {
 // A stream that drops one post in a hundred without a word: the audits find every one,
 // and trust falls within one audit interval.
 func TestSimulatedStreamThatDropsPosts(t *testing.T) {
-	lasts := time.Duration(sized(24, 5, 2)) * time.Hour
+	lasts := time.Duration(testsize.Of(2, 5, 24)) * time.Hour
 	synctest.Test(t, func(t *testing.T) {
 		w := newPushWorld(t, 20, enginetest.StreamConfig{HeartbeatEvery: 5 * time.Second})
 		w.begin()
@@ -110,7 +111,7 @@ func TestSimulatedStreamThatDropsPosts(t *testing.T) {
 // What the platform adds is all that a post waits for, and no post that is on its way
 // counts as missed.
 func TestSimulatedStreamThatLags(t *testing.T) {
-	lasts := time.Duration(sized(4, 2, 1)) * time.Hour
+	lasts := time.Duration(testsize.Of(1, 2, 4)) * time.Hour
 	for _, lag := range []time.Duration{time.Millisecond, 6 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(lag), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -28,8 +29,8 @@ import (
 // under the race detector has a smaller world, with the same things in it, and
 // STREAMWATCH_LONG=1 one of ten thousand accounts.
 func TestSimulatedDay(t *testing.T) {
-	w := simulation{accounts: sized(10_000, 300, 100), lasts: 24 * time.Hour, interval: 15 * time.Minute}
-	if testing.Short() || raceDetector {
+	w := simulation{accounts: testsize.Of(100, 300, 10_000), lasts: 24 * time.Hour, interval: 15 * time.Minute}
+	if testing.Short() || testsize.Race {
 		w.lasts, w.interval = 2*time.Hour, time.Minute
 	}
 	began := time.Now()

@@ -19,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -28,7 +29,7 @@ import (
 // missed, one while events come in. A third of the events is committed while no
 // engine runs. When it is too slow it is closed, and resumes as well.
 func TestWebSocketResumesAcrossRestarts(t *testing.T) {
-	events := sized(100_000, 5000, 3000)
+	events := testsize.Of(3000, 5000, 100_000)
 	batch := events / 100
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -179,7 +180,7 @@ func TestStoreThatFailsIsNoInvalidKey(t *testing.T) {
 func TestRandomKeysAreRefusedWithoutALookUp(t *testing.T) {
 	one, _, store := pair(t)
 	n := 100_000
-	if testing.Short() || raceDetector {
+	if testing.Short() || testsize.Race {
 		n = 20_000
 	}
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // A minute lasts from its first to its last nanosecond, whatever the time zone, also
@@ -58,7 +59,7 @@ func TestAnHourAcrossMidnightIsCovered(t *testing.T) {
 // once. A monitor of one account each would be 576 million entries, more than
 // memory holds: TestEveryMinuteOfManyStreamsOnce keeps a bit for each.
 func TestManyDays(t *testing.T) {
-	days := sized(400, 20, 8) // 400 are half a million ticks
+	days := testsize.Of(8, 20, 400) // 400 are half a million ticks
 	price := billing.Presets{}.Monitor(1000).PerDay
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -126,7 +127,7 @@ func TestManyDays(t *testing.T) {
 // hour: every minute is charged in the end.
 func TestManyStreams(t *testing.T) {
 	const hours = 3
-	streams := sized(1000, 200, 100)
+	streams := testsize.Of(100, 200, 1000)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		for i := range streams {

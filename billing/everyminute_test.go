@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 var manyDays = flag.Int("days", 1, "virtual days of TestEveryMinuteOfManyStreamsOnce; 400 take some minutes")
@@ -118,8 +119,8 @@ func (l *tally) never(what string) error {
 // every minute some process runs: each is charged once, and all days cost their
 // price. Time in which none runs is TestManyDays's.
 func TestEveryMinuteOfManyStreamsOnce(t *testing.T) {
-	streams, days := sized(1000, 200, 40), *manyDays
-	if testing.Short() || raceDetector {
+	streams, days := testsize.Of(40, 200, 1000), *manyDays
+	if testing.Short() || testsize.Race {
 		days = 1
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // else half of the time goes there

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
@@ -53,7 +54,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.L
 // server TestServerLastCredit of storage/redisstore shows it for 1,000.
 func TestOneCreditServesOneRequest(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *storetest.Clock) {
-		callers, rounds := sized(1000, 300, 100), sized(100, 5, 2)
+		callers, rounds := testsize.Of(100, 300, 1000), testsize.Of(2, 5, 100)
 		if name == "redisstore" {
 			// Its scripts run one after the other in an interpreter written in Go, and a
 			// Commit that waits for those of all others has 5 s, however slow the machine.
@@ -190,7 +191,7 @@ func TestLedgersAgreeWithTheModel(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *storetest.Clock) {
 		// Each operation is one commit to the disk, or one script in an interpreter
 		// written in Go: there a million would take minutes.
-		operations := map[string]int{"memory": 1_000_000, "sqlite": 10_000, "redisstore": 5_000}[name] / sized(1, 20, 100)
+		operations := map[string]int{"memory": 1_000_000, "sqlite": 10_000, "redisstore": 5_000}[name] / testsize.Of(100, 20, 1)
 		ctx, rnd, b := t.Context(), rand.New(rand.NewPCG(5, 6)), newBooks()
 		owners := []string{"acme", "globex", "initech"}
 		for i := range operations {

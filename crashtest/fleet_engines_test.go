@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // playedTogether runs one round of engines that share a store.
@@ -33,7 +35,7 @@ func TestEnginesShareAStore(t *testing.T) {
 			if row.kind == kindRedis {
 				needRedis(t, "redis-server")
 			}
-			each := sized(2, 4) // kills and pauses
+			each := testsize.Of(2, 2, 4) // kills and pauses
 			r := playedTogether(t, options{kind: row.kind, fleet: 3, kills: each, pauses: each, cuts: row.cuts, seed: 1})
 			var out strings.Builder
 			if err := r.write(&out); err != nil {

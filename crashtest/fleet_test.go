@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -239,7 +240,7 @@ func TestHandovers(t *testing.T) {
 			if row.program != "" {
 				needRedis(t, row.program)
 			}
-			wanted := sized(200, 500)
+			wanted := testsize.Of(200, 200, 500)
 			var out strings.Builder
 			r := newHandoverRun(options{kind: row.kind, fleet: 3, handovers: wanted, failovers: row.failovers, seed: 1, json: true, dir: t.TempDir()}, t.Output())
 			if err := r.play(t.Context()); err != nil {

@@ -13,25 +13,15 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 )
-
-// long: a run has all that it can have, as in the gate's stage of that name.
-var long = os.Getenv("STREAMWATCH_LONG") != ""
-
-// sized is a number of things to happen: usually, and in a long run.
-func sized(usual, much int) int {
-	if long {
-		return much
-	}
-	return usual
-}
 
 // needRedis skips a test on Redis servers, which it starts, unless they are wanted.
 func needRedis(t *testing.T, program string) {
 	t.Helper()
 	required := os.Getenv("STREAMWATCH_REQUIRE_REDIS") == "1"
-	if !required && !long && os.Getenv("STREAMWATCH_REDIS") != "1" {
+	if !required && !testsize.Long() && os.Getenv("STREAMWATCH_REDIS") != "1" {
 		t.Skip("set STREAMWATCH_REDIS=1 to run this test with Redis servers")
 	}
 	if _, err := exec.LookPath(program); err != nil {
@@ -66,12 +56,12 @@ func playedAt(t *testing.T, o options, at string) *run {
 func TestNothingIsViolated(t *testing.T) {
 	t.Run(kindSQLite, func(t *testing.T) {
 		t.Parallel()
-		nothingIsViolated(t, kindSQLite, sized(6, 25))
+		nothingIsViolated(t, kindSQLite, testsize.Of(6, 6, 25))
 	})
 	t.Run(kindRedis, func(t *testing.T) {
 		t.Parallel()
 		needRedis(t, "redis-server")
-		nothingIsViolated(t, kindRedis, sized(8, 10))
+		nothingIsViolated(t, kindRedis, testsize.Of(8, 8, 10))
 	})
 }
 
@@ -133,7 +123,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"replays what was delivered", "I3 I8", ""},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
-			if i > 1 && (!long || tempo > 1) {
+			if i > 1 && (!testsize.Long() || tempo > 1) {
 				t.Skip("the harness is the same as in the rows before: STREAMWATCH_LONG=1 runs all")
 			}
 			t.Parallel()

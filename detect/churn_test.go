@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // Several monitors come, go, change and join while polls, commits and shared
@@ -81,7 +82,7 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 	set(t, d, keep)
 	var want []string
 	n := 0
-	for range sized(1500, 600, 200) {
+	for range testsize.Of(200, 600, 1500) {
 		after(time.Duration(rng.IntN(200)) * time.Millisecond)
 		switch rng.IntN(6) {
 		case 0:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -103,7 +104,7 @@ func TestRuleLosesNothingWhenMonitorsComeAndGo(t *testing.T) {
 				var want []string
 				watched := false
 				switches := 0
-				for i := range sized(400, 400, 200) {
+				for i := range testsize.Of(200, 400, 400) {
 					w.say([]string{"nasa", "esa"}[i%2], fmt.Sprintf("moon p%d", i), time.Duration(rnd.IntN(60))*time.Second)
 					want = append(want, fmt.Sprintf("r:p%d", i))
 					after(time.Duration(rnd.IntN(4000)) * time.Millisecond)

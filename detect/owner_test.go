@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // An owner whose short intervals would take nearly all of the budget is capped,
@@ -23,9 +25,9 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 			if other > 0 {
 				set(t, d, bounded("also", 0, other, all[:6]...))
 			}
-			after(time.Duration(sized(180, 90, 60)) * time.Minute)
+			after(time.Duration(testsize.Of(60, 90, 180)) * time.Minute)
 			begin := time.Now()
-			after(time.Duration(sized(60, 30, 20)) * time.Minute)
+			after(time.Duration(testsize.Of(20, 30, 60)) * time.Minute)
 			for i, a := range all {
 				for _, at := range w.callTimes(a) {
 					switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -332,7 +333,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 
 // An account that another node polls takes little memory.
 func TestAccountsElsewhereTakeLittleMemory(t *testing.T) {
-	n := sized(1_000_000, 200_000, 100_000)
+	n := testsize.Of(100_000, 200_000, 1_000_000)
 	w := &world{cursors: map[string]Cursor{}}
 	d, err := New(Config{}, Deps{Fetcher: w, Journal: w})
 	if err != nil {

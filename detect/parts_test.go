@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // nodes are detectors that share the parts of one world and journal.
@@ -54,7 +55,7 @@ func halves() (a, b fleet.Set) {
 // given it up.
 func TestPartsGoBackAndForth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		moves := sized(1000, 200, 60)
+		moves := testsize.Of(60, 200, 1000)
 		w := newWorld()
 		rng := rand.New(rand.NewPCG(1, 2))
 		names := accountNames(40)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // What the first poll after a restart takes for history is not what a stored gap
@@ -102,7 +103,7 @@ func restarts(t *testing.T, seed uint64) {
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
 		set(t, d, keep)
-		for range sized(60, 60, 30) {
+		for range testsize.Of(30, 60, 60) {
 			after(time.Duration(rng.IntN(4000)) * time.Millisecond)
 			a := names[rng.IntN(4)]
 			for range 1 + rng.IntN(14)*(rng.IntN(4)/3) {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -69,13 +69,7 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 		}, "each is two synced writes to the disk; -requests 100000 takes a minute"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			requests := row.usual
-			switch {
-			case os.Getenv("STREAMWATCH_LONG") != "":
-				requests = row.long
-			case testing.Short() || raceEnabled:
-				requests = row.few
-			}
+			requests := testsize.Of(row.few, row.usual, row.long)
 			if *mixedRequests > 0 {
 				requests = *mixedRequests
 			} else if row.why != "" {
@@ -183,14 +177,7 @@ type (
 
 // Of a thousand concurrent requests with credits for one, one succeeds.
 func TestLastCredit(t *testing.T) {
-	rounds := 5
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		rounds = 20
-	case testing.Short() || raceEnabled:
-		rounds = 2
-	}
-	for round := range rounds {
+	for round := range testsize.Of(2, 5, 20) {
 		w := newWorld(t, func(s *setup) {})
 		w.checked = false
 		w.empty(mine)

@@ -3,21 +3,11 @@ package enginehttp_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"regexp"
-	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-)
-
-// checkedAnswers are those that were checked, by what is in them but numbers and ids, which
-// inPlain matches: to read the schema of an answer takes longer than the answer.
-var (
-	checkedAnswers sync.Map
-	inPlain        = regexp.MustCompile(`\b(mon|whk|dlv|rul|key|evt|sw_live|whsec)_[0-9a-zA-Z_-]+|X-Request-Id: [^ ]*|[0-9]+`)
 )
 
 // checkAnswer checks an answer against the document.
@@ -31,9 +21,6 @@ func checkAnswer(t testing.TB, r *http.Request, a answer) {
 	}
 	if r.Pattern == "" {
 		return // no route, so not in the document
-	}
-	if _, known := checkedAnswers.LoadOrStore(inPlain.ReplaceAllString(fmt.Sprint(r.Pattern, a.status, lines(a.header), a.body), "0"), true); known {
-		return
 	}
 	doc := document()
 	method, path := documentPath(r.Pattern)

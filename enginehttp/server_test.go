@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -155,13 +155,8 @@ func TestSlowBody(t *testing.T) {
 // Connections that send nothing or only a part of their headers are closed, take
 // little memory, and do not keep others from being answered.
 func TestSlowClients(t *testing.T) {
-	conns, timeout := 300, time.Second
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		conns, timeout = 1000, 2*time.Second
-	case testing.Short() || raceEnabled:
-		conns, timeout = 50, 300*time.Millisecond
-	}
+	conns := testsize.Of(50, 300, 1000)
+	timeout := testsize.Of(300*time.Millisecond, time.Second, 2*time.Second)
 	w := newWorld(t)
 	addr, _ := serve(t, w, func(s *http.Server) { s.ReadHeaderTimeout = timeout })
 	before := heap()

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 // What an address asks of the client the client gets; none of it is passed over.
@@ -30,45 +30,20 @@ func TestRedisOptionsReachTheClient(t *testing.T) {
 	}
 }
 
-// cancelOn calls cancel when something that has a text was written. The client library
-// dials, and logs, in goroutines that outlive the run.
-type cancelOn struct {
-	text   string
-	cancel func()
-
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (c *cancelOn) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n, err := c.buf.Write(b)
-	if bytes.Contains(b, []byte(c.text)) {
-		c.cancel()
-	}
-	return n, err
-}
-
-func (c *cancelOn) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.buf.String()
-}
-
 // While the server is away the client library has something to say for each attempt. It
 // says it in the format of -log, to who asks for debug, and not on stderr beside the log.
 func TestRedisClientLogsToTheLog(t *testing.T) {
 	for level, until := range map[string]string{"debug": `"msg":"redis client"`, "info": "redis does not answer"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		logs := &cancelOn{text: until, cancel: cancel}
-		err := run(ctx, process{noEnv, io.Discard, logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -log json -redis redis://127.0.0.1:1 -log-level "+level))
+		var logs heard.Output
+		logs.On(until, cancel)
+		err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -log json -redis redis://127.0.0.1:1 -log-level "+level))
 		cancel()
 		if err == nil {
 			t.Fatal("want an error: nobody listens there")
 		}
 		if got := strings.Contains(logs.String(), `"msg":"redis client"`); got != (level == "debug") {
-			t.Errorf("-log-level %s: lines of the client %t: %s", level, got, logs)
+			t.Errorf("-log-level %s: lines of the client %t: %s", level, got, &logs)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 func TestFramesComeInOrderOfCommit(t *testing.T) {
@@ -145,7 +146,7 @@ func TestWhatRetentionRemovedIsAGap(t *testing.T) {
 // cut anywhere and resume. Each must have every event of its own since it came
 // first, in order and once; one whose hub drops has gap frames for the rest.
 func TestResume(t *testing.T) {
-	seeds := sized(150, 20, 10)
+	seeds := testsize.Of(10, 20, 150)
 	for _, policy := range []wshub.Policy{wshub.Close, wshub.Drop} {
 		t.Run([]string{"close", "drop"}[policy], func(t *testing.T) {
 			var total tally

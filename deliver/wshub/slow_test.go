@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 func TestSlowClients(t *testing.T) {
@@ -154,7 +155,7 @@ func TestClientThatDoesNotPongIsCut(t *testing.T) {
 // everything, once and in order.
 func TestManyClients(t *testing.T) {
 	const events = 40
-	clients := int64(sized(1000, 200, 50))
+	clients := int64(testsize.Of(50, 200, 1000))
 	stalled := clients / 10
 	inWorld(t, func(o *wshub.Options) { o.MaxPerKey = int(clients) }, func(t *testing.T, w *world) {
 		var open []*client

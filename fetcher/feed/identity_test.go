@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // shelf is a Memory.
@@ -278,12 +278,7 @@ func history(t *testing.T, seed uint64, memory Memory, restarts bool, tame func(
 // few entries.
 func histories(t *testing.T, restarts bool, memory func() Memory, tame func(*habits)) {
 	t.Parallel()
-	n, failed := uint64(150), 0
-	if testing.Short() {
-		n = 50
-	} else if os.Getenv("STREAMWATCH_LONG") != "" {
-		n = 10_000
-	}
+	n, failed := testsize.Of[uint64](50, 150, 10_000), 0
 	rare := []uint64{299, 341, 556} // guids that one item of the document has, and several of the past
 	for i := range n + uint64(len(rare)) {
 		seed := i

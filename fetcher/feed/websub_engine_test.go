@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/feed"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -157,16 +157,11 @@ func (w *watched) check(within time.Duration) (took []time.Duration) {
 	return took
 }
 
-// Pings, a thousand with STREAMWATCH_LONG=1, with renewals that are lost, hubs that die without a word, pushes that
-// get lost, a restart and a kill: every entry is found, once, and those of hubs that work at once.
+// Pings, with renewals that are lost, hubs that die without a word, pushes that get lost,
+// a restart and a kill: every entry is found, once, and those of hubs that work at once.
 func TestWebSubInAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pings := 300
-		if testing.Short() {
-			pings = 150
-		} else if os.Getenv("STREAMWATCH_LONG") != "" {
-			pings = 1000
-		}
+		pings := testsize.Of(150, 300, 1000)
 		at := func(permille int) int { return pings * permille / 1000 }
 		w := newWatched(t, engineFeeds)
 		w.set(func() { w.lease = time.Duration(pings) * 20 * time.Second })
@@ -229,12 +224,7 @@ func TestWebSubInAnEngine(t *testing.T) {
 func TestWebSubSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t, 6)
-		days := 4
-		if testing.Short() {
-			days = 2
-		} else if os.Getenv("STREAMWATCH_LONG") != "" {
-			days = 14
-		}
+		days := testsize.Of(2, 4, 14)
 		for range days * 6 {
 			pass(time.Duration(w.rng.ExpFloat64() * float64(4*time.Hour)))
 			w.publish(0, 6)

@@ -3,7 +3,6 @@ package webscrape
 import (
 	"errors"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,17 +10,13 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // hostilePages are made to take much time, memory or stack. They have up to 256 KiB,
-// 64 KiB with -short, or 1 MiB with STREAMWATCH_LONG=1.
+// 64 KiB in a short test and 1 MiB in a long one.
 func hostilePages() map[string]string {
-	hostileScale := hostileScale
-	if os.Getenv("STREAMWATCH_LONG") != "" {
-		hostileScale = 1
-	} else if testing.Short() {
-		hostileScale = 16
-	}
+	hostileScale := testsize.Of(16, 4, 1)
 	many := func(s string) string { return strings.Repeat(s, 20_000/hostileScale) }
 	full := func(s string) string { return strings.Repeat(s, (1<<20)/hostileScale/len(s)) }
 	formats := "<p>"

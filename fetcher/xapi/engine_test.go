@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,6 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -56,13 +56,8 @@ func (c *counted) total() fetcher.Billed {
 // the server. With STREAMWATCH_LONG=1 there are 1,000, which takes a minute: these use up
 // the limit of the endpoint, 10,000 calls in 15 minutes, and wait for its window.
 func TestADayIsBilledForWhatIsPosted(t *testing.T) {
-	accounts, chance := 25, 8 // posts that may be billed twice by chance, at midnight
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		accounts, chance = 1000, 0
-	case testing.Short() || raceDetector:
-		accounts, chance = 10, 8
-	}
+	accounts := testsize.Of(10, 80, 1000)
+	chance := testsize.Of(2, 2, 0) // posts that may be billed twice, at midnight
 	const interval, perMonitor = 90 * time.Second, 50
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {

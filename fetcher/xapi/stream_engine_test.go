@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -127,15 +127,7 @@ func (s *streamed) check(disconnects int, stats func(detect.Stats) detect.Stream
 	s.t.Logf("%d posts found after %s (p50), %s (p99), %s at most, for $%.2f; %+v; %+v; %+v", len(s.posted), p50, p99, longest, charged, st, brought, s.Billed())
 }
 
-func streamDisconnects() int {
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		return 1000
-	case testing.Short() || raceDetector:
-		return 40
-	}
-	return 100
-}
+func streamDisconnects() int { return testsize.Of(40, 100, 1000) }
 
 // Every post is handled once, half of them 250 ms after X has sent them, through
 // connections that break off, that X still counts, and that bring posts twice and in

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/node"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -135,7 +136,7 @@ func TestBarrierWhileOneReads(t *testing.T) {
 		defer w.end()
 		fleetOf(w, 2)
 		pass(lease)
-		for i := range many(10, 50, 600) {
+		for i := range testsize.Of(10, 50, 600) {
 			reads := 300*time.Millisecond + time.Duration(7*i)*time.Millisecond
 			m := w.startSlow("joins", reads)
 			pass(10 * time.Millisecond)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // rates are the grants in use, and their sum.
@@ -84,7 +86,7 @@ func TestGrants(t *testing.T) {
 
 // A node that joins has no rate before the others have come down; then it comes soon.
 func TestGrantToOneThatJoins(t *testing.T) {
-	for _, n := range []int{1, 3, 20, 100}[:many(3, 4, 4)] {
+	for _, n := range []int{1, 3, 20, 100}[:testsize.Of(3, 4, 4)] {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			defer w.end()
@@ -107,7 +109,7 @@ func TestGrantToOneThatJoins(t *testing.T) {
 }
 
 func TestGrantsAtRandom(t *testing.T) {
-	for seed := range uint64(many(8, 40, 600)) {
+	for seed := range uint64(testsize.Of(8, 40, 600)) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			defer w.end()

@@ -4,29 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-// many is how often a random test is done: with -short, without, and with
-// STREAMWATCH_LONG=1.
-func many(short, usual, long int) int {
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		return long
-	case testing.Short():
-		return short
-	}
-	return usual
-}
+	"github.com/streamwatch/streamwatch/internal/testsize"
+)
 
 // Whatever happens, no part is polled by two nodes that trust their terms, and no rate
 // is used twice; no node is ended that could beat; and when all is calm all parts are
 // polled, evenly, all the rate is used and all changes are followed.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(many(15, 50, 600)) {
+	for seed := range uint64(testsize.Of(15, 50, 600)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			w := newWorld(t)

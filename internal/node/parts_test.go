@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 func fleetOf(w *world, n int) {
@@ -58,7 +59,7 @@ func TestPlannedStop(t *testing.T) {
 
 // F4
 func TestJoinMoves(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 7, 10, 30}[:many(4, 6, 6)] {
+	for _, n := range []int{1, 2, 3, 7, 10, 30}[:testsize.Of(4, 6, 6)] {
 		for _, mute := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
@@ -121,7 +122,7 @@ func TestCrash(t *testing.T) {
 			w := newWorld(t)
 			defer w.end()
 			fleetOf(w, n)
-			for i := range many(6, 15, 30) {
+			for i := range testsize.Of(6, 15, 30) {
 				pass(3*lease + time.Duration(i)*100*time.Millisecond)
 				begun := time.Now()
 				w.nodes["n001"].kill()
@@ -140,7 +141,7 @@ func TestCrash(t *testing.T) {
 }
 
 func TestHundred(t *testing.T) {
-	nodes := many(50, 100, 100)
+	nodes := testsize.Of(50, 100, 100)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.end()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 const hour = 3600 * second
@@ -111,7 +113,7 @@ const (
 func TestLongestGapInManyWorlds(t *testing.T) {
 	const most = defaultCeiling + 0.28 + 2.0/crowdAccounts
 	for _, tc := range crowds {
-		for seed := range uint64(sized(6, 2, 1)) {
+		for seed := range uint64(testsize.Of(1, 2, 6)) {
 			p := newPacer(t, Config{Budget: crowdAccounts / float64(crowdShare)}, crowdAccounts)
 			gap := 0.0
 			posts := tc.posts(rand.New(rand.NewPCG(seed, 1)), crowdAccounts, crowdDays*24*hour)
@@ -127,7 +129,7 @@ func TestLongestGapInManyWorlds(t *testing.T) {
 // that are overdue with it.
 func TestOwnMaxInManyWorlds(t *testing.T) {
 	for _, tc := range crowds {
-		for seed := range uint64(sized(3, 1, 1)) {
+		for seed := range uint64(testsize.Of(1, 1, 3)) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			p := newPacer(t, Config{Budget: crowdAccounts / float64(crowdShare)}, crowdAccounts)
 			for i := range int32(crowdAccounts / 4) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // A count that would exceed 15 halves all of them, and mixes none.
@@ -71,7 +73,7 @@ func TestDailyReachesBack(t *testing.T) {
 // are not believed.
 func TestHoursOfTheDay(t *testing.T) {
 	const share, days = 300, 30
-	n := int64(sized(60, 20, 20))
+	n := int64(testsize.Of(20, 20, 60))
 	run := func(awake int64, deaf bool) (mean float64, p *Pacer) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		p = newPacer(t, Config{Budget: float64(n) / share}, int(n))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // others is the mean delay, as a multiple of the fixed interval's, of accounts
@@ -14,7 +16,7 @@ import (
 func others(t *testing.T, cfg Config, accounts, greedy int, perDay float64) float64 {
 	t.Helper()
 	const share = 300.0
-	days := float64(sized(8, 6, 5))
+	days := float64(testsize.Of(5, 6, 8))
 	cfg.Budget = float64(accounts) / share
 	p := newPacer(t, cfg, accounts)
 	rng := rand.New(rand.NewPCG(15, 16))
@@ -54,7 +56,7 @@ func others(t *testing.T, cfg Config, accounts, greedy int, perDay float64) floa
 // A tenth of the accounts post after every poll. The others pay for it with no
 // more than a quarter of their delay; and with much more without the bound.
 func TestPostingAfterEveryPoll(t *testing.T) {
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	for _, perDay := range []float64{2, 20} {
 		if mean := others(t, Config{}, n, n/10, perDay); mean > 1.25 {
 			t.Errorf("others, with %g posts a day: mean %.3f of a fixed interval's, want at most 1.25", perDay, mean)
@@ -68,7 +70,7 @@ func TestPostingAfterEveryPoll(t *testing.T) {
 // Where all accounts are alike nothing can be gained, and next to nothing is
 // lost.
 func TestAlikeIsNoWorseThanFixed(t *testing.T) {
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	for _, perDay := range []float64{5, 20} {
 		if mean := others(t, Config{}, n, 0, perDay); mean > 1.005 {
 			t.Errorf("%g posts a day: mean %.4f of a fixed interval's, want at most 1.005", perDay, mean)
@@ -92,14 +94,14 @@ func crowdDelay(begin, from, until, fade float64) float64 {
 // gaps between polls, without the chance of a few posts, and half an interval at a
 // fixed one.
 func TestAllInOneCrowd(t *testing.T) {
-	worlds, accounts := sized(3, 1, 1), sized(200, 100, 50)
+	const accounts, worlds = 200, 3
 	mean := 0.0
 	for seed := range uint64(worlds) {
-		mean += crowdMean(t, accounts, rand.New(rand.NewPCG(17, 18+seed))) / float64(worlds)
+		mean += crowdMean(t, accounts, rand.New(rand.NewPCG(17, 18+seed))) / worlds
 	}
 	t.Logf("mean %.4f of a fixed interval's", mean)
-	if most := 1 + 0.1/float64(accounts); mean > most {
-		t.Errorf("mean %.4f of a fixed interval's, want at most %.4f", mean, most)
+	if mean > 1.0005 {
+		t.Errorf("mean %.4f of a fixed interval's, want 1.000", mean)
 	}
 }
 
@@ -149,7 +151,7 @@ func crowdMean(t *testing.T, accounts int, rng *rand.Rand) float64 {
 // the gain shows again.
 func TestGainShowsAgain(t *testing.T) {
 	const share, alike, days = 300.0, 8.0, 16.0
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	p := newPacer(t, Config{Budget: float64(n) / share}, n)
 	rng := rand.New(rand.NewPCG(21, 22))
 	before, after := equal(n, 20), logNormal(n, 1.6)
@@ -190,7 +192,7 @@ func TestGainShowsAgain(t *testing.T) {
 // Accounts that truly post most, so that nearly all of their polls find posts, are
 // polled as often as without the bound for eager ones: the others hardly wait for it.
 func TestBusyAccountsKeepTheirPolls(t *testing.T) {
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	bounded, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 2.2), 10)
 	free, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300, OthersDelay: 1e9}, n), logNormal(n, 2.2), 10)
 	t.Logf("mean %.3f × D*, %.3f without the bound", bounded, free)

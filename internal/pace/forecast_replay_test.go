@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 const day = 86_400.0
@@ -106,7 +108,7 @@ func compare(t *testing.T, cfg Config, of func(slot int) Account, posts [][]floa
 // What a Pacer does with posts is what was forecast from what it had learnt:
 // closely where they are independent, and better where they come in bursts.
 func TestForecastAgainstReplay(t *testing.T) {
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	ordinary := func(int) Account { return Account{} }
 	bounded := func(i int) Account {
 		return Account{Max: []time.Duration{100, 1000}[i%2] * time.Second}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // crowdedOut is the mean delay, as a multiple of the fixed interval's, of the
@@ -15,7 +17,7 @@ import (
 func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a Account) float64 {
 	t.Helper()
 	const share = 300.0
-	days := float64(sized(5, 4, 3))
+	days := float64(testsize.Of(3, 4, 5))
 	cfg.Budget = float64(accounts) / share
 	p, err := New(cfg)
 	if err != nil {
@@ -65,7 +67,7 @@ func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a A
 // However an owner's accounts draw the budget, the others pay for it with no more
 // than a quarter of their delay; and without the cap with much more.
 func TestOwnerSurplus(t *testing.T) {
-	n := sized(200, 100, 60)
+	n := testsize.Of(60, 100, 200)
 	for _, tc := range []struct {
 		name   string
 		theirs int // of 200

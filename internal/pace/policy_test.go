@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // poissonRun polls n accounts with constant rates, posts a second, for some
@@ -67,16 +69,16 @@ func logNormal(n int, sigma float64) []float64 {
 }
 
 func TestEqualRatesReachTheLeastMean(t *testing.T) {
-	n := sized(200, 100, 50)
-	mean, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), equal(n, 20), float64(sized(12, 8, 8)))
+	n := testsize.Of(50, 100, 200)
+	mean, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), equal(n, 20), float64(testsize.Of(8, 8, 12)))
 	if mean > 1.05 {
 		t.Errorf("mean %.3f × D*, want at most 1.05", mean)
 	}
 }
 
 func TestUnequalRates(t *testing.T) {
-	n := sized(200, 100, 50)
-	mean, gap := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 1.6), float64(sized(30, 12, 12)))
+	n := testsize.Of(50, 100, 200)
+	mean, gap := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 1.6), float64(testsize.Of(12, 12, 30)))
 	if mean > 1.12 {
 		t.Errorf("mean %.3f × D*, want at most 1.12: the bound and the shorter tail cost something", mean)
 	}
@@ -88,11 +90,11 @@ func TestUnequalRates(t *testing.T) {
 // Ten times the gain of the price control overshoots: the plans swing and the
 // gain over polling in turn shrinks.
 func TestGainOfThePrice(t *testing.T) {
-	n := sized(200, 100, 50)
+	n := testsize.Of(50, 100, 200)
 	run := func(kappa float64) (mean, swing float64) {
 		p := newPacer(t, Config{Budget: float64(n) / 300}, n)
 		p.price.kappa = kappa
-		days := sized(20, 8, 8)
+		days := testsize.Of(8, 8, 20)
 		mean, _ = poissonRun(t, p, logNormal(n, 1.6), float64(days))
 		low, high := math.Inf(1), math.Inf(-1)
 		for k := range 15 * n { // the price over the 4.5 intervals that follow
@@ -118,12 +120,12 @@ func TestGainOfThePrice(t *testing.T) {
 // A price that is wrong for every account, so that all plans are at a bound,
 // finds its way back.
 func TestPriceRecovers(t *testing.T) {
-	n := sized(200, 100, 50)
+	n := testsize.Of(50, 100, 200)
 	for _, off := range []float64{-20, 20} {
 		p := newPacer(t, Config{Budget: float64(n) / 300}, 0)
 		addAll(t, p, n, Account{Min: 30 * time.Second})
 		p.price.ln += off
-		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), float64(sized(20, 10, 10))); mean > 1.15 {
+		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), float64(testsize.Of(10, 10, 20))); mean > 1.15 {
 			t.Errorf("ln price off by %g: mean %.3f × D* later, want at most 1.15", off, mean)
 		}
 	}
@@ -132,7 +134,7 @@ func TestPriceRecovers(t *testing.T) {
 // Bounds that leave a price no lesson, because every poll is a little beyond its
 // bound, do not hold it for ever.
 func TestPriceRecoversNearBounds(t *testing.T) {
-	n := sized(200, 100, 50)
+	n := testsize.Of(50, 100, 200)
 	for _, tc := range []struct {
 		name string
 		a    Account
@@ -148,7 +150,7 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 		}
 		p := fresh()
 		p.price.ln += tc.off
-		days := float64(sized(20, 10, 10))
+		days := float64(testsize.Of(10, 10, 20))
 		mean, _ := poissonRun(t, p, logNormal(n, 1.6), days)
 		good, _ := poissonRun(t, fresh(), logNormal(n, 1.6), days)
 		if mean > 1.03*good {
@@ -160,7 +162,7 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 // A budget that changes by a factor changes all intervals by it, at once and
 // without leaving the policy.
 func TestSetBudget(t *testing.T) {
-	n := sized(200, 100, 50)
+	n := testsize.Of(50, 100, 200)
 	p := newPacer(t, Config{Budget: float64(n) / 1200}, n)
 	rates := logNormal(n, 1.6)
 	poissonRun(t, p, rates, 20)
@@ -186,7 +188,7 @@ func TestSetBudget(t *testing.T) {
 // Accounts that post on a schedule are found out, each on its own minutes.
 func TestSchedules(t *testing.T) {
 	const interval, days = 300.0, 12.0
-	n := sized(100, 50, 40)
+	n := testsize.Of(40, 50, 100)
 	budget := float64(n) / interval
 	p := newPacer(t, Config{Budget: budget}, n)
 	last := make([]float64, n)
@@ -223,10 +225,10 @@ func TestSchedules(t *testing.T) {
 
 // Rate follows what an account posts.
 func TestRate(t *testing.T) {
-	n := sized(200, 100, 50)
+	n := testsize.Of(50, 100, 200)
 	p := newPacer(t, Config{Budget: float64(n) / 300}, n)
 	rates := logNormal(n, 1)
-	poissonRun(t, p, rates, float64(sized(30, 15, 15)))
+	poissonRun(t, p, rates, float64(testsize.Of(15, 15, 30)))
 	off := 0.0
 	for i, want := range rates {
 		off += math.Abs(math.Log(p.Rate(int32(i)) / want))

@@ -2,10 +2,10 @@ package query_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
@@ -48,13 +48,7 @@ func hostileTexts(size int) map[string]string {
 }
 
 func TestHostileQueries(t *testing.T) {
-	size := 4 << 10
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		size = 64 << 10
-	case testing.Short() || raceEnabled:
-		size = 2 << 10
-	}
+	size := testsize.Of(2<<10, 4<<10, 64<<10)
 	large, small := hostileTexts(size), hostileTexts(size/2)
 	tried := 0
 	for _, q := range hostileQueries() {
@@ -111,7 +105,7 @@ func TestParseIsLinear(t *testing.T) {
 }
 
 func TestMatchDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if testsize.Race {
 		t.Skip("the race detector empties pools at random")
 	}
 	post := &tweet{ID: "1212092628029698048", Text: "RT @NASA: the café is open 🚀 https://x.org/a?b #Moon $TWTR :) ?", Username: "ann", UserName: "Ann", UserID: "5",

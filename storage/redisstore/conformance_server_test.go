@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
@@ -48,7 +49,7 @@ func TestServerClusterConformance(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.Cluster(t, false)
 	kit := serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()})
-	kit.Seeds = sized(1, 3)
+	kit.Seeds = testsize.Of(1, 1, 3)
 	storetest.TestStore(t, kit)
 }
 

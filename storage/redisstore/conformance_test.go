@@ -10,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/storetest"
@@ -31,7 +32,7 @@ func kit(addr string) storetest.Kit {
 	}
 	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
-			if strings.HasSuffix(t.Name(), "/the_last_10,000_changes_are_kept") && sized(0, 1) == 0 {
+			if strings.HasSuffix(t.Name(), "/the_last_10,000_changes_are_kept") && testsize.Of(0, 0, 1) == 0 {
 				t.Skip("takes seconds without a real server: TestTheFeedHasWhatChanged pushes them")
 			}
 			last++
@@ -47,7 +48,7 @@ func kit(addr string) storetest.Kit {
 		Features:  storetest.Features{Durable: true, Shared: true, Signals: true},
 		Clock:     clock,
 		Retention: time.Hour,
-		Seeds:     sized(1, 3),
+		Seeds:     testsize.Of(1, 1, 3),
 		// The defaults.
 		IDRetention:    30 * 24 * time.Hour,
 		EntryRetention: 400 * 24 * time.Hour,

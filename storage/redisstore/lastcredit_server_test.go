@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
 )
@@ -17,7 +18,7 @@ import (
 func TestServerLastCredit(t *testing.T) {
 	server := redistest.Single(t)
 	l := openServer(t, server.Addr(), redisstore.Options{}).Ledger()
-	for round := range sized(10, 100) {
+	for round := range testsize.Of(10, 10, 100) {
 		owner := fmt.Sprint("owner ", round)
 		need(t, l.Append(t.Context(), billing.Entry{ID: owner, Owner: owner, Kind: billing.KindTopUp, Amount: billing.Credit}))
 		var served, refused atomic.Int64

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"os"
 	"runtime/debug"
 	"testing"
 
@@ -11,14 +10,6 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // miniredis makes a Lua interpreter for each script that it runs
 	goleak.VerifyTestMain(m, tryingDial)
-}
-
-// sized is how often something is done: usually, and with STREAMWATCH_LONG=1.
-func sized(usual, long int) int {
-	if os.Getenv("STREAMWATCH_LONG") != "" {
-		return long
-	}
-	return usual
 }
 
 // tryingDial is a goroutine of go-redis that dials a server that is down every second,

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
@@ -39,7 +40,7 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 	}
 	made, claimed := 0, 0
 	var open []string
-	for step := range sized(150, 500) {
+	for step := range testsize.Of(150, 150, 500) {
 		now := clock.Now().Add(time.Duration(rnd.IntN(3000)) * time.Microsecond)
 		parts := someParts()
 		var shown [2]string
@@ -104,7 +105,7 @@ func TestClaimsByPartAreThoseOfAnotherStore(t *testing.T) {
 			t.Fatalf("step %d, parts %v:\n%s\nwant\n%s", step, parts, shown[0], shown[1])
 		}
 	}
-	if claimed < sized(300, 1000) {
+	if claimed < testsize.Of(300, 300, 1000) {
 		t.Errorf("%d deliveries were claimed: the test shows too little", claimed)
 	}
 	for _, id := range open {

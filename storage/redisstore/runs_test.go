@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
@@ -35,7 +36,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 	}
 	var unsettled []deliver.Delivery
 	var latest time.Time
-	for step := range sized(30, 150) {
+	for step := range testsize.Of(30, 30, 150) {
 		var evs []deliver.Event
 		owner, handled := owners[rnd.IntN(3)], rnd.IntN(3) == 0
 		for range rnd.IntN(1 + []int{1, 20, 200}[rnd.IntN(3)]) {

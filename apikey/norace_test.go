@@ -1,5 +1,0 @@
-//go:build !race
-
-package apikey_test
-
-const raceDetector = false

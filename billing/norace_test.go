@@ -1,5 +1,0 @@
-//go:build !race
-
-package billing_test
-
-const raceDetector = false

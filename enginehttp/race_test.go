@@ -1,5 +1,0 @@
-//go:build race
-
-package enginehttp_test
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package webscrape
-
-const hostileScale = 4

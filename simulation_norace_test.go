@@ -1,6 +1,0 @@
-//go:build !race
-
-package streamwatch_test
-
-// raceDetector says that the test runs some ten times slower than without.
-const raceDetector = false
