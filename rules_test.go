@@ -235,8 +235,7 @@ func TestManyRulesLoseNothing(t *testing.T) {
 		if s := w.e.Stats().Detect.Queries; s.Covered != int64(19*each) || s.Targets != 81 {
 			t.Errorf("%d rules need no search, %d queries are polled: want %d and 81", s.Covered, s.Targets, 19*each)
 		}
-		polled := func(q string) int { return p.Searches(q) }
-		asked, stillCovered := polled("word2"), polled(text(0))
+		asked, stillCovered := p.Searches("word2"), p.Searches(text(0))
 		r := rand.New(rand.NewPCG(3, 4))
 		say := func(seconds int) {
 			for range 2 * seconds {
@@ -245,10 +244,10 @@ func TestManyRulesLoseNothing(t *testing.T) {
 			}
 		}
 		say(300)
-		if n := polled("word2") - asked; n < 10 || n > 13 { // repeated after a fault
+		if n := p.Searches("word2") - asked; n < 10 || n > 13 { // repeated after a fault
 			t.Errorf("%d searches in ten intervals of a query that %d rules share", n, each)
 		}
-		if n := polled(text(0)) - stillCovered; n != 0 {
+		if n := p.Searches(text(0)) - stillCovered; n != 0 {
 			t.Errorf("%d searches for a query whose author is watched", n)
 		}
 		// Some rules get another query while posts come.
