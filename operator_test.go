@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,21 +89,42 @@ func TestOperatorIsTold(t *testing.T) {
 	}
 }
 
+// A handler that fails for every event is told once, and again when it takes one.
 func TestGivenUpDeliveryIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 		var book heard.Output
+		var works atomic.Bool
 		e := newEngine(t, streamwatch.Config{Fetcher: p, Logger: slog.New(slog.NewTextHandler(&book, nil)),
-			OnEvent: func(context.Context, deliver.Event) error { return errors.New("database is down") }})
+			OnEvent: func(context.Context, deliver.Event) error {
+				if works.Load() {
+					return nil
+				}
+				return errors.New("database is down")
+			}})
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
 		pass(time.Second)
-		p.Post("nasa", "Lift-off")
-		pass(time.Hour)
-		if s := book.String(); !strings.Contains(s, "delivery failed for good") || !strings.Contains(s, "database is down") {
-			t.Errorf("log: %s", s)
+		for _, row := range []struct {
+			works            bool
+			posts            int
+			failures, better int // lines of the log so far
+		}{{false, 7, 1, 0}, {true, 1, 1, 1}, {true, 3, 1, 1}, {false, 2, 2, 1}} {
+			works.Store(row.works)
+			for range row.posts {
+				p.Post("nasa", "Lift-off")
+			}
+			pass(time.Hour)
+			s := book.String()
+			failures, better := strings.Count(s, "delivery failed for good"), strings.Count(s, "deliveries succeed again")
+			if failures != row.failures || better != row.better || strings.Count(s, "database is down") != failures {
+				t.Errorf("%+v: failures are told %d times, the end of them %d times:\n%s", row, failures, better, s)
+			}
+		}
+		if s := book.String(); !strings.Contains(s, `"failed for good"=7`) {
+			t.Errorf("the log lacks how many have failed:\n%s", s)
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -38,6 +39,8 @@ type settler struct {
 	end      time.Time // when calls of the store end after a cut
 
 	ended atomic.Uint64 // outcomes that were put or are about to be
+
+	losses health.Losses
 }
 
 // outcome is what came of a delivery that was attempted or refused.
@@ -48,6 +51,7 @@ type outcome struct {
 
 func newSettler(cfg *Config, sched *scheduler) *settler {
 	s := &settler{cfg: cfg, sched: sched, queue: batch.NewQueue[outcome](maxSettling), hurry: batch.NewBell(), stop: make(chan struct{})}
+	s.losses.Logger = cfg.Logger
 	s.recorded.L = &s.mu
 	return s
 }
@@ -178,12 +182,15 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 func (s *settler) tellExhausted(group []outcome) {
 	for _, o := range group {
 		a := o.settlement.Attempt
-		if a == nil || o.settlement.State != deliver.StateFailed {
-			continue
+		switch {
+		case a == nil:
+		case o.settlement.State == deliver.StateDelivered:
+			s.losses.Delivered(o.item.EndpointID)
+		case o.settlement.State == deliver.StateFailed:
+			n := deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
+				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N}
+			s.losses.Failed(n)
+			s.cfg.Observer(n)
 		}
-		n := deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
-			At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N}
-		s.cfg.Logger.Warn("delivery failed for good", "delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
-		s.cfg.Observer(n)
 	}
 }

@@ -1,0 +1,38 @@
+package health
+
+import (
+	"log/slog"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// maxLosses bounds the endpoints that are remembered; beyond it all are forgotten, and
+// told again.
+const maxLosses = 65_536
+
+// Losses tells the log of endpoints whose deliveries fail for good: once, and again when
+// one has been delivered. One goroutine uses it.
+type Losses struct {
+	Logger *slog.Logger
+	failed map[string]int // deliveries since the last success, by endpoint id
+}
+
+// Failed takes the notice of a delivery that has failed for good.
+func (l *Losses) Failed(n deliver.Notice) {
+	if l.failed[n.Endpoint] == 0 {
+		l.Logger.Warn("delivery failed for good: further ones of the endpoint are counted until one is delivered",
+			"delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
+	}
+	if l.failed == nil || len(l.failed) >= maxLosses {
+		l.failed = map[string]int{}
+	}
+	l.failed[n.Endpoint]++
+}
+
+// Delivered takes the endpoint of a delivery that has been delivered.
+func (l *Losses) Delivered(endpointID string) {
+	if n := l.failed[endpointID]; n > 0 {
+		l.Logger.Info("deliveries succeed again", "endpoint", endpointID, "failed for good", n)
+		delete(l.failed, endpointID)
+	}
+}
