@@ -38,6 +38,8 @@ func (t tracking) all(ctx context.Context) error {
 // monitors hands the active monitors to the detector; for so long nobody may have polled
 // what begins. The troubles of those that
 // begin are forgotten, which a process before has written: what lasts is reported again.
+// A monitor that cannot run, because it was stored by an engine with other settings, by
+// another version or by hand, has the reason in its status reason; the others run.
 func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -50,8 +52,9 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 		sub := detect.ForMonitor(m)
 		sub.Spread, sub.Missed = true, missed
 		err := e.platforms.Set(ctx, sub)
-		if e.fleet != nil && unrunnable(err) { // an engine with other settings runs it
+		if unrunnable(err) {
 			e.cfg.Logger.Error("running a monitor failed", "monitor", m.ID, "error", err)
+			e.monitors.Refused(m.Owner, m.ID, err)
 			return nil
 		}
 		return err

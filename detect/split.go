@@ -69,7 +69,7 @@ func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*po
 		}
 		for i := range found {
 			c := &found[i]
-			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: gapsAs[poll.Gap](c.Gaps)}
+			cursors[c.Target] = s.d.env.Stored(c.Target, poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: gapsAs[poll.Gap](c.Gaps)})
 		}
 	}
 	return cursors, nil

@@ -21,9 +21,18 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 		Parse:   func(*Monitor) (struct{}, error) { return struct{}{}, nil },
 		Restart: restart,
 		Advance: m.advance,
-		Affects: func(_, mon *Monitor, what string) bool { return mon.has(what) },
+		Affects: affects,
 		Parted:  true,
 	}
+}
+
+// affects reports whether a trouble of a monitor as it was is one of the monitor as it is:
+// of an account that it has, or, without one, of what it asks for.
+func affects(was, is *Monitor, what string) bool {
+	if what == "" {
+		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
+	}
+	return is.has(what)
 }
 
 // restart makes posts of all accounts count from now on.

@@ -163,7 +163,7 @@ func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 // Forget drops what Report was told of accounts that another process reads from now on,
 // and leaves the stored reasons to that.
 func (m *Manager) Forget(elsewhere func(username string) bool) {
-	m.control.Forget(func(_, what string) bool { return elsewhere(what[1:]) })
+	m.control.Forget(func(_, what string) bool { return what != "" && elsewhere(what[1:]) })
 }
 
 // Report notes that an account of a monitor fails permanently or, with a nil error,
@@ -171,3 +171,7 @@ func (m *Manager) Forget(elsewhere func(username string) bool) {
 func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }
+
+// Refused notes that a stored monitor cannot be run as it is, until a change of it can. It
+// does not block; Run stores it.
+func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

@@ -179,6 +179,9 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 }
 
 func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
+	if limits.Validate() != nil { // stored by hand, or by another version
+		limits = deliver.Limits{}
+	}
 	if l.inFlightLimit = limits.InFlight; l.inFlightLimit == 0 {
 		l.inFlightLimit = inFlight
 	}

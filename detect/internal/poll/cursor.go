@@ -12,6 +12,21 @@ type Cursor struct {
 	Gaps   []Gap     `json:"gaps,omitzero"`
 }
 
+// Stored returns a cursor as the journal has it, but for a Since that is ahead of the
+// clock: nothing published before that would ever be found. It is now where clocks may
+// differ by so much; otherwise the target is read as if for the first time.
+func (e *Env) Stored(target string, c Cursor) *Cursor {
+	now := e.Now()
+	switch ahead := c.Since.Sub(now); {
+	case ahead > maxFuture:
+		e.Logger.Warn("a stored cursor is ahead of the clock: the target is read anew", "target", target, "since", c.Since)
+		c.Since = time.Time{}
+	case ahead > 0:
+		c.Since = now
+	}
+	return &c
+}
+
 // cursor is what to store with this poll, nil when that can wait: a stored
 // cursor that lags only makes the next start read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {
