@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -21,7 +22,7 @@ import (
 type joined struct {
 	t        *testing.T
 	platform *enginetest.Platform
-	store    *memory.Store
+	store    storage.Store
 	detect   detect.Config
 }
 
