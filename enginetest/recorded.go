@@ -17,7 +17,8 @@ type TB interface {
 // recording's time, and fails the test where a decision is not the recorded one, byte for
 // byte: with the first difference of each account and query, ten at most. What is
 // compared, and what is taken from the recording, package recorder says. A recording that
-// cannot be read, or has nothing to play, ends the test.
+// cannot be read, or has nothing to play, ends the test; of one that was cut, recorder.Read
+// returns what there is.
 //
 //	func TestOutage(t *testing.T) {
 //		f, err := os.Open("testdata/outage.jsonl.gz")

@@ -70,8 +70,11 @@
 //
 // # What survives
 //
-// A dump that was written survives everything. What is only in the ring dies with the
-// process: a panic in a goroutine of which DumpOnPanic is deferred writes it first; after
-// kill -9, a fatal error of the runtime or a loss of power there is what Options.Every wrote
-// last.
+// A dump that was written survives everything: it gets its name when it is whole. What is
+// only in the ring dies with the process: a panic in a goroutine of which DumpOnPanic is
+// deferred writes it first; after kill -9, a fatal error of the runtime or a loss of power
+// there is what Options.Every wrote last, latest.jsonl.gz. The next process renames it when
+// it begins, to recording-…-latest.jsonl.gz, and writes its own. Of a file that was cut, such
+// as the .recording-… that a process leaves that is killed while it writes, Read returns what
+// is before the cut.
 package recorder

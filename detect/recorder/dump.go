@@ -72,7 +72,8 @@ func (r *Recorder) Trigger(why string) {
 const latest = "latest.jsonl.gz"
 
 // Run writes dumps to Options.Dir, when Trigger is called and every Options.Every, until
-// ctx ends. It removes the dumps beyond Options.Keep, and files that a killed process left
+// ctx ends. The file of Every that an earlier process has left becomes a dump of its own
+// first. Run removes the dumps beyond Options.Keep, and files that a killed process left
 // half-written an hour ago or more. It returns ctx's cause, or an error when Dir cannot be
 // made. A dump that fails is logged, and Run goes on.
 func (r *Recorder) Run(ctx context.Context) error {
@@ -82,8 +83,9 @@ func (r *Recorder) Run(ctx context.Context) error {
 	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("recorder: %w", err)
 	}
-	r.log(r.tidy(), "")
-	var tick <-chan time.Time
+	r.log(errors.Join(r.keepLatest(), r.tidy()), "")
+	var tick, pause <-chan time.Time
+	told := r.told // nil during the pause
 	if r.opts.Every > 0 {
 		t := time.NewTicker(r.opts.Every)
 		defer t.Stop()
@@ -96,14 +98,11 @@ func (r *Recorder) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-tick:
 			r.log(errors.Join(r.write(latest, "every "+r.opts.Every.String()), r.tidy()), "")
-		case why := <-r.told:
+		case why := <-told:
 			r.log(r.keep(why), why)
-			pause := time.NewTimer(r.opts.Apart)
-			select {
-			case <-ctx.Done():
-			case <-pause.C:
-			}
-			pause.Stop()
+			told, pause = nil, time.After(r.opts.Apart)
+		case <-pause:
+			told = r.told
 		}
 	}
 }
@@ -140,17 +139,35 @@ func (r *Recorder) DumpOnPanic() {
 
 // keep writes a dump of its own, and removes the oldest beyond Options.Keep.
 func (r *Recorder) keep(why string) error {
+	if err := r.write(nameOf(r.opts.Now(), why), why); err != nil {
+		return err
+	}
+	return r.tidy()
+}
+
+// nameOf names a dump of its own.
+func nameOf(at time.Time, why string) string {
 	name := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
 			return c
 		}
 		return '-'
 	}, strings.ToLower(why[:min(len(why), 40)]))
-	const stamped = "20060102T150405.000000000Z"
-	if err := r.write("recording-"+r.opts.Now().UTC().Format(stamped)+"-"+name+".jsonl.gz", why); err != nil {
-		return err
+	return "recording-" + at.UTC().Format("20060102T150405.000000000Z") + "-" + name + ".jsonl.gz"
+}
+
+// keepLatest gives the file of Options.Every that is there a name of its own: it may be
+// all that a killed process has left, and the next one would replace it.
+func (r *Recorder) keepLatest() error {
+	left := filepath.Join(r.opts.Dir, latest)
+	info, err := os.Stat(left)
+	if err == nil {
+		err = os.Rename(left, filepath.Join(r.opts.Dir, nameOf(info.ModTime(), "latest")))
 	}
-	return r.tidy()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // tidy removes the oldest dumps beyond Options.Keep, and the temporary files that a
@@ -184,13 +201,13 @@ func (r *Recorder) tidy() error {
 // temporary begins the name of a file that is not yet whole.
 const temporary = ".recording-"
 
-// write makes a file that is there as a whole or not at all.
+// write makes a file that is there as a whole or not at all, also after a loss of power.
 func (r *Recorder) write(name, why string) error {
 	f, err := os.CreateTemp(r.opts.Dir, temporary+"*")
 	if err != nil {
 		return err
 	}
-	err = errors.Join(r.dump(f, why), f.Close())
+	err = errors.Join(r.dump(f, why), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(r.opts.Dir, name))
 	}

@@ -1,7 +1,7 @@
 package recorder
 
 import (
-	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -24,10 +24,26 @@ type Recording struct {
 	runs  map[int]*run
 }
 
+// ErrCut is wrapped by the error of Read for a dump that ends before its end, as after a
+// loss of power, with a full disk, or of a copy that was broken off.
+var ErrCut = errors.New("the recording is cut")
+
 // Read reads what Dump has written, all of it into memory. It refuses other formats and
-// versions, and a dump that was cut.
+// versions, and a dump that was changed. Of one that was cut it returns what is before the
+// cut, up to the last whole line, together with an error that wraps ErrCut and says how many
+// polls these are. They can be played; that nothing of them was changed, only the sum at the
+// end of a whole dump tells.
 func Read(r io.Reader) (*Recording, error) {
-	zip, err := gzip.NewReader(bufio.NewReader(r))
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("recorder: %w", err)
+	}
+	// Zeros are where a file system has made room that was never written. A whole dump
+	// ends with its sum and its length, which are eight bytes and not all zero.
+	if written := bytes.TrimRight(data, "\x00"); len(data)-len(written) >= 8 {
+		data = written
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("recorder: not a recording: %w", err)
 	}
@@ -46,8 +62,8 @@ func Read(r io.Reader) (*Recording, error) {
 	for n := 2; ; n++ {
 		var l line
 		if err := dec.Decode(&l); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return rec, rec.cut(n)
 			}
 			return nil, fmt.Errorf("recorder: line %d: %w", n, err)
 		}
@@ -60,6 +76,8 @@ func Read(r io.Reader) (*Recording, error) {
 			// The sum of the file is behind its last line.
 			if err := dec.Decode(&line{}); err == nil {
 				return nil, fmt.Errorf("recorder: line %d is not allowed: want nothing behind the end", n+1)
+			} else if errors.Is(err, io.ErrUnexpectedEOF) {
+				return rec, rec.cut(n + 1)
 			} else if !errors.Is(err, io.EOF) {
 				return nil, fmt.Errorf("recorder: behind line %d: %w", n, err)
 			}
@@ -78,4 +96,9 @@ func Read(r io.Reader) (*Recording, error) {
 		}
 		rec.lines = append(rec.lines, l)
 	}
+}
+
+// cut says what is there of a recording whose n-th line is not whole.
+func (rec *Recording) cut(n int) error {
+	return fmt.Errorf("recorder: line %d: %w: want an end behind the %d polls before it: %w", n, ErrCut, rec.Polls, io.ErrUnexpectedEOF)
 }

@@ -25,14 +25,16 @@ type Options struct {
 
 	// Dir is where Run writes dumps. Defaults to none: only Dump makes them.
 	Dir string
-	// Keep is how many dumps stay in Dir beside that of Every. The oldest are removed.
+	// Keep is how many dumps stay in Dir beside that of Every, those of Every that earlier
+	// processes have left among them. The oldest are removed.
 	// Defaults to 16.
 	Keep int
 	// Apart is the shortest time between two dumps of Run's. What is told meanwhile goes
 	// into the next. Defaults to 1 min.
 	Apart time.Duration
 	// Every is how often Run writes the ring to latest.jsonl.gz in Dir, for what comes
-	// without warning. Defaults to 0: never.
+	// without warning: the file ends at most that long, and the time to write two dumps,
+	// before the process did. Defaults to 0: never.
 	Every time.Duration
 
 	// Logger is told of dumps, and of those that failed. Defaults to none.
