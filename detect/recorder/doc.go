@@ -19,7 +19,12 @@
 // they came, and the error; the state of the account or query before it, so that a ring may
 // begin anywhere; and what was decided: which posts were new, for whom, with which stamps and
 // body, the cursor, gaps opened and filled, limits that closed calls, and when it was due
-// again. A node of a fleet records what it polls itself. The oldest records give way when all together, by estimate, exceed Options.Bytes.
+// again. The oldest records give way when all together, by estimate, exceed Options.Bytes.
+//
+// A node of a fleet records what it polls itself. When it gives an account or query up, or
+// loses its term, the recording says so, and begins anew when it takes that again. A poll
+// that ends when its account or query was given up, or has no subscriber any more, is not
+// in it.
 //
 // The records point at the posts that the engine had anyway. Nothing is encoded, and
 // nothing hidden, before a dump is made.
@@ -57,7 +62,7 @@
 //	{"recording":{"format":"streamwatch recording","version":1,"made":…,"why":"gap",…}}   the first
 //	{"run":{"run":1,"platform":"","epoch":…,"seed":…,…}}       a source from one start to the next
 //	{"poll":{"run":1,"target":"account:x…","given":{…},"decided":{…}}}   in the order of their ends
-//	{"released":{"run":1,"target":"account:x…"}}               nobody watches it any more
+//	{"released":{"run":1,"target":"account:x…"}}               nobody watches it any more, or another node does
 //	{"end":{"polls":499}}                                      the last
 //
 // Times are RFC 3339 with nanoseconds; members that end in _ns are nanoseconds, and due and

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -22,8 +23,8 @@ import (
 )
 
 // What a node decided plays across the loss of its term: its last commits, which come when
-// its accounts and queries are another node's, are refused, and what it polls when it has
-// joined anew begins where the other one was.
+// its accounts and queries are another node's, are refused; the recording says that it has
+// given them up; and what it polls when it has joined anew begins where the other one was.
 func TestNodeThatLosesItsTermPlays(t *testing.T) {
 	for name, cfg := range map[string]detect.Config{
 		"intervals": {MaxPages: 2, MinOverlap: 10 * time.Second, Overlap: 20 * time.Second, MaxOverlap: 2 * time.Minute},
@@ -87,17 +88,47 @@ func TestNodeThatLosesItsTermPlays(t *testing.T) {
 					t.Fatal(err)
 				}
 				text := unzipped(t, dump.Bytes())
-				if n := strings.Count(text, `"commit_error":[{"kind":"fenced"}]`); n == 0 {
-					t.Error("the recording has no commit that was refused")
+				if n := strings.Count(text, `{"released":`); n < 2*accounts/4 {
+					t.Errorf("the recording says %d times that an account or a query was given up: want so of a share of them, twice", n)
 				}
 				played := enginetest.Replay(t, &dump)
-				t.Logf("%+v", played)
 				if played.LeftOut > 0 || int64(played.Events) < found || played.Accounts < accounts || played.Queries < 6 {
 					t.Errorf("played %+v: want the %d events of the node at least, and accounts and queries that it took again", played, found)
 				}
 			})
 		})
 	}
+}
+
+// A commit that was refused, because the account may be another node's by now, plays: the
+// account is polled again soon, and it is no trouble.
+func TestRefusedCommitsPlay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutage(t, recorder.Options{})
+		o.store.with = fmt.Errorf("store: %w", fleet.ErrFenced)
+		o.engine(t, true, func(*streamwatch.Engine) {
+			pass(2 * time.Minute)
+			o.store.fails.Store(true)
+			for _, name := range enginetest.AccountNames(6) {
+				for i := range 3 {
+					o.platform.Post(name, fmt.Sprint("a post ", i))
+				}
+			}
+			pass(5 * time.Minute)
+			o.store.fails.Store(false)
+			pass(2 * time.Minute)
+		})
+		var dump bytes.Buffer
+		if err := errors.Join(o.store.Close(context.Background()), o.rec.Dump(&dump)); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(unzipped(t, dump.Bytes()), `"commit_error":[{"kind":"fenced"}]`); n < 6 {
+			t.Errorf("the recording has %d commits that were refused, want one of each account at least", n)
+		}
+		if played := enginetest.Replay(t, &dump); played.LeftOut > 0 || played.Accounts != 6 {
+			t.Errorf("played %+v: want all polls of six accounts", played)
+		}
+	})
 }
 
 // strandedStore is a store as a process sees it that stands still: what it asks of the

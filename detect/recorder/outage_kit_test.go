@@ -31,7 +31,7 @@ type outage struct {
 }
 
 func newOutage(t *testing.T, opts recorder.Options) *outage {
-	o := &outage{opts: opts, store: failingStore{Store: memory.New(memory.Options{}), fails: new(atomic.Bool)}, platform: enginetest.NewPlatform(enginetest.PlatformConfig{
+	o := &outage{opts: opts, store: failingStore{Store: memory.New(memory.Options{}), fails: new(atomic.Bool), with: errors.New("the disk is full")}, platform: enginetest.NewPlatform(enginetest.PlatformConfig{
 		Seed: 7, Accounts: enginetest.AccountNames(6), PageSize: 5, LateShare: 0.5, LateUpTo: 4 * time.Minute, Latency: 80 * time.Millisecond,
 		RateLimit: 70, RateWindow: 5 * time.Minute,
 		Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.02, RateLimited: 0.03, NullFields: 0.02, WrongAuthor: 0.02},
@@ -125,18 +125,19 @@ func (o *outage) run(t *testing.T) {
 type failingStore struct {
 	storage.Store
 	fails *atomic.Bool
+	with  error
 }
 
-func (s failingStore) Journal() detect.Journal { return failingJournal{s.Store.Journal(), s.fails} }
+func (s failingStore) Journal() detect.Journal { return failingJournal{s.Store.Journal(), s} }
 
 type failingJournal struct {
 	detect.Journal
-	fails *atomic.Bool
+	s failingStore
 }
 
 func (j failingJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
-	if j.fails.Load() {
-		return errors.New("the disk is full")
+	if j.s.fails.Load() {
+		return j.s.with
 	}
 	return j.Journal.Commit(ctx, batches)
 }
