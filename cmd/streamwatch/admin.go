@@ -63,10 +63,11 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
-	if _, err := fs.fill(p, args); err != nil {
+	from, err := fs.fill(p, args)
+	if err != nil {
 		return c, err
 	}
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.stored.check(from), c.check()); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil

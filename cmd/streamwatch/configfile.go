@@ -121,7 +121,15 @@ func (f *configFile) apply(fs flags, secrets map[string]*secret.Value, from orig
 	if f.root == nil {
 		return nil, nil
 	}
+	var redis field // which has two keys
 	for _, one := range f.fields(f.root) {
+		if one.key == "redis" || one.key == "redis-env" {
+			if redis.at != nil {
+				f.refuse(one.at, one.key, "is not allowed with %s: want one of them", f.at(redis.at, redis.key))
+				continue
+			}
+			redis = one
+		}
 		name, isSecret := secretKeys[one.key]
 		known := fs.Lookup(one.key)
 		switch {

@@ -177,11 +177,12 @@ func FuzzConfigFile(f *testing.F) {
 // nothing behind.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
+	t.Chdir(dir) // where the default of -db would be
 	path := written(t, wholeFile+`  - {name: news, kind: feed, memory: `+dir+`/feeds}
   - {name: x, kind: x, token-env: TOKEN, limit: 5}
 `)
 	var out bytes.Buffer
-	err := run(t.Context(), process{fileEnv, &out, io.Discard}, []string{"check", "-config", path, "-stop-time", "20s", "-db", dir + "/a.db"})
+	err := run(t.Context(), process{fileEnv, &out, io.Discard}, []string{"check", "-config", path, "-stop-time", "20s"})
 	if err != nil {
 		t.Fatal(err)
 	}

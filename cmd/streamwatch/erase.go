@@ -43,7 +43,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err := c.takeStore(p, from); err != nil {
 		return usageError{err}
 	}
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.stored.check(from), c.check()); err != nil {
 		return usageError{err}
 	}
 	names, err := c.names()
@@ -105,6 +105,18 @@ func (c *eraseConfig) takeStore(p process, from origins) error {
 	if f.root != nil {
 		if err := f.root.Decode(&file); err != nil {
 			return fmt.Errorf("-config %s is not allowed: want texts as db, redis and redis-env, see streamwatch check", c.file)
+		}
+	}
+	for _, two := range []struct {
+		given       bool
+		first, then string
+	}{
+		{file.DB != "" && file.Redis != "", "db", "redis"},
+		{file.DB != "" && file.RedisEnv != "", "db", "redis-env"},
+		{file.Redis != "" && file.RedisEnv != "", "redis", "redis-env"},
+	} {
+		if two.given {
+			return fmt.Errorf("-config %s: %s is not allowed with %s: want one of them", c.file, two.first, two.then)
 		}
 	}
 	if file.RedisEnv != "" {

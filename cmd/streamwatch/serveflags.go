@@ -126,7 +126,7 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
 	fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, -min-interval or more (default 60s, with -demo 1s)")
 	fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
-	fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest, in place of -interval")
+	fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest; -interval is then the longest time between two polls")
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
 	fs.StringVar(&c.logFormat, "log", "text", "text or json")
 	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
@@ -150,7 +150,7 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 		return c, err
 	}
 	for name, value := range c.secrets.values() {
-		if v, _ := p.env(variable(name)); v != "" {
+		if v, ok := p.env(variable(name)); ok && v != "" {
 			*value, c.from[name] = secret.Value(v), variable(name)
 		}
 	}
@@ -180,7 +180,8 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 
 // forDemo has defaults that differ with -demo.
 func (c *config) forDemo() {
-	c.allowPrivate, c.metrics = true, true
+	c.allowPrivate = c.allowPrivate || c.from["allow-private"] == ""
+	c.metrics = c.metrics || c.from["metrics"] == ""
 	c.operator = cmp.Or(c.operator, demoOwner)
 	c.interval = cmp.Or(c.interval, max(time.Second, c.minInterval))
 }
@@ -205,6 +206,14 @@ func (c *config) check() error {
 	if c.demo && c.platform != "" || !c.demo && c.platform == "" && len(c.sources) == 0 && c.from["source"] == "" {
 		all = append(all, errors.New("want either -demo or -platform, such as -platform https://mastodon.social, or -source"))
 	}
+	if c.isUnset("redis") {
+		all = append(all, (&stored{db: c.db, redis: "not set"}).check(c.from))
+	} else {
+		all = append(all, c.stored.check(c.from))
+	}
+	refuse(c.demo && c.from["db"] != "" && c.db != "" && c.redis == "", "db", "is not allowed with -demo: its file is removed at the end")
+	refuse((c.token != "" || c.isUnset("token")) && (c.platform == "" || c.platform == "bluesky"), "token",
+		"is not allowed: it needs -platform with the URL of a Mastodon server; a -source names the variable of its own")
 	refuse(c.demo && c.fleet, "fleet", "is not allowed with -demo: its file and its platform are of one process")
 	const wantAddress = "%q is not allowed: want host:port, such as 127.0.0.1:8080 or :8080"
 	refuse(!isAddress(c.addr), "addr", wantAddress, c.addr)

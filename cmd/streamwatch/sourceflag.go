@@ -197,15 +197,21 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 			s.streamURL, err = value, plainURL(option, value, s.streamSchemes()...)
 		}
 	case "rules":
-		s.rules = true
+		if s.rules = true; given {
+			return errors.New("rules with a value is not allowed: want rules alone")
+		}
 	case "limit":
 		if s.limit, err = strconv.ParseFloat(value, 64); err != nil || !(s.limit > 0) {
 			return fmt.Errorf("limit %.40q is not allowed: want more than 0 dollars a day", value)
 		}
 	case "contact":
-		s.contact = value
+		if s.contact = value; value == "" {
+			return errors.New("contact is empty: want contact=ADDRESS, whom publishers can ask")
+		}
 	case "memory":
-		s.memory = value
+		if s.memory = value; value == "" {
+			return errors.New("memory is empty: want memory=DIRECTORY, where feeds are remembered")
+		}
 	case "token":
 		s.tokenIn = value
 		if s.token, err = secretOf(value, env); err != nil {

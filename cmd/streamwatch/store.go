@@ -28,6 +28,15 @@ func (s *stored) flags(fs flags) {
 	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
 }
 
+// check returns an error if both stores are given, of which one would be passed over. The
+// default of -db is no such thing.
+func (s *stored) check(from origins) error {
+	if from["db"] == "" || s.db == "" || s.redis == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is not allowed with %s: want one of them", from.called("db"), from.called("redis"))
+}
+
 // keyedStore keeps everything: SQLite's and Redis' do.
 type keyedStore interface {
 	storage.Store

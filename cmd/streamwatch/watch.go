@@ -54,8 +54,17 @@ func parseWatch(p process, args []string) (watchConfig, error) {
 		return c, usageError{errors.New("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")}
 	case c.interval < 5*time.Second || c.interval > time.Hour:
 		return c, usageError{fmt.Errorf("-interval %s is not allowed: want 5s to 1h", c.interval)}
+	case c.appView != "" && !c.has("bluesky:"):
+		return c, usageError{fmt.Errorf("-appview %q is not allowed: it needs an account bluesky:…", c.appView)}
+	case c.allowPrivate && !c.has("feed:"):
+		return c, usageError{errors.New("-allow-private is not allowed: it needs an account feed:…")}
 	}
 	return c, nil
+}
+
+// has reports whether there is an account of that kind.
+func (c *watchConfig) has(kind string) bool {
+	return slices.ContainsFunc(c.accounts, func(a string) bool { return strings.HasPrefix(a, kind) })
 }
 
 // watch prints what is posted until ctx ends.

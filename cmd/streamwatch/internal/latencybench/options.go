@@ -213,6 +213,8 @@ func (o *options) check(set map[string]bool) error {
 		return errors.New("-accounts and -listen are of the fake platform: want neither without it")
 	case !foreign && (o.on.delete || o.on.server != ""):
 		return errors.New("-delete and -server are not allowed on the fake platform: want -on mastodon or bluesky")
+	case o.on.command != "" && o.on.server != "":
+		return errors.New("-server is not allowed with -post: posts are made by the command")
 	case o.on.command != "" && o.on.delete:
 		return errors.New("-delete is not allowed with -post: posts are made by the command")
 	case !(o.plan.rate > 0 && o.plan.rate <= 10_000):
@@ -235,6 +237,22 @@ func (o *options) check(set map[string]bool) error {
 		return errors.New("-webhook off is not allowed without -websocket: nothing could arrive")
 	case o.in.websocket == "self" && o.self.detector != "self":
 		return errors.New("-websocket self is not allowed without -detector self")
+	}
+	for _, one := range []struct {
+		name string
+		has  bool // what it is of
+		of   string
+	}{
+		{"burst", o.plan.kind == "bursts", "without -arrivals bursts"},
+		{"gap", o.on.command != "", "without -post"},
+		{"visibility", o.on.kind == "mastodon", "without -on mastodon"},
+		{"signature", o.in.webhook != "off", "with -webhook off"},
+		{"websocket-header", o.in.websocket != "", "without -websocket"},
+		{"websocket-hello", o.in.websocket != "", "without -websocket"},
+	} {
+		if set[one.name] && !one.has {
+			return fmt.Errorf("-%s is not allowed %s: nothing would come of it", one.name, one.of)
+		}
 	}
 	if o.in.websocket != "" && o.in.websocket != "self" {
 		if u, err := url.Parse(o.in.websocket); err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" {

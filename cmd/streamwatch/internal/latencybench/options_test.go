@@ -51,6 +51,15 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"-detector self -store disk":            "-store",
 		"-detector self -nodes 2 -store memory": "-store memory",
 		"-detector self -signature hmac-sha1:X:hex": "-signature",
+		"-burst 5":                   "-burst is not allowed without -arrivals bursts",
+		"-arrivals poisson -burst 5": "-burst is not allowed without -arrivals bursts",
+		"-gap 5s":                    "-gap is not allowed without -post",
+		"-visibility public":         "-visibility is not allowed without -on mastodon",
+		"-on bluesky -server x -visibility public":                    "-visibility is not allowed without -on mastodon",
+		"-post {text} -server https://x":                              "-server is not allowed with -post",
+		"-websocket-hello x":                                          "-websocket-hello is not allowed without -websocket",
+		"-websocket-header a:b":                                       "-websocket-header is not allowed without -websocket",
+		"-signature hmac-sha256:X:hex -webhook off -websocket ws://x": "-signature is not allowed with -webhook off",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)
 		if err == nil || !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), want) {
