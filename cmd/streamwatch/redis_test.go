@@ -39,8 +39,8 @@ func TestRedisClientLogsToTheLog(t *testing.T) {
 		logs.On(until, cancel)
 		err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -log json -redis redis://127.0.0.1:1 -log-level "+level))
 		cancel()
-		if err == nil {
-			t.Fatal("want an error: nobody listens there")
+		if err != nil {
+			t.Fatal(err)
 		}
 		if got := strings.Contains(logs.String(), `"msg":"redis client"`); got != (level == "debug") {
 			t.Errorf("-log-level %s: lines of the client %t: %s", level, got, &logs)

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -67,7 +65,10 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	store, done, err := openStore(ctx, c.stored, c.demo, log)
-	if err != nil {
+	if err != nil && ctx.Err() != nil {
+		log.Warn("stopped: the store was never reached", "store", c.storeText())
+		return nil
+	} else if err != nil {
 		return err
 	}
 	defer done()
@@ -104,9 +105,13 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		go func() { failed <- serveOn(server, opsListener, "", "") }()
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
 	}
-	if err := engine.Start(ctx); errors.Is(err, fleet.ErrShared) {
+	switch err := engine.Start(ctx); {
+	case errors.Is(err, fleet.ErrShared):
 		return fmt.Errorf("%s is missing, or the others are to be stopped first: %w", c.from.called("fleet"), err)
-	} else if err != nil {
+	case err != nil && ctx.Err() != nil:
+		log.Warn("stopped: the engine was not started", "store", c.storeText(), "error", err)
+		return nil
+	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()
@@ -222,31 +227,6 @@ func patterns(origins []string) (out []string) {
 		out = append(out, strings.ReplaceAll(o, "[", `\[`))
 	}
 	return out
-}
-
-func logger(c config, w io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: c.logLevel}
-	if c.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
-	}
-	return slog.New(slog.NewTextHandler(w, o))
-}
-
-// connectionLog gets what an http.Server has to say. Whoever scans ports fails
-// TLS handshakes, which concerns no operator.
-func connectionLog(log *slog.Logger) *stdlog.Logger {
-	return stdlog.New(handshakes{log}, "", 0)
-}
-
-type handshakes struct{ log *slog.Logger }
-
-func (h handshakes) Write(line []byte) (int, error) {
-	level := slog.LevelWarn
-	if bytes.Contains(line, []byte("TLS handshake error")) {
-		level = slog.LevelDebug
-	}
-	h.log.Log(context.Background(), level, string(bytes.TrimSpace(line)))
-	return len(line), nil
 }
 
 // muxes are what -addr and -ops-addr serve.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,6 +67,12 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 	}
 	if err != nil {
 		closing()
+		switch {
+		case ctx.Err() != nil && !temporary:
+			err = fmt.Errorf("the store was never reached: %s: %w", c.where(), ctx.Err())
+		case c.redis != "" && !errors.As(err, new(usageError)):
+			err = fmt.Errorf("%s: %w", c.where(), err)
+		}
 		return nil, nil, err
 	}
 	return store, func() {
