@@ -16,6 +16,7 @@ type admission struct {
 	cover    chan struct{} // held from the question for cover until its stream is stored
 	endpoint chan struct{} // held from the count of endpoints until another is stored
 	erasing  erasing
+	marks    *eraseMarks
 }
 
 func newAdmission(e *Engine) *admission {

@@ -203,7 +203,7 @@ func wire(e *Engine) (err error) {
 		journal = fenced{journal, e.fleet}
 		dc.Elsewhere = e.fleet.elsewhere
 	}
-	e.writes = newWrites(journal)
+	e.writes, e.admission.marks = newWrites(journal), newEraseMarks(e, journal)
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
 	if e.cfg.Sealer != nil {
 		if dc.Endpoints, err = endpoints.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
@@ -241,7 +241,7 @@ func wire(e *Engine) (err error) {
 		return err
 	}
 	mc := endpoints.Config{
-		Store: dc.Endpoints, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
+		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
 		Admit: e.admission.newEndpoint, Now: e.cfg.Now,
 	}
 	e.bound.failed = batch.NewBell()
@@ -256,7 +256,7 @@ func wire(e *Engine) (err error) {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
+		Store: guardedMonitors{e.store.Monitors(), e.admission.marks}, Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount,
 		MaxAccounts: e.cfg.Quotas.MonitorAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,

@@ -22,8 +22,8 @@ import (
 var (
 	// ErrNoEraser: the Store cannot forget an owner, because it is no storage.Eraser.
 	ErrNoEraser = errors.New("streamwatch: the store cannot forget an owner: want a storage.Eraser")
-	// ErrErasing is what an owner's creations and resumptions get while it is erased, and
-	// a second Erase of it.
+	// ErrErasing is what an owner's creations and resumptions get while it is erased, a
+	// second Erase of it, and what of before comes after it.
 	ErrErasing = errors.New("streamwatch: the owner is being erased")
 )
 
@@ -54,11 +54,16 @@ type EraseReport struct {
 // the store removes, and what may stay, is written at storage.Eraser.
 //
 // The owner's keys go first, and its polls and lanes end before anything is removed, as by
-// Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not called
-// back. Creations for the owner get ErrErasing meanwhile. In a fleet, Erase waits for the
-// second in which other nodes may still let the owner's keys in, and removes what they make
-// in it; who authenticates otherwise has to stop these before, as well as what grants
-// credits. The rest goes on undisturbed, but for what Scrub of the store says.
+// Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not
+// called back. Creations for the owner get ErrErasing meanwhile, through all engines on
+// the Store, until Erase has returned nil. Requests that began before (see Begin) get it
+// afterwards, too, however late they come: the Store keeps a hash of the owner's name for
+// that. What was stored late is taken back; the feed of changes keeps the owner's name for
+// it until 10,000 others have come, and only a process that dies between storing something
+// and looking whether the owner was erased, which it does at once, may leave it. Erase
+// waits for the second in which the owner's keys may still be let in; who authenticates
+// otherwise has to stop these before, as well as what grants credits. The rest goes on
+// undisturbed, but for what Scrub of the store says.
 //
 // It works before Start, too, as for a program that runs beside the stopped service; the
 // Config has to name the same sources. While a fleet runs on the Store that is refused with
@@ -86,8 +91,12 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	if r.Keys, err = er.keys(ctx); err != nil {
 		return r, fmt.Errorf("streamwatch: erase keys: %w", err)
 	}
-	if err = er.awaitRefusal(ctx); err != nil {
+	if err = er.awaitRefusal(ctx, r.Keys); err != nil {
 		return r, fmt.Errorf("streamwatch: erase: %w", err)
+	}
+	mark, err := e.admission.marks.begin(ctx, owner)
+	if err != nil {
+		return r, fmt.Errorf("streamwatch: mark the owner as erased: %w", err)
 	}
 	targets, err := er.end(ctx, &r)
 	if err != nil {
@@ -110,6 +119,9 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 		if erased == (storage.Erased{}) {
 			break
 		}
+	}
+	if err := e.admission.marks.set(ctx, owner, eraseMark{change: mark.change}); err != nil {
+		return r, fmt.Errorf("streamwatch: mark the owner as erased: %w", err)
 	}
 	if o.LaterScrub {
 		r.Left = append(r.Left, "files of the store may have bytes of what was removed, until its Scrub")
@@ -145,9 +157,10 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// awaitRefusal waits until no other node lets the owner in.
-func (er eraser) awaitRefusal(ctx context.Context) error {
-	if er.e.fleet == nil || er.e.life.is() == fresh {
+// awaitRefusal waits until nobody lets the owner in any more: who has just looked a key up
+// need not look again so soon.
+func (er eraser) awaitRefusal(ctx context.Context, keys int) error {
+	if er.e.life.is() == fresh || er.e.fleet == nil && keys == 0 {
 		return nil
 	}
 	timer := time.NewTimer(apikey.RevokedWithin)

@@ -2,11 +2,13 @@ package streamwatch_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -83,6 +85,34 @@ func TestEraseResumesNothing(t *testing.T) {
 		pass(time.Minute)
 		if calls := p.Stats().Requests - before; calls > 0 {
 			t.Errorf("%d calls since", calls)
+		}
+	})
+}
+
+// When Erase has returned, nobody lets the owner's keys in, though a manager has just
+// looked one up.
+func TestEraseWaitsForKeysThatAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store})
+		stop := startEngine(t, e)
+		defer stop()
+		keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := keys.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keys.Authenticate(t.Context(), key.Secret); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keys.Authenticate(t.Context(), key.Secret); !errors.Is(err, apikey.ErrInvalid) {
+			t.Errorf("the key after Erase: %v, want apikey.ErrInvalid", err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,10 +71,13 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.life.state.Store(int32(running))
-	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
-		e.run("meter", nil, e.meter.Run)
+	run := func(name string, stop func(), part func(context.Context) error) {
+		e.life.begin(e.cfg.Logger, name, stop, part)
 	}
-	e.run("detector", e.platforms.Stop, func(ctx context.Context) error {
+	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
+		run("meter", nil, e.meter.Run)
+	}
+	run("detector", e.platforms.Stop, func(ctx context.Context) error {
 		if e.fleet != nil {
 			defer close(e.fleet.drained)
 		}
@@ -81,27 +85,27 @@ func (e *Engine) Start(ctx context.Context) error {
 	})
 	if e.fleet != nil { // it leaves when nothing is polled any more
 		stop := make(chan struct{})
-		e.run("fleet", sync.OnceFunc(func() { close(stop) }), func(ctx context.Context) error { return e.fleet.run(ctx, stop) })
+		run("fleet", sync.OnceFunc(func() { close(stop) }), func(ctx context.Context) error { return e.fleet.run(ctx, stop) })
 	}
-	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
-	e.run("monitors", nil, e.monitors.Run)
-	e.run("rules", nil, e.rules.Run)
-	e.run("endpoints", nil, reconciler{e}.run)
+	run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
+	run("monitors", nil, e.monitors.Run)
+	run("rules", nil, e.rules.Run)
+	run("endpoints", nil, reconciler{e}.run)
 	return nil
 }
 
-// run starts a part; Shutdown joins it. A part without a soft stop is cut.
-func (e *Engine) run(name string, stop func(), run func(context.Context) error) {
+// begin starts a part; Shutdown joins it. A part without a soft stop is cut.
+func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run func(context.Context) error) {
 	ctx, cut := context.WithCancel(context.Background())
 	if stop == nil {
 		stop = cut
 	}
 	p := &part{name: name, stop: stop, cut: cut, done: make(chan struct{})}
-	e.life.parts = append(e.life.parts, p)
+	l.parts = append(l.parts, p)
 	go func() {
 		defer close(p.done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.cfg.Logger.Error("part failed", "part", name, "error", err)
+			logger.Error("part failed", "part", name, "error", err)
 		}
 	}()
 }

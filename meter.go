@@ -15,7 +15,8 @@ func addMeter(e *Engine) (err error) {
 		return nil
 	}
 	mc := *e.cfg.Billing
-	mc.Ledger, mc.Streams = e.store.Ledger(), streams{e}
+	known := new(uint64)
+	mc.Ledger, mc.Streams = meterLedger{e.store.Ledger(), e.admission.marks, known}, streams{e, known}
 	mc.Logger, mc.Now = e.cfg.Logger, e.cfg.Now
 	e.meter, err = billing.NewMeter(mc)
 	return err
@@ -23,10 +24,16 @@ func addMeter(e *Engine) (err error) {
 
 // streams is the meter's Streams: the active monitors and rules, in a fleet those of the
 // owners that the node has.
-type streams struct{ e *Engine }
+type streams struct {
+	e     *Engine
+	known *uint64 // the last change before the streams were read
+}
 
-func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error {
-	err := s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
+func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) (err error) {
+	if *s.known, err = s.e.admission.marks.last(ctx); err != nil {
+		return err
+	}
+	err = s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		paused := m.Status == monitor.Paused && m.StatusReason == monitor.ReasonCredits
 		if m.Status != monitor.Active && !paused || !s.e.fleet.owns(m.Owner) {
 			return nil

@@ -62,7 +62,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 // addRules makes the rules' manager.
 func addRules(e *Engine) (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
-		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
+		Store: guardedRules{e.store.Rules(), e.admission.marks}, Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Platforms: sources{e}.names(), Admit: e.admission.rule, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})

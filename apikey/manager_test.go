@@ -258,3 +258,25 @@ func TestRevoke(t *testing.T) {
 		t.Errorf("revoked again: %+v, %v, want it as it was", again, err)
 	}
 }
+
+func TestDelete(t *testing.T) {
+	o := newOffice(t, nil)
+	k := o.issue(t, nil)
+	if o.who(t, k.Secret) != k.ID { // and is remembered
+		t.Fatal("a new key is refused")
+	}
+	if err := o.Delete(t.Context(), "globex", k.ID); err != nil || o.who(t, k.Secret) != k.ID {
+		t.Errorf("deleted another owner's key: %v", err)
+	}
+	for range 2 { // the second time there is none
+		if err := o.Delete(t.Context(), "acme", k.ID); err != nil {
+			t.Error(err)
+		}
+		if got := o.who(t, k.Secret); got != invalid {
+			t.Errorf("deleted by this manager, and accepted: %s", got)
+		}
+	}
+	if list, err := o.List(t.Context(), "acme"); err != nil || len(list) != 0 {
+		t.Errorf("%d keys are left, %v", len(list), err)
+	}
+}

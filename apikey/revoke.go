@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -14,6 +15,20 @@ func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 		}
 		return nil
 	})
+}
+
+// Delete removes a key, as if it had never been issued. This manager refuses it from then
+// on, and others on the same store within a second. A key that is not there is no error.
+func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	k, err := m.cfg.Store.Get(ctx, owner, id)
+	if err == nil {
+		err = m.cfg.Store.Delete(ctx, owner, id)
+		m.cache.forget(k.Hash) // also after an error: it may have been done
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // RevokeButLast is Revoke for owners who administer their own keys: it returns

@@ -1,9 +1,11 @@
 package enginehttp
 
 import (
+	"context"
 	"net/http"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
@@ -83,7 +85,10 @@ func (h keyAPI) createKey(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	k, err := h.opts.Keys.Issue(c.Context(), q)
+	var k apikey.Issued
+	err := streamwatch.UnlessErased(c.Context(), q.Owner,
+		func(ctx context.Context) (err error) { k, err = h.opts.Keys.Issue(ctx, q); return err },
+		func(ctx context.Context) error { return h.opts.Keys.Delete(ctx, q.Owner, k.ID) })
 	if err != nil {
 		return reply{}, err
 	}

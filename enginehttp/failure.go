@@ -68,6 +68,8 @@ func failureOf(err error) *failure {
 		err = &failure{status: http.StatusUnprocessableEntity, text: strings.TrimPrefix(quota.Error(), "streamwatch: ")}
 	case errors.Is(err, streamwatch.ErrBusy):
 		err = &failure{status: http.StatusConflict, text: "another request of this account is creating something: try again", retry: time.Second}
+	case errors.Is(err, streamwatch.ErrErasing):
+		err = conflict("the account is being erased, or was while the request was under way")
 	case errors.Is(err, monitor.ErrNotFound):
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):

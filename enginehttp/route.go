@@ -30,6 +30,9 @@ type route struct {
 	raw http.Handler
 }
 
+// makes reports whether requests may make something for an owner.
+func (rt *route) makes() bool { return rt.fields != nil && !rt.reads }
+
 // call is a request as an endpoint gets it.
 type call struct {
 	*http.Request
@@ -64,7 +67,15 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	defer cancel()
 	c := &call{Request: r.WithContext(ctx)}
 	if !rt.open {
-		err := h.admit(x, c)
+		var err error
+		if rt.makes() {
+			if ctx, err = h.engine.Begin(ctx); err != nil {
+				x.fail(err)
+				return
+			}
+			c.Request = r.WithContext(ctx)
+		}
+		err = h.admit(x, c)
 		if err == nil {
 			err = rt.permits(c.who.Scope)
 		}

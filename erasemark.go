@@ -1,0 +1,269 @@
+package streamwatch
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// eraseMarks say in the store which owners are erased, to all engines that share it. A
+// mark is a cursor: its target has a hash of the owner's name, its position the number of
+// a change of the feed, from a time when nobody let the owner in any more. What began
+// before that number may make nothing for the owner any more. While the owner is being
+// erased nothing may.
+type eraseMarks struct {
+	journal detect.Journal
+	feed    fleet.Feed // nil for a store that only one engine uses, which needs no marks
+	own     deliver.EndpointStore
+}
+
+func newEraseMarks(e *Engine, j detect.Journal) *eraseMarks {
+	m := &eraseMarks{journal: j, own: e.store.Endpoints()}
+	if store, ok := e.store.(storage.Sharing); ok {
+		m.feed = store.Feed()
+	}
+	return m
+}
+
+// eraseMark is what is stored of an owner; the zero value is that of one who never was
+// erased.
+type eraseMark struct {
+	change  uint64
+	erasing bool // it is not finished
+}
+
+const stillErasing = " erasing"
+
+func (m eraseMark) String() string {
+	text := strconv.FormatUint(m.change, 10)
+	if m.erasing {
+		text += stillErasing
+	}
+	return text
+}
+
+// eraseTarget is the target of an owner's mark. With its space it is no account's, nor a
+// query's.
+func eraseTarget(owner string) string {
+	sum := sha256.Sum256([]byte("erased\x00" + owner))
+	return "erased " + hex.EncodeToString(sum[:16])
+}
+
+// of returns the marks of owners.
+func (m *eraseMarks) of(ctx context.Context, owners ...string) (map[string]eraseMark, error) {
+	targets := make(map[string]string, len(owners))
+	asked := make([]string, len(owners))
+	for i, owner := range owners {
+		asked[i] = eraseTarget(owner)
+		targets[asked[i]] = owner
+	}
+	found, err := m.journal.Cursors(ctx, asked...)
+	if err != nil {
+		return nil, fmt.Errorf("streamwatch: read which owners are erased: %w", err)
+	}
+	marks := make(map[string]eraseMark, len(found))
+	for _, c := range found {
+		number, erasing := strings.CutSuffix(c.Position, stillErasing)
+		change, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("streamwatch: read which owners are erased: %w", err)
+		}
+		marks[targets[c.Target]] = eraseMark{change, erasing}
+	}
+	return marks, nil
+}
+
+// set stores a mark.
+func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error {
+	if m.feed == nil {
+		return nil
+	}
+	c := detect.Cursor{Target: eraseTarget(owner), Since: time.Now().UTC(), Position: is.String()}
+	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})
+}
+
+// begin marks an owner whom nobody lets in any more as being erased. So that what begins
+// later has seen another number, it makes a change of its own: an endpoint of nobody,
+// which is removed at once.
+func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err error) {
+	if m.feed == nil {
+		return is, nil
+	}
+	of := eraseTarget(owner)
+	none := deliver.Endpoint{ID: "ep_" + strings.ToLower(rand.Text()), Source: deliver.Source{Kind: deliver.SourceMonitor, ID: of, Owner: of},
+		URL: "https://erased.invalid/", Status: deliver.EndpointDisabled, Bound: true, CreatedAt: time.Now().UTC(), Version: 1}
+	if err := m.own.Create(ctx, none); err != nil {
+		return is, err
+	}
+	if is.change, err = m.feed.Last(ctx); err != nil {
+		return is, err
+	}
+	if err := m.own.Delete(ctx, of, none.ID); err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) {
+		return is, err
+	}
+	is.erasing = true
+	return is, m.set(ctx, owner, is)
+}
+
+// last is the number of the last change.
+func (m *eraseMarks) last(ctx context.Context) (uint64, error) {
+	if m.feed == nil {
+		return 0, nil
+	}
+	return m.feed.Last(ctx)
+}
+
+// refused reports whether what knows of the changes up to known may not be made.
+func (m eraseMark) refused(known uint64) bool { return m.erasing || m.change > known }
+
+// begunKey is of the number of the last change when a request began.
+type begunKey struct{}
+
+// Begin returns the context for a request that may make something for an owner. Call it
+// before you look whose request it is: what a request that began before makes after the owner
+// was erased, through whatever engine on the Store, gets ErrErasing.
+func (e *Engine) Begin(ctx context.Context) (context.Context, error) {
+	last, err := e.admission.marks.last(ctx)
+	if err != nil {
+		return ctx, fmt.Errorf("streamwatch: begin a request: %w", err)
+	}
+	return context.WithValue(ctx, begunKey{}, begun{e.admission.marks, last}), nil
+}
+
+type begun struct {
+	marks *eraseMarks
+	known uint64
+}
+
+// UnlessErased makes something for an owner that no Engine makes, such as an API key, in a
+// context of Engine.Begin. If the owner was erased since then it makes nothing, or
+// undoes what it has made, and returns ErrErasing.
+func UnlessErased(ctx context.Context, owner string, do, undo func(context.Context) error) error {
+	b, ok := ctx.Value(begunKey{}).(begun)
+	if !ok {
+		return do(ctx)
+	}
+	return b.marks.guard(ctx, owner, do, undo)
+}
+
+// undoTime bounds the undoing of what was made for an owner who is erased.
+const undoTime = 5 * time.Second
+
+// guard looks before and after. What was made before the mark was set, Erase finds and
+// removes; what was made later finds the mark.
+func (m *eraseMarks) guard(ctx context.Context, owner string, do, undo func(context.Context) error) error {
+	if m.feed == nil {
+		return do(ctx)
+	}
+	marks, err := m.of(ctx, owner)
+	if err != nil {
+		return err
+	}
+	known := marks[owner].change
+	if b, ok := ctx.Value(begunKey{}).(begun); ok {
+		known = b.known
+	}
+	if marks[owner].refused(known) {
+		return ErrErasing
+	}
+	if err := do(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	marks, err = m.of(ctx, owner)
+	if err == nil && marks[owner].refused(known) {
+		err = ErrErasing
+	}
+	if err != nil {
+		return errors.Join(err, undo(ctx))
+	}
+	return nil
+}
+
+// The stores of the managers make nothing for an owner who is erased.
+type (
+	guardedMonitors struct {
+		monitor.Store
+		marks *eraseMarks
+	}
+	guardedRules struct {
+		rule.Store
+		marks *eraseMarks
+	}
+	guardedEndpoints struct {
+		deliver.EndpointStore
+		marks *eraseMarks
+	}
+)
+
+func (s guardedMonitors) Create(ctx context.Context, r monitor.Monitor) error {
+	return s.marks.guard(ctx, r.Owner, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
+		func(ctx context.Context) error {
+			return unless(s.Store.Delete(ctx, r.Owner, r.ID), monitor.ErrNotFound)
+		})
+}
+
+func (s guardedRules) Create(ctx context.Context, r rule.Rule) error {
+	return s.marks.guard(ctx, r.Owner, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
+		func(ctx context.Context) error { return unless(s.Store.Delete(ctx, r.Owner, r.ID), rule.ErrNotFound) })
+}
+
+func (s guardedEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
+	return s.marks.guard(ctx, ep.Source.Owner, func(ctx context.Context) error { return s.EndpointStore.Create(ctx, ep) },
+		func(ctx context.Context) error {
+			return unless(s.EndpointStore.Delete(ctx, ep.Source.Owner, ep.ID), deliver.ErrEndpointNotFound)
+		})
+}
+
+// unless is err, nil for an error that is none.
+func unless(err, none error) error {
+	if errors.Is(err, none) {
+		return nil
+	}
+	return err
+}
+
+// meterLedger is the ledger of the meter, without entries of owners who were erased since
+// it has read its streams.
+type meterLedger struct {
+	billing.Ledger
+	marks *eraseMarks
+	known *uint64 // of the meter's goroutine
+}
+
+func (l meterLedger) Append(ctx context.Context, entries ...billing.Entry) error {
+	if l.marks.feed == nil {
+		return l.Ledger.Append(ctx, entries...)
+	}
+	var owners []string
+	for i := range entries {
+		owners = append(owners, entries[i].Owner)
+	}
+	slices.SortFunc(owners, cmp.Compare[string])
+	marks, err := l.marks.of(ctx, slices.Compact(owners)...)
+	if err != nil {
+		return err
+	}
+	due := slices.DeleteFunc(slices.Clone(entries), func(e billing.Entry) bool { return marks[e.Owner].refused(*l.known) })
+	if len(due) == 0 {
+		return nil
+	}
+	return l.Ledger.Append(ctx, due...)
+}
