@@ -257,7 +257,7 @@ func wire(e *Engine) (err error) {
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: guardedMonitors{e.store.Monitors(), e.admission.marks}, Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount,
+		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount, Canonical: e.platforms.Canonical,
 		MaxAccounts: e.cfg.Quotas.MonitorAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})

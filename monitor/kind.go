@@ -21,18 +21,18 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 		Parse:   func(*Monitor) (struct{}, error) { return struct{}{}, nil },
 		Restart: restart,
 		Advance: m.advance,
-		Affects: affects,
+		Affects: m.affects,
 		Parted:  true,
 	}
 }
 
 // affects reports whether a trouble of a monitor as it was is one of the monitor as it is:
 // of an account that it has, or, without one, of what it asks for.
-func affects(was, is *Monitor, what string) bool {
+func (m *Manager) affects(was, is *Monitor, what string) bool {
 	if what == "" {
 		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
 	}
-	return is.has(what)
+	return slices.ContainsFunc(is.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(what) })
 }
 
 // restart makes posts of all accounts count from now on.
@@ -52,16 +52,11 @@ func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
 	mon.Accounts = slices.Clone(mon.Accounts)
 	for i := range mon.Accounts {
 		a := &mon.Accounts[i]
-		if at := until[Key(a.Username)].UTC(); at.After(a.Since) {
+		if at := until[m.key(a.Username)].UTC(); at.After(a.Since) {
 			a.Since = at
 		}
 	}
 	return nil
-}
-
-// has reports whether the monitor tracks an account.
-func (m *Monitor) has(username string) bool {
-	return slices.ContainsFunc(m.Accounts, func(a Account) bool { return Key(a.Username) == Key(username) })
 }
 
 // tracker hands monitors to the manager's Tracker with their defaults resolved.

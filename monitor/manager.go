@@ -19,8 +19,8 @@ type Tracker interface {
 	// Untrack ends it: when it returns, nothing is detected for the monitor any more.
 	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns, by Key, until when each account of a tracked monitor has
-	// been read, the overlap included. Accounts that were not read, or for which this
+	// ReadUntil returns, by the Key of its Canonical name, until when each account of a
+	// tracked monitor has been read, the overlap included. Accounts that were not read, or for which this
 	// is unknown, are missing.
 	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
@@ -55,6 +55,9 @@ type Config struct {
 	// CheckAccount, if set, is asked whether there can be an account with such a name;
 	// its error says which names there can be. Defaults to any.
 	CheckAccount func(username string) error
+	// Canonical, if set, returns the one name of an account that has several, so that a
+	// monitor has each account once. Defaults to the name as it is.
+	Canonical func(username string) string
 	// Admit, if set, is called before a monitor is created or changed, which includes
 	// Restore; was is nil for a new one. An error refuses the change and leaves
 	// nothing of it. done is called when the change has been stored or has failed.
@@ -107,6 +110,9 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	if cfg.DefaultInterval < cfg.MinInterval || cfg.DefaultInterval > MaxInterval {
 		return nil, fmt.Errorf("monitor: DefaultInterval %s is not allowed: want %s to %s", cfg.DefaultInterval, cfg.MinInterval, MaxInterval)
+	}
+	if cfg.Canonical == nil {
+		cfg.Canonical = func(username string) string { return username }
 	}
 	m := &Manager{cfg: cfg}
 	m.control = control.New(control.Config[Monitor, struct{}]{

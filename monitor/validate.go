@@ -56,13 +56,18 @@ func (m *Manager) checkInterval(iv time.Duration) error {
 
 }
 
+// key is the form in which names of accounts are compared.
+func (m *Manager) key(username string) string {
+	return Key(m.cfg.Canonical(strings.TrimPrefix(username, "@")))
+}
+
 // accounts makes the accounts of a request: without @, each once whatever its
-// case; those there were keep their beginning.
+// case and name, by the first that is given; those there were keep their beginning.
 func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]Account, error) {
 	allowed := fmt.Sprintf("1 to %d accounts", m.cfg.MaxAccounts)
 	since := make(map[string]time.Time, len(had))
 	for _, a := range had {
-		since[Key(a.Username)] = a.Since
+		since[m.key(a.Username)] = a.Since
 	}
 	out := make([]Account, 0, min(len(usernames), m.cfg.MaxAccounts))
 	taken := make(map[string]bool, len(usernames))
@@ -76,7 +81,7 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 				return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), err.Error())
 			}
 		}
-		key := Key(name)
+		key := m.key(name)
 		if taken[key] {
 			continue
 		}

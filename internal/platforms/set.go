@@ -93,6 +93,12 @@ func (p *Platform) full(account string) string {
 	return p.Name + ":" + account
 }
 
+// Canonical is the full name of an account, however it is written.
+func (s *Set) Canonical(account string) string {
+	p, name := s.Split(account)
+	return p.full(strings.TrimPrefix(name, "@"))
+}
+
 // Set gives each platform its accounts of a subscription.
 func (s *Set) Set(ctx context.Context, sub detect.Subscription) error {
 	parts := s.parts(sub)
