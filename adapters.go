@@ -16,10 +16,12 @@ type tracker struct{ e *Engine }
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 	sub := detect.ForMonitor(m)
 	sub.Spread = t.e.life.is() == fresh
-	return t.e.platforms.Set(ctx, sub)
+	return notRunning(t.e.platforms.Set(ctx, sub))
 }
 
-func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.platforms.Remove(ctx, id) }
+func (t tracker) Untrack(ctx context.Context, id string) error {
+	return notRunning(t.e.platforms.Remove(ctx, id))
+}
 
 func (t tracker) ReadUntil(ctx context.Context, m monitor.Monitor) (map[string]time.Time, error) {
 	var names []string

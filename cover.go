@@ -80,10 +80,19 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 	return prices, nil
 }
 
+// allowed refuses changes after Shutdown, and what would have an owner that is being erased
+// watch something.
+func (a *admission) allowed(owner string, active bool) error {
+	if a.e.life.is() == ended {
+		return ErrNotRunning
+	}
+	return a.erasing.check(owner, active)
+}
+
 // monitor is monitor.Config.Admit. Within the owner's quotas, a change that does not
 // raise the price is allowed whatever the balance.
 func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
-	if err := a.erasing.check(is.Owner, is.Status == monitor.Active); err != nil {
+	if err := a.allowed(is.Owner, is.Status == monitor.Active); err != nil {
 		return nil, err
 	}
 	counted, err := a.monitorQuota(ctx, was, &is)
@@ -104,7 +113,7 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 
 // rule is rule.Config.Admit.
 func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
-	if err := a.erasing.check(is.Owner, is.Status == rule.Active); err != nil {
+	if err := a.allowed(is.Owner, is.Status == rule.Active); err != nil {
 		return nil, err
 	}
 	counted, err := a.ruleQuota(ctx, was, &is)

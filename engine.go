@@ -257,7 +257,7 @@ func wire(e *Engine) (err error) {
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: guardedMonitors{e.store.Monitors(), e.admission.marks}, Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount, Canonical: e.platforms.Canonical,
+		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount, Canonical: sources{e}.canonical,
 		MaxAccounts: e.cfg.Quotas.MonitorAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
@@ -267,11 +267,11 @@ func wire(e *Engine) (err error) {
 	return addMeter(e)
 }
 
-// Monitors creates and changes monitors, also while the engine runs. With
-// Config.Billing it returns billing.ErrInsufficient for what Covers refuses.
+// Monitors creates and changes monitors, before Start and while the engine runs; after
+// Shutdown changes return ErrNotRunning. With Config.Billing it returns billing.ErrInsufficient for what Covers refuses.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
-// Endpoints creates and changes webhook endpoints.
+// Endpoints creates and changes webhook endpoints, as Monitors does monitors.
 func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
 // Log reads deliveries and events.

@@ -195,7 +195,7 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 // hinders no other.
 func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
 	switch {
-	case errors.Is(err, detect.ErrStopped):
+	case errors.Is(err, ErrNotRunning):
 		return nil // nothing is polled here any more
 	case err == nil || !unrunnable(err):
 		return err

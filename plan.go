@@ -26,8 +26,11 @@ type Plan struct {
 // budget is planned as if it set the pace, with the monitors' intervals as
 // bounds, those included that they got by default. While the engine runs, a plan
 // goes by how often the accounts have posted; before, every account counts
-// alike, with a post a day.
+// alike, with a post a day; after Shutdown the error is ErrNotRunning.
 func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
+	if e.life.is() == ended {
+		return Plan{}, ErrNotRunning
+	}
 	var plan Plan
 	var subs []detect.Subscription
 	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {

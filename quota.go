@@ -130,7 +130,7 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 
 // newEndpoint is endpoints.Config.Admit. The next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
-	if err := a.erasing.check(owner, true); err != nil {
+	if err := a.allowed(owner, true); err != nil {
 		return nil, err
 	}
 	if a.e.cfg.Quotas.Endpoints == 0 {

@@ -30,7 +30,7 @@ type RuleConfig struct {
 	Check bool
 }
 
-// Rules creates and changes filter rules, also while the engine runs. A rule
+// Rules creates and changes filter rules, as Monitors does monitors. A rule
 // needs a Searcher, unless its posts all come from certain accounts: see
 // detect.QuerySubscription.
 func (e *Engine) Rules() *rule.Manager { return e.rules }
@@ -96,7 +96,7 @@ type ruleTracker struct{ e *Engine }
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.life.is() == fresh
-	return t.e.platforms.SetQuery(ctx, r.Platform, sub)
+	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
 }
 
 // subscription is what a stored rule asks of the detector.
@@ -109,7 +109,7 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 }
 
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {
-	return t.e.platforms.RemoveQuery(ctx, id)
+	return notRunning(t.e.platforms.RemoveQuery(ctx, id))
 }
 
 func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error) {

@@ -160,6 +160,12 @@ func (s sources) paced() bool {
 	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
 }
 
+// canonical is the full name of an account, however it is written.
+func (s sources) canonical(account string) string {
+	p, name := s.e.platforms.Split(account)
+	return p.Full(strings.TrimPrefix(name, "@"))
+}
+
 // checkAccount asks the account's source whether there can be such an account.
 func (s sources) checkAccount(account string) error {
 	p, name := s.e.platforms.Split(account)

@@ -54,6 +54,8 @@ func failureOf(err error) *failure {
 	var s *query.SyntaxError
 	var quota *streamwatch.QuotaError
 	switch {
+	case errors.Is(err, streamwatch.ErrNotRunning):
+		err = &failure{status: http.StatusServiceUnavailable, text: "the service is shutting down", retry: time.Second}
 	case errors.Is(err, apikey.ErrNotFound):
 		err = notFound("key")
 	case errors.Is(err, apikey.ErrTooMany):
@@ -151,7 +153,7 @@ func (h *Handler) spend(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, streamwatch.ErrNotRunning):
-		return &failure{status: http.StatusServiceUnavailable, text: "the service is shutting down", retry: time.Second}
+		return failureOf(err)
 	}
 	return &failure{status: http.StatusServiceUnavailable, text: "no call to the platform is left now: try again later", cause: err, retry: time.Second}
 }

@@ -85,18 +85,12 @@ func (p *Platform) prefix() string {
 	return p.Name + "/"
 }
 
-// full is the name of a platform's account as a user writes it.
-func (p *Platform) full(account string) string {
+// Full is the name of a platform's account as a user writes it.
+func (p *Platform) Full(account string) string {
 	if p.Name == "" {
 		return account
 	}
 	return p.Name + ":" + account
-}
-
-// Canonical is the full name of an account, however it is written.
-func (s *Set) Canonical(account string) string {
-	p, name := s.Split(account)
-	return p.full(strings.TrimPrefix(name, "@"))
 }
 
 // Set gives each platform its accounts of a subscription.
@@ -165,7 +159,7 @@ func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (
 	err := s.each(func(p *Platform) error {
 		until, err := p.Detector.ReadUntil(ctx, sourceID, namesOf[p]...)
 		for key, at := range until {
-			all[monitor.Key(p.full(key))] = at
+			all[monitor.Key(p.Full(key))] = at
 			if p == &s.list[0] {
 				all[key] = at
 			}
@@ -180,7 +174,7 @@ func (s *Set) Account(ctx context.Context, username string) (st detect.AccountSt
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.Account(ctx, name)
 	if ok {
-		st.Username = p.full(st.Username)
+		st.Username = p.Full(st.Username)
 	}
 	return st, ok, err
 }
@@ -190,7 +184,7 @@ func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.AccountOf(ctx, owner, name)
 	if ok {
-		st.Username = p.full(st.Username)
+		st.Username = p.Full(st.Username)
 	}
 	return st, ok, err
 }
@@ -200,7 +194,7 @@ func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.Acco
 	err = s.each(func(p *Platform) error {
 		list, err := p.Detector.Worst(ctx, q)
 		for _, st := range list {
-			st.Username = p.full(st.Username)
+			st.Username = p.Full(st.Username)
 			all = append(all, st)
 		}
 		return err
