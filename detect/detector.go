@@ -63,7 +63,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg, err = cfg.withDefaults(deps.Roles.Batch); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), cfg.Cost.Check()); err != nil {
+	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), cfg.Cost.Check(), poll.CheckLimits(deps.Roles)); err != nil {
 		return nil, err
 	}
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
@@ -75,7 +75,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	d.sharing = newSharing(d)
 	d.deps.Roles.Probe = d.env.Budget.Spend.Prober(deps.Roles.Probe)
 	if p := deps.Roles.Probe; p != nil {
-		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
+		d.probes = probe.NewHealth(p.ProbeLimit())
 	}
 	d.streams = [...]*streams.Stream{poll.Accounts: streaming{d}.of(poll.Accounts, deps.Roles.Stream), poll.Queries: streaming{d}.of(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)

@@ -163,7 +163,7 @@ func (p planner) probes(now Plan, accounts int) *ProbePlan {
 		return nil
 	}
 	plan := ProbePlan(p.settings().Probes(forecast.Plan(now), accounts, forecast.ProbeSettings{
-		Rate: p.d.cfg.ProbeRate, Limit: max(1, p.d.deps.Roles.Probe.ProbeLimit()),
+		Rate: p.d.cfg.ProbeRate, Limit: p.d.deps.Roles.Probe.ProbeLimit(),
 		Missed: p.d.probes.Stats().MissRate, Speedup: p.d.probes.Speedup(),
 	}))
 	return &plan

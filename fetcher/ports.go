@@ -23,7 +23,8 @@ type Searcher interface {
 
 // BatchFetcher reads several timelines in one upstream call. The answer has one page
 // per query, in order; an error of one account alone is its Page.Err. A method
-// BatchLimit() int, if there is one, returns how many queries a call may have.
+// BatchLimit() int, if there is one, returns how many queries a call may have, at least 1;
+// the engine makes none with more than 1,000.
 type BatchFetcher interface {
 	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
 }

@@ -83,7 +83,7 @@ const repeatAfter = 1500 * time.Millisecond
 
 // New makes a Sweep.
 func New(cfg Config) *Sweep {
-	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: max(1, cfg.Prober.ProbeLimit())}
+	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: cfg.Prober.ProbeLimit()}
 }
 
 // tick is the unit of state.at, of which 32 bits last for two years.
