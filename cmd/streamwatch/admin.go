@@ -63,11 +63,11 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
-	from, err := fs.fill(p, args)
-	if err != nil {
+	var err error
+	if c.from, err = fs.fill(p, args); err != nil {
 		return c, err
 	}
-	if err := errors.Join(c.stored.check(from), c.check()); err != nil {
+	if err := errors.Join(c.stored.check(), c.check()); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil
@@ -151,13 +151,18 @@ func tryAdmin(ctx context.Context, c adminConfig) error {
 		if err == nil {
 			_, err = keys.Issue(ctx, c.issue())
 		}
+		var field *apikey.FieldError
+		if errors.As(err, &field) {
+			name := map[string]string{"rate_per_minute": "rate"}[field.Field]
+			return usageError{fmt.Errorf("%s %.40q is not allowed: want %s", c.from.called(cmp.Or(name, field.Field)), field.Value, field.Allowed)}
+		}
 		return err
 	case "keys", "revoke", "credits":
 		if c.redis != "" {
 			return nil
 		}
 		if _, err := os.Stat(c.db); err != nil {
-			return fmt.Errorf("-db %q is not allowed: want a database that is there: %w", c.db, err)
+			return fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)
 		}
 	}
 	return nil

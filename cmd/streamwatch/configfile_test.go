@@ -98,7 +98,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 		"demo: true\ncalls: .nan":                        `:2: calls ".nan" is not allowed`,
 		"demo: true\nlog-level: loud":                    `:2: log-level "loud" is not allowed: want debug, info, warn or error`,
 		"demo: true\norigins: [a]":                       `:2: origins "a" is not allowed: `,
-		"demo: true\nkeyless: -1":                        `:2: keyless -1 is not allowed: want 1 or more`,
+		"demo: true\nkeyless: -1":                        `:2: keyless -1 is not allowed: want 1 to 1000000`,
 		"demo: true\nnode: a":                            `:2: node "a" is not allowed without -fleet`,
 		"demo: true\nnode:":                              ":2: node is empty: want a value, or no such line",
 		"demo: true\naddr: [a]":                          ":2: addr is a list, which is not allowed: want a value",

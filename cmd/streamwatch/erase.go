@@ -36,14 +36,14 @@ func runErase(ctx context.Context, p process, args []string) error {
 	fs.StringVar(&c.sources, "sources", "", "the `names` of the service's -source flags in their order, with commas between them")
 	fs.StringVar(&c.platform, "platform", "", "what the service's -platform is, if it has one")
 	fs.StringVar(&c.file, "config", "", "take the store, unless -db or -redis is given, platform and the names of the sources from this configuration `file` of serve")
-	from, err := fs.fill(p, args)
-	if err != nil {
+	var err error
+	if c.from, err = fs.fill(p, args); err != nil {
 		return err
 	}
-	if err := c.takeStore(p, from); err != nil {
+	if err := c.takeStore(p); err != nil {
 		return usageError{err}
 	}
-	if err := errors.Join(c.stored.check(from), c.check()); err != nil {
+	if err := errors.Join(c.stored.check(), c.check()); err != nil {
 		return usageError{err}
 	}
 	names, err := c.names()
@@ -89,8 +89,8 @@ func runErase(ctx context.Context, p process, args []string) error {
 
 // takeStore takes the store from the configuration file, unless -db or -redis says which
 // it is: in another one than the service's nothing would be found, and nothing missed.
-func (c *eraseConfig) takeStore(p process, from origins) error {
-	if c.file == "" || from["db"] != "" || from["redis"] != "" {
+func (c *eraseConfig) takeStore(p process) error {
+	if c.file == "" || c.from["db"] != "" || c.from["redis"] != "" {
 		return nil
 	}
 	f, err := readConfigFile(c.file)
@@ -124,7 +124,12 @@ func (c *eraseConfig) takeStore(p process, from origins) error {
 			return fmt.Errorf("%s: redis-env is missing: the environment variable %s is empty or not set: set it, or give -redis", c.file, file.RedisEnv)
 		}
 	}
-	c.db, c.redis = cmp.Or(file.DB, c.db), file.Redis
+	if file.DB != "" {
+		c.db, c.from["db"] = file.DB, c.file+": db"
+	}
+	if file.Redis != "" {
+		c.redis, c.from["redis"] = file.Redis, c.file+": redis"
+	}
 	return nil
 }
 
@@ -132,11 +137,14 @@ func (c *eraseConfig) check() error {
 	if c.owner == "" {
 		return errors.New("-owner is missing: want who is to be forgotten")
 	}
+	if c.keepAs == c.owner {
+		return fmt.Errorf("-keep-ledger-as %.40q is not allowed: want another name than the owner's, or none", c.keepAs)
+	}
 	if c.redis != "" {
 		return nil
 	}
 	if _, err := os.Stat(c.db); err != nil {
-		return fmt.Errorf("-db %q is not allowed: want a database that is there: %w", c.db, err)
+		return fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)
 	}
 	return nil
 }
@@ -144,7 +152,13 @@ func (c *eraseConfig) check() error {
 // names are those of the service's sources, in their order.
 func (c *eraseConfig) names() (all []string, err error) {
 	for name := range strings.SplitSeq(c.sources, ",") {
-		if name != "" {
+		if name == "" {
+			continue
+		}
+		if err := checkSourceName(name); err != nil {
+			return nil, fmt.Errorf("-sources %w", err)
+		}
+		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
@@ -166,6 +180,9 @@ func (c *eraseConfig) names() (all []string, err error) {
 	}
 	c.platform = cmp.Or(c.platform, file.Platform)
 	for _, s := range file.Sources {
+		if err := checkSourceName(s.Name); err != nil {
+			return nil, fmt.Errorf("-config %s: name %w", c.file, err)
+		}
 		if !slices.Contains(all, s.Name) {
 			all = append(all, s.Name)
 		}
@@ -180,7 +197,7 @@ func (c *eraseConfig) checkUnused(ctx context.Context) error {
 	}
 	used, err := sqlite.InUse(ctx, c.db)
 	if used {
-		err = fmt.Errorf("-db %q is in use: want the service, and what else has the file open, stopped", c.db)
+		err = fmt.Errorf("%s %q is in use: want the service, and what else has the file open, stopped", c.from.called("db"), c.db)
 	}
 	return err
 }

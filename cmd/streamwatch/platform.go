@@ -12,6 +12,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
+// wantHost is what the address of a platform may be.
+const wantHost = "want http:// or https:// and a host, and nothing else"
+
 // openPlatform is the platform without a name, nil where all have one. What else it
 // can do is found out from the other ports of package fetcher.
 func openPlatform(c config) (fetcher.Fetcher, error) {
@@ -22,14 +25,19 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 		return newDemoPlatform(), nil
 	case c.platform == "bluesky":
 		b, err := bluesky.New(bluesky.Config{BaseURL: c.appView, PDS: c.pds})
-		if err != nil {
-			return nil, fmt.Errorf("%s or %s is not allowed: %w", c.from.called("appview"), c.from.called("pds"), err)
+		if name, value := "appview", c.appView; err != nil {
+			if c.pds != "" {
+				name, value = "pds", c.pds
+			}
+			return nil, fmt.Errorf("%s %q is not allowed: %s", c.from.called(name), netguard.RedactURL(value), wantHost)
 		}
 		return b, nil
 	}
 	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
-	if err != nil {
-		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), netguard.RedactURL(c.platform), err)
+	if m := inWords(err, map[string]string{"Token": c.from.called("token")}); m != err {
+		return nil, m
+	} else if err != nil {
+		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.platform), wantHost)
 	}
 	return m, nil
 }

@@ -144,7 +144,9 @@ func try(c config, base string, log *slog.Logger) error {
 		}
 	}
 	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
-		return usageError{err}
+		return usageError{inWords(err, map[string]string{
+			"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key"), "Fleet.Name": c.from.called("node"),
+		})}
 	}
 	return nil
 }

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -28,7 +30,6 @@ type config struct {
 	secrets
 	unset        []unset
 	file         string // of the configuration
-	from         origins
 	segment      string
 	quotas       streamwatch.Quotas
 	allowPrivate bool
@@ -194,6 +195,12 @@ func (c *config) shortest() time.Duration {
 	return time.Second
 }
 
+// maxSockets is the most connections of an owner or address, as of wshub.Options.
+const maxSockets = 1_000_000
+
+// headerName is a token of RFC 9110, 5.6.2.
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
 // check compares the values with each other and with their bounds, and returns all that
 // is wrong.
 func (c *config) check() error {
@@ -206,11 +213,11 @@ func (c *config) check() error {
 	if c.demo && c.platform != "" || !c.demo && c.platform == "" && len(c.sources) == 0 && c.from["source"] == "" {
 		all = append(all, errors.New("want either -demo or -platform, such as -platform https://mastodon.social, or -source"))
 	}
+	kept := c.stored
 	if c.isUnset("redis") {
-		all = append(all, (&stored{db: c.db, redis: "not set"}).check(c.from))
-	} else {
-		all = append(all, c.stored.check(c.from))
+		kept.redis = "not set"
 	}
+	all = append(all, kept.check())
 	refuse(c.demo && c.from["db"] != "" && c.db != "" && c.redis == "", "db", "is not allowed with -demo: its file is removed at the end")
 	refuse((c.token != "" || c.isUnset("token")) && (c.platform == "" || c.platform == "bluesky"), "token",
 		"is not allowed: it needs -platform with the URL of a Mastodon server; a -source names the variable of its own")
@@ -219,9 +226,9 @@ func (c *config) check() error {
 	refuse(!isAddress(c.addr), "addr", wantAddress, c.addr)
 	refuse(c.opsAddr != "" && !isAddress(c.opsAddr), "ops-addr", wantAddress, c.opsAddr)
 	refuse(c.node != "" && !c.fleet, "node", "%q is not allowed without -fleet", c.node)
-	refuse(c.appView != "" && c.platform != "bluesky", "appview", "%q is not allowed: it needs -platform bluesky", c.appView)
-	refuse(c.pds != "" && c.platform != "bluesky", "pds", "%q is not allowed: it needs -platform bluesky", c.pds)
-	refuse(c.appView != "" && c.pds != "", "appview", "%q is not allowed with -pds: want one of them", c.appView)
+	refuse(c.appView != "" && c.platform != "bluesky", "appview", "%q is not allowed: it needs -platform bluesky", netguard.RedactURL(c.appView))
+	refuse(c.pds != "" && c.platform != "bluesky", "pds", "%q is not allowed: it needs -platform bluesky", netguard.RedactURL(c.pds))
+	refuse(c.appView != "" && c.pds != "", "appview", "%q is not allowed with -pds: want one of them", netguard.RedactURL(c.appView))
 	refuse(c.tlsCert != "" && c.tlsKey == "", "tls-cert", "%q is not allowed without -tls-key: want both or neither", c.tlsCert)
 	refuse(c.tlsCert == "" && c.tlsKey != "", "tls-key", "%q is not allowed without -tls-cert: want both or neither", c.tlsKey)
 	refuse(c.logFormat != "text" && c.logFormat != "json", "log", "%q is not allowed: want text or json", c.logFormat)
@@ -235,7 +242,9 @@ func (c *config) check() error {
 	for _, q := range quotaFlags(&c.quotas) {
 		refuse(*q.n < 0, "max-"+q.name, "%d is not allowed: want 1 or more, or 0 for no bound", *q.n)
 	}
-	refuse(c.keyless < 1, "keyless", "%d is not allowed: want 1 or more", c.keyless)
+	refuse(c.quotas.Connections > maxSockets, "max-websockets", "%d is not allowed: want at most %d, or 0 for no bound", c.quotas.Connections, maxSockets)
+	refuse(c.keyless < 1 || c.keyless > maxSockets, "keyless", "%d is not allowed: want 1 to %d", c.keyless, maxSockets)
+	refuse(c.clientAddress != "" && !headerName.MatchString(c.clientAddress), "client-address", "%q is not allowed: want the name of a header, such as X-Forwarded-For", c.clientAddress)
 	refuse(!(c.perSecond >= 0 && c.perSecond <= maxCalls), "calls", "%g is not allowed: want more than 0 and at most %d", c.perSecond, maxCalls)
 	if len(c.sources) > 0 {
 		refuse(c.perSecond > 0 && !c.demo && c.platform == "", "calls", "%g is not allowed with -source alone: want its option calls, such as -source %s=%s,calls=%[1]g",

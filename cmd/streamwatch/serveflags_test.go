@@ -75,11 +75,11 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 	defer busy.Close()
 	for args, want := range map[string]string{
 		"serve -platform nonsense":                              `-platform "nonsense" is not allowed`,
-		"serve -platform bluesky -pds nonsense":                 "-pds is not allowed",
-		"serve -platform bluesky -appview nonsense":             "-appview",
+		"serve -platform bluesky -pds nonsense":                 `-pds "nonsense" is not allowed: want http:// or https:// and a host`,
+		"serve -platform bluesky -appview nonsense":             `-appview "nonsense" is not allowed: want http:// or https:// and a host`,
 		"serve -platform bluesky -interval 1ns":                 "1ns",
 		"serve -platform bluesky -calls 1e9":                    "1e+09",
-		"serve -platform bluesky -segment a/b":                  "a/b",
+		"serve -platform bluesky -segment a/b":                  `-segment "a/b" is not allowed: want 1 to 32 of a-z`,
 		"serve -platform bluesky -addr " + busy.Addr().String(): "-addr",
 		"serve -platform bluesky -ops-addr nonsense":            `-ops-addr "nonsense" is not allowed`,
 		"serve -platform bluesky -tls-cert none -tls-key none":  "-tls-cert and -tls-key",

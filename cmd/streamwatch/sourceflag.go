@@ -57,6 +57,9 @@ const kinds = "bluesky, mastodon, remote, x, feed or fake"
 // maxCalls is the most calls a second, as of detect.Config.
 const maxCalls = 1_000_000
 
+// maxLimit is the most dollars a day, as of detect.Cost.
+const maxLimit = 1_000_000_000
+
 // defaultProbeRate is for sources whose accounts are polled at intervals.
 const defaultProbeRate = 1.0
 
@@ -201,8 +204,8 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 			return errors.New("rules with a value is not allowed: want rules alone")
 		}
 	case "limit":
-		if s.limit, err = strconv.ParseFloat(value, 64); err != nil || !(s.limit > 0) {
-			return fmt.Errorf("limit %.40q is not allowed: want more than 0 dollars a day", value)
+		if s.limit, err = strconv.ParseFloat(value, 64); err != nil || !(s.limit > 0 && s.limit <= maxLimit) {
+			return fmt.Errorf("limit %.40q is not allowed: want more than 0 dollars a day, and at most %d", value, maxLimit)
 		}
 	case "contact":
 		if s.contact = value; value == "" {

@@ -28,7 +28,7 @@ func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all [
 		f.log, f.allowPrivate = log.With("source", f.name), allowPrivate
 		s, err := f.open()
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.from, err)
+			return nil, nil, fmt.Errorf("%s: %w", f.from, inWords(err, sourceFields))
 		}
 		all = append(all, s)
 		if hook, ok := s.Roles.Stream.(http.Handler); ok {
@@ -40,6 +40,12 @@ func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all [
 		}
 	}
 	return all, hooks, nil
+}
+
+// sourceFields are the options that the adapters' fields are set by.
+var sourceFields = map[string]string{
+	"BaseURL": "url", "ReposConfig.PDS": "url", "Token": "token", "Contact": "contact",
+	"JetstreamConfig.URL": "stream", "StreamConfig.StreamingURL": "stream", "WebSubConfig.Callback": "stream", "WebSubConfig.Secret": "token",
 }
 
 // streamPath is the path of a stream's address, with all that is below it.
@@ -178,7 +184,7 @@ func (f *sourceFlag) feed(s *streamwatch.Source) error {
 	if f.memory != "" {
 		dir, err := feed.NewDir(f.memory)
 		if err != nil {
-			return err
+			return fmt.Errorf("memory %q is not allowed: %w", f.memory, err)
 		}
 		cfg.Memory = dir
 	}

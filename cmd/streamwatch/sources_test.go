@@ -35,7 +35,7 @@ func TestParseSources(t *testing.T) {
 		"f=feed,contact=ops@example.com,memory=/tmp/feeds":         "",
 
 		"x=x":                          "token is missing",
-		"x=x,token=OTHER_KEY,limit=-1": `limit "-1" is not allowed: want more than 0 dollars a day`,
+		"x=x,token=OTHER_KEY,limit=-1": `limit "-1" is not allowed: want more than 0 dollars a day, and at most 1000000000`,
 		"x=x,token=OTHER_KEY,stream=wss://a.example":           "want stream alone for x",
 		"f=feed,https://a.example/feed":                        "url is not allowed: accounts are addresses of feeds",
 		"f=feed,stream":                                        "stream or token is not allowed: want both",

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,6 +22,7 @@ type stored struct {
 	db, redis string
 	fleet     bool
 	node      string
+	from      origins
 }
 
 // flags adds those that the service and its administration share.
@@ -31,11 +33,11 @@ func (s *stored) flags(fs flags) {
 
 // check returns an error if both stores are given, of which one would be passed over. The
 // default of -db is no such thing.
-func (s *stored) check(from origins) error {
-	if from["db"] == "" || s.db == "" || s.redis == "" {
+func (s *stored) check() error {
+	if s.from["db"] == "" || s.db == "" || s.redis == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not allowed with %s: want one of them", from.called("db"), from.called("redis"))
+	return fmt.Errorf("%s is not allowed with %s: want one of them", s.from.called("db"), s.from.called("redis"))
 }
 
 // keyedStore keeps everything: SQLite's and Redis' do.
@@ -51,7 +53,7 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 	case c.redis != "":
 		var to *redis.UniversalOptions
 		if to, err = redisOptions(c.redis); err != nil {
-			err = usageError{fmt.Errorf("-redis %w", err)}
+			err = usageError{fmt.Errorf("%s %w", c.from.called("redis"), err)}
 		} else {
 			redisLog.to(log)
 			store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log})
@@ -70,8 +72,11 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 		switch {
 		case ctx.Err() != nil && !temporary:
 			err = fmt.Errorf("the store was never reached: %s: %w", c.where(), ctx.Err())
-		case c.redis != "" && !errors.As(err, new(usageError)):
-			err = fmt.Errorf("%s: %w", c.where(), err)
+		case errors.As(err, new(usageError)), temporary && c.redis == "":
+		case c.redis != "":
+			err = fmt.Errorf("%s %s: %w", c.from.called("redis"), c.where(), worded{err, redisWords.Replace(err.Error())})
+		default:
+			err = fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
 		}
 		return nil, nil, err
 	}
@@ -82,6 +87,9 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 		closing()
 	}, nil
 }
+
+// redisWords leaves options out of the store's advice that no flag sets.
+var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
 
 // where names the store, so that who issues a key sees whether it is the server's.
 func (c *stored) where() string {

@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -55,7 +56,7 @@ func parseWatch(p process, args []string) (watchConfig, error) {
 	case c.interval < 5*time.Second || c.interval > time.Hour:
 		return c, usageError{fmt.Errorf("-interval %s is not allowed: want 5s to 1h", c.interval)}
 	case c.appView != "" && !c.has("bluesky:"):
-		return c, usageError{fmt.Errorf("-appview %q is not allowed: it needs an account bluesky:…", c.appView)}
+		return c, usageError{fmt.Errorf("-appview %q is not allowed: it needs an account bluesky:…", netguard.RedactURL(c.appView))}
 	case c.allowPrivate && !c.has("feed:"):
 		return c, usageError{errors.New("-allow-private is not allowed: it needs an account feed:…")}
 	}

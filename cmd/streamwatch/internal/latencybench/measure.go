@@ -97,7 +97,7 @@ func (m *measurement) openPoster(ctx context.Context) (err error) {
 		m.poster, err = poster.NewCommand(on.command, on.gap)
 	default:
 		platform := fakeserver.New(m.o.plan.accounts, m.o.plan.seed)
-		if m.platformURL, err = m.serve(on.listen, platform); err != nil {
+		if m.platformURL, err = m.serve("listen", on.listen, platform); err != nil {
 			return err
 		}
 		m.closes = append(m.closes, func() error { platform.Close(); return nil })
@@ -118,7 +118,7 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 	if m.o.in.webhook != "off" {
 		var err error
 		h := &webhook{book: m.book, scheme: m.o.in.scheme, key: func() secret.Value { return m.signing }}
-		if m.webhookURL, err = m.serve(m.o.in.webhook, h); err != nil {
+		if m.webhookURL, err = m.serve("webhook", m.o.in.webhook, h); err != nil {
 			return err
 		}
 		m.webhookURL += "/"
@@ -174,11 +174,11 @@ func (m *measurement) channels() []string {
 	return list
 }
 
-// serve serves HTTP until close.
-func (m *measurement) serve(address string, h http.Handler) (url string, err error) {
+// serve serves HTTP at the address that a flag has, until close.
+func (m *measurement) serve(name, address string, h http.Handler) (url string, err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", usageErr(err)
+		return "", usageErr(fmt.Errorf("-%s %q is not allowed: %w", name, address, err))
 	}
 	server := newServer(h)
 	done := make(chan struct{})

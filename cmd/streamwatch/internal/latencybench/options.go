@@ -213,6 +213,14 @@ func (o *options) check(set map[string]bool) error {
 		return errors.New("-accounts and -listen are of the fake platform: want neither without it")
 	case !foreign && (o.on.delete || o.on.server != ""):
 		return errors.New("-delete and -server are not allowed on the fake platform: want -on mastodon or bluesky")
+	case o.on.server != "" && !isServer(o.on.server):
+		return errors.New("-server is not allowed: want https:// and a host, and no password")
+	case o.on.visibility != "unlisted" && o.on.visibility != "public":
+		return fmt.Errorf("-visibility %q is not allowed: want unlisted or public", o.on.visibility)
+	case o.on.command != "" && !strings.Contains(o.on.command, "{text}"):
+		return errors.New("-post is not allowed: want a command with {text}, where the text of a post goes")
+	case o.on.gap < time.Second:
+		return fmt.Errorf("-gap %s is not allowed: want 1s or more", o.on.gap)
 	case o.on.command != "" && o.on.server != "":
 		return errors.New("-server is not allowed with -post: posts are made by the command")
 	case o.on.command != "" && o.on.delete:
@@ -264,6 +272,12 @@ func (o *options) check(set map[string]bool) error {
 		return err
 	}
 	return o.self.check(o, set)
+}
+
+// isServer reports whether posts can be made at an address.
+func isServer(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // settingsOf are the flags as the record has them: without what may hold a secret.
