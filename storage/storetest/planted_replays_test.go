@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -71,18 +70,25 @@ func TestPlantedReplayFaults(t *testing.T) {
 			}
 			return s.Replays().Step(ctx, q)
 		}), "replays/a step is made once, whoever asks", "Step from one Cursor"},
-		{"is several transactions", plantStep(func(ctx context.Context, s storage.Store, q deliver.ReplayStep) (r deliver.Replay, all []deliver.Delivery, err error) {
-			for limit := q.Limit; limit > 0 && err == nil && r.State != deliver.ReplayDone; limit-- {
-				var ds []deliver.Delivery
-				q.Limit = 1
-				r, ds, err = s.Replays().Step(ctx, q)
-				all, q.Cursor = append(all, ds...), r.Cursor
-				for range 100 {
-					runtime.Gosched() // to whoever looks
-				}
+		{"is several transactions", func(s storage.Store) storage.Store {
+			looks := make(looks)
+			return &replayedStore{Store: s,
+				step: func(ctx context.Context, s storage.Store, q deliver.ReplayStep) (r deliver.Replay, all []deliver.Delivery, err error) {
+					for limit := q.Limit; limit > 0 && err == nil && r.State != deliver.ReplayDone; limit-- {
+						var ds []deliver.Delivery
+						q.Limit = 1
+						r, ds, err = s.Replays().Step(ctx, q)
+						all, q.Cursor = append(all, ds...), r.Cursor
+						looks.wait(ctx, 3) // a look has two at the replay, with one at the deliveries between
+					}
+					return r, all, err
+				},
+				get: func(ctx context.Context, s storage.Store, owner, endpointID string) (deliver.Replay, error) {
+					defer looks.taken()
+					return s.Replays().Get(ctx, owner, endpointID)
+				},
 			}
-			return r, all, err
-		}), "replays/a step is seen whole", "seen in part"},
+		}, "replays/a step is seen whole", "seen in part"},
 		{"sends again what was delivered", plantAfter(func(ctx context.Context, s storage.Store, r *deliver.Replay, ds []deliver.Delivery) ([]deliver.Delivery, error) {
 			p, err := s.Log().Deliveries(ctx, everything)
 			for _, e := range p.Entries {

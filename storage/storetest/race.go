@@ -11,7 +11,8 @@ import (
 )
 
 // A race has several rounds. In each of them raceWorkers goroutines, half of them
-// on each of two stores, make raceCalls calls at once.
+// on each of two stores, make raceCalls calls each: the first of all of them at once, then
+// the second, and so on.
 const (
 	raceWorkers = 4
 	raceCalls   = 12
@@ -22,21 +23,23 @@ func raceRounds() int { return sized(4, 12) }
 // race runs one round. call makes call i of worker w through store t.
 func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.Helper()
-	start := make(chan struct{})
 	failed := make([]error, raceWorkers)
 	var wg sync.WaitGroup
+	var here [raceCalls]sync.WaitGroup // who is about to make call i
+	for i := range here {
+		here[i].Add(raceWorkers)
+	}
 	for w := range raceWorkers {
 		wg.Go(func() {
-			<-start
-			for i := range raceCalls {
-				if err := call([]*storeTest{one, two}[w%2], w, i); err != nil {
-					failed[w] = err
-					return
+			for i := range here {
+				here[i].Done()
+				here[i].Wait()
+				if failed[w] == nil { // else the others are not left waiting
+					failed[w] = call([]*storeTest{one, two}[w%2], w, i)
 				}
 			}
 		})
 	}
-	close(start)
 	wg.Wait()
 	one.ok(errors.Join(failed...), "a call that races with those through another store")
 }
