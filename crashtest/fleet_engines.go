@@ -40,8 +40,8 @@ func (r *enginesRun) play(ctx context.Context) error {
 			return err
 		}
 		r.tally.rounds++
-		fmt.Fprintf(r.log, "round %d, seed %d: %d kills, %d pauses, %d cuts, %d posts, %d detections, %d deliveries, %s\n", n, rd.seed,
-			r.tally.kills, r.paused, r.cut, r.tally.posts, r.tally.events+r.tally.removed, r.tally.deliveries, time.Since(begin).Round(time.Second))
+		fmt.Fprintf(r.log, "round %d, seed %d: %d kills, %d pauses, %d cuts, %d posts, %d detections, %d deliveries, %d polls at rest, %d of them shared, %s\n", n, rd.seed,
+			r.tally.kills, r.paused, r.cut, r.tally.posts, r.tally.events+r.tally.removed, r.tally.deliveries, r.polls, r.twice, time.Since(begin).Round(time.Second))
 		if len(rd.found) > 0 {
 			r.tally.found = rd.found
 			fmt.Fprintf(r.log, "the store is kept in %s\n", rd.dir)

@@ -64,16 +64,20 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	if r.Cursor = r.After; r.Cursor == r.Last {
 		r.State = deliver.ReplayDone
 	}
-	err = d.StartReplay(ctx, r)
-	if errors.Is(err, deliver.ErrReplayRunning) {
+	for {
+		err = d.StartReplay(ctx, r)
+		if !errors.Is(err, deliver.ErrReplayRunning) {
+			break
+		}
 		had, gone := d.Replay(ctx, owner, id)
-		if gone != nil {
+		switch {
+		case gone != nil:
 			return deliver.Replay{}, gone
+		case had.Since.Equal(r.Since) && had.Until.Equal(r.Until) || had.After <= r.After && r.Last <= had.Last:
+			return had, nil // it may have ended meanwhile
+		case had.State != deliver.ReplayDone:
+			return had, err
 		}
-		if had.State == deliver.ReplayRunning && (had.Since.Equal(r.Since) && had.Until.Equal(r.Until) || had.After <= r.After && r.Last <= had.Last) {
-			return had, nil
-		}
-		return had, err
 	}
 	if err != nil {
 		return deliver.Replay{}, err

@@ -124,6 +124,61 @@ func TestReplayGoesOnAfterAStop(t *testing.T) {
 	})
 }
 
+// overtaken is a dispatcher that has carried out another replay, as of another process,
+// when it answers that this one is running.
+type overtaken struct {
+	*dispatch.Dispatcher
+	by     func(r *deliver.Replay)
+	starts int
+}
+
+func (o *overtaken) StartReplay(ctx context.Context, r deliver.Replay) error {
+	if o.starts++; o.starts > 1 {
+		return o.Dispatcher.StartReplay(ctx, r)
+	}
+	other := r
+	other.ID = "rpl_other"
+	o.by(&other)
+	if err := o.Dispatcher.StartReplay(ctx, other); err != nil {
+		return err
+	}
+	err := o.Dispatcher.StartReplay(ctx, r)
+	pass(time.Hour)
+	return err
+}
+
+// A replay is not refused because of one that has ended by the time that this is told: a
+// webhook with From is there although another node was quicker to begin its replay.
+func TestReplayBesideOneThatEnds(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		by     func(r *deliver.Replay)
+		starts int
+		want   string
+	}{
+		{"the same range", func(*deliver.Replay) {}, 1, "done 30/30: 30 created, 0 reopened, 0 left"},
+		{"a part of it", func(r *deliver.Replay) { r.Until, r.Last = time.Now(), 10 }, 2, "done 30/30: 20 created, 0 reopened, 10 left"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, _ := missed(t, 30)
+				d := &overtaken{Dispatcher: b.d, by: row.by}
+				m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: d, Log: b.store.Log()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.run()
+				if _, err := m.Replay(t.Context(), "o", "a", time.Time{}, time.Time{}); err != nil || d.starts != row.starts {
+					t.Errorf("started %d times, %v: want %d", d.starts, err, row.starts)
+				}
+				pass(time.Hour)
+				replaying(t, m, row.want)
+				b.stop()
+			})
+		})
+	}
+}
+
 // An endpoint that was refused its deliveries while it was disabled gets them
 // after it was enabled, as it gets what was never made for it.
 func TestReplayAfterADisabledTime(t *testing.T) {
