@@ -122,9 +122,9 @@ func (d *Dispatcher) Refresh(endpointID string) {
 }
 
 // Reset forgets the failures of an endpoint whose owner has changed the receiver or says
-// that it is up again: new deliveries wait neither for the breaker nor for a time that
-// the receiver asked for. What went back to the outbox because of them comes when it is
-// due.
+// that it is up again: deliveries wait neither for the breaker nor for a time that the
+// receiver asked for. Of those that went back to the outbox because of them, the 65,536 of
+// all endpoints that this process remembers come at once, others when they are due.
 func (d *Dispatcher) Reset(endpointID string) { d.records.reset(endpointID) }
 
 // FailingSince returns when the first attempt of this process to an endpoint failed

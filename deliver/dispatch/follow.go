@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -42,8 +43,8 @@ func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 }
 
 // receivesAnew reports whether the failures of before say nothing any more: another
-// receiver, or one whose owner says that it is up.
+// receiver, another request to it, or one whose owner says that it is up.
 func receivesAnew(was, is *deliver.Endpoint) bool {
-	return was.ID != "" && (was.URL != is.URL || !was.StatusSince.Equal(is.StatusSince) ||
+	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) ||
 		!was.PausedSince.IsZero() && is.PausedSince.IsZero() || !was.FailingSince.IsZero() && is.FailingSince.IsZero())
 }

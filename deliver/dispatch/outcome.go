@@ -36,6 +36,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	if timedOut {
 		s.trim(l, hungQueue)
 	}
+	kept := false // its receiver puts it off
 	switch schedule := s.cfg.RetrySchedule; {
 	case res.OK:
 		a.Error = ""
@@ -43,14 +44,20 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	case own > 0:
 		st.State = deliver.StateRetrying
 		st.Due, st.Wait = end.Add(own), own
+		kept = !l.given
 		s.counts.Retried++
 	case res.Permanent || it.tried() >= len(schedule):
 		st.State = deliver.StateFailed
 		s.counts.Failed++
 	default:
 		st.State = deliver.StateRetrying
-		st.Due = end.Add(max(wait, retry.Delay(schedule[it.tried()], res.RetryAfter)))
+		delay := retry.Delay(schedule[it.tried()], res.RetryAfter)
+		st.Due = end.Add(max(wait, delay))
+		kept = wait > delay && !l.given
 		s.counts.Retried++
+	}
+	if kept {
+		s.overflow.kept.Add(l.id, it.ID)
 	}
 	if wait > 0 && !l.given {
 		s.pause(l, wait)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/kept"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
@@ -16,6 +17,7 @@ type overflow struct {
 	behind  map[*lane]struct{} // overflowed, and not caught up since
 	round   int64              // counts looks of the reader, from 1
 	spilled []dueChange        // deliveries for which no lane had room
+	kept    kept.Kept          // deliveries that are due when their lane has waited
 }
 
 // dueChange is a delivery whose Due is to be changed while it is claimed.
@@ -42,6 +44,7 @@ func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	due := now
 	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
 		due = now.Add(max(0, time.Until(l.until)))
+		o.kept.Add(dv.EndpointID, dv.ID)
 	}
 	o.follow(l, o.round)
 	if len(o.spilled) < maxHeld {
@@ -62,6 +65,16 @@ func (o *overflow) follow(l *lane, round int64) {
 func (o *overflow) forget(l *lane) {
 	delete(o.blocked, l)
 	delete(o.behind, l)
+	o.kept.Take(l.id)
+}
+
+// hurry has the deliveries that a lane's waits have put off come at once, in the order in
+// which they were made.
+func (o *overflow) hurry(l *lane, now time.Time, lease time.Duration) {
+	for id := range o.kept.Take(l.id) {
+		o.spilled = append(o.spilled, dueChange{id, l.id, now.Add(lease), now})
+	}
+	o.alarm.WakeAt(now)
 }
 
 // take returns the deliveries that were added, and forgets them.

@@ -158,6 +158,7 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 // hold remembers an item that was queued, and offers its lane.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
+	s.overflow.kept.Drop(it.EndpointID, it.ID)
 	s.alarm.WakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // claims on what waits are renewed
 	s.offer(it.lane)
 }

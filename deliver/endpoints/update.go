@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -59,7 +60,7 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 			key = deliver.GenerateSecret() // once, however often the change is tried
 		}
 	}
-	moved, resumed := false, false
+	anew := false // another receiver, or another request to it
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if u.Version != 0 && u.Version != e.Version {
 			return deliver.ErrEndpointConflict
@@ -67,7 +68,7 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 		overlap := u.overlap()
 		if u.URL != nil {
 			if e.URL != *u.URL {
-				moved, e.FailingSince = true, time.Time{} // of the receiver before
+				anew, e.FailingSince = true, time.Time{} // of the receiver before
 				if u.Overlap == nil {
 					overlap = 0
 				}
@@ -75,6 +76,7 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 			e.URL = *u.URL
 		}
 		if u.Headers != nil {
+			anew = anew || !slices.Equal(e.Headers, u.Headers)
 			e.Headers = u.Headers
 		}
 		if u.Limits != nil {
@@ -83,7 +85,7 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 		if u.Paused != nil {
 			switch {
 			case !*u.Paused:
-				resumed = !e.PausedSince.IsZero()
+				anew = anew || !e.PausedSince.IsZero()
 				e.PausedSince = time.Time{}
 			case e.Status == deliver.EndpointDisabled:
 				return invalid.Field("deliver", "paused", "true", "false for a disabled endpoint: enable it first")
@@ -92,11 +94,12 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 			}
 		}
 		if key != "" {
+			anew = true
 			return rotate(e, key, overlap, now)
 		}
 		return nil
 	})
-	if err == nil && (moved || resumed) {
+	if err == nil && anew {
 		m.cfg.Dispatcher.Reset(id)
 	}
 	return m.shown(e, key != ""), err
