@@ -77,6 +77,16 @@
 // has: refuse further calls until the data has been read again, or acknowledge only
 // what has been written and synced once more.
 //
+// # Panics
+//
+// A store must not panic. An engine catches panics of Fetchers, Senders, handlers and
+// hooks, which have no part in what it promises, and no panic of a store: that ends the
+// process, and the next one goes on from what was acknowledged. To go on in the same one
+// would be worse, for a store that has panicked may hold a lock that every later call
+// waits for, or have in memory half of what it should change at once. A store that runs
+// code of others within a call, such as a driver's hook, catches what that panics with,
+// rolls back, and returns an error.
+//
 // # Several engines
 //
 // A store that several engines may share is a Sharing, too; every other store is for
