@@ -1,0 +1,63 @@
+package streamwatch_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// What SECURITY.md says stays of an owner who was erased, and no more: ids of its records in
+// the feed, and cursors of what it had ceased to watch, which do not tell whose they were.
+func TestWhatEraseLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		store, err := sqlite.Open(t.Context(), filepath.Join(dir, "streams.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close(context.Background())
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"watchedaccount", "droppedaccount"}})
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m := create(t, e, monitor.CreateRequest{Owner: "gone-customer", Name: "their-monitor", Usernames: []string{"watchedaccount", "droppedaccount"}, PollInterval: time.Second})
+		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Owner: "gone-customer", Tag: "their-rule", Query: "dropped-query", Interval: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		names, query := []string{"watchedaccount"}, "watched-query"
+		if _, err := e.Monitors().Update(t.Context(), "gone-customer", m.ID, monitor.UpdateRequest{Usernames: &names}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Rules().Update(t.Context(), "gone-customer", r.ID, rule.UpdateRequest{Query: &query}); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		if _, err := e.Erase(t.Context(), "gone-customer", streamwatch.EraseOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		all := fileBytes(t, dir)
+		for word, stays := range map[string]bool{
+			m.ID: true, r.ID: true, "droppedaccount": true, "dropped-query": true,
+			"gone-customer": false, "their-monitor": false, "their-rule": false, "watchedaccount": false, "watched-query": false,
+		} {
+			if bytes.Contains(all, []byte(word)) != stays {
+				t.Errorf("%q is in the files: %t, want %t", word, !stays, stays)
+			}
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
