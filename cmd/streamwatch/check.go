@@ -26,7 +26,8 @@ all of them are under Missing.
 The file is YAML. Its keys are the names of the flags; sources is a list:
 
     addr: 0.0.0.0:8080
-    redis-env: REDIS_URL            # secrets are named by their variables
+    redis-env: REDIS_URL            # secrets are named by their variables; the address of Sentinels is
+                                    # redis://[user:password@]host:26379/0?master_name=NAME&addr=host:26379&password=…
     seal-key-env: SEAL_KEY
     fleet: true
     sources:

@@ -18,9 +18,11 @@
 //
 //	streamwatch serve -platform https://mastodon.social -db streams.db
 //	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379
+//	streamwatch serve -platform bluesky -redis "redis://10.0.0.1:26379?master_name=mymaster&addr=10.0.0.2:26379"
 //	streamwatch serve -platform bluesky -pds https://pds.example.com
 //
-// watch real accounts, and several platforms at once as
+// watch real accounts, the third one on a Redis that two Sentinels watch, and several
+// platforms at once as
 //
 //	export MASTODON_TOKEN=… OTHER_KEY=…
 //	streamwatch serve -source bsky=bluesky,probe,stream,calls=5 \

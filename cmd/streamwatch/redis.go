@@ -18,14 +18,48 @@ import (
 // values of the query.
 const wantRedis = "want redis://[user:password@]host:port, and behind it only a /database and options that go-redis knows"
 
-// redisOptions reads the address of a server, or of a cluster when it names
-// further addresses. The error, which wants a name before it, shows neither user nor password nor values of the query.
+// wantSentinel is what an address of Sentinels may be, in the form that go-redis has for it.
+const wantSentinel = "want redis://[user:password@]host:port[/database]?master_name=NAME, where user and password are the Sentinels', and behind it addr=host:port for each other Sentinel, username= and password= for the servers, and options that go-redis knows"
+
+// decided are what the store decides for the client, whatever an address says.
+var decided = []string{
+	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout", "context_timeout_enabled",
+	"read_only", "replica_only", "use_disconnected_replicas", "route_by_latency", "route_randomly",
+}
+
+// redisOptions reads the address of a server; of a cluster when it names further addresses;
+// or of Sentinels when it names the master that they watch. The error, which wants a name
+// before it, shows neither user nor password nor values of the query.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("is not allowed: " + wantRedis)
 	}
-	if u.Query().Has("addr") {
+	query := u.Query()
+	for _, name := range decided {
+		if query.Has(name) {
+			return nil, fmt.Errorf("%s is not allowed: want it without %s, which is the store's to decide", netguard.RedactURL(raw), name)
+		}
+	}
+	if query.Has("master_name") {
+		o, err := redis.ParseFailoverURL(raw)
+		if err != nil || o.MasterName == "" || u.Port() == "" { // whose default would be a server's
+			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantSentinel)
+		}
+		if o.TLSConfig != nil {
+			o.TLSConfig.ServerName = "" // each has a name of its own, by which it is dialed
+		}
+		return &redis.UniversalOptions{
+			Addrs: o.SentinelAddrs, MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
+			DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
+			Protocol: o.Protocol, ClientName: o.ClientName, DisableIdentity: o.DisableIdentity, IdentitySuffix: o.IdentitySuffix,
+			DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+			PoolFIFO: o.PoolFIFO, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout, MaxConcurrentDials: o.MaxConcurrentDials,
+			MinIdleConns: o.MinIdleConns, MaxIdleConns: o.MaxIdleConns, MaxActiveConns: o.MaxActiveConns,
+			ConnMaxIdleTime: o.ConnMaxIdleTime, ConnMaxLifetime: o.ConnMaxLifetime, ConnMaxLifetimeJitter: o.ConnMaxLifetimeJitter,
+		}, nil
+	}
+	if query.Has("addr") {
 		o, err := redis.ParseClusterURL(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)

@@ -14,7 +14,7 @@ import (
 func TestRedisOptionsReachTheClient(t *testing.T) {
 	const query = "?protocol=2&client_name=sw&dial_timeout=1s&read_timeout=2s&write_timeout=3s&pool_fifo=true&pool_size=7&pool_timeout=4s" +
 		"&min_idle_conns=1&max_idle_conns=2&max_active_conns=9&max_concurrent_dials=3&conn_max_idle_time=5s&conn_max_lifetime=6s&conn_max_lifetime_jitter=1s"
-	for raw, cluster := range map[string]bool{"redis://h:1/2" + query: false, "redis://h:1" + query + "&addr=i:2&max_redirects=4": true} {
+	for raw, cluster := range map[string]bool{"redis://h:1/2" + query: false, "redis://h:1" + query + "&addr=i:2&max_redirects=4": true, "redis://h:1/2" + query + "&master_name=m": false} {
 		o, err := redisOptions(raw)
 		if err != nil {
 			t.Fatal(err)

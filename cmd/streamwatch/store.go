@@ -28,7 +28,7 @@ type stored struct {
 // flags adds those that the service and its administration share.
 func (s *stored) flags(fs flags) {
 	fs.StringVar(&s.db, "db", "streamwatch.db", "SQLite `file`")
-	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
+	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port; with ?addr=host:port&addr=… a cluster; with ?master_name=NAME the Sentinels there, and of &addr=…, by whose password before the @, and the servers' in &password=…")
 }
 
 // check returns an error if both stores are given, of which one would be passed over. The
