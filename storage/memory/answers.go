@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,7 +15,8 @@ type answers struct{ s *Store }
 
 // kept has the requests that were begun or answered.
 type kept struct {
-	underWay map[requestKey]*request
+	underWay map[requestKey]*request // with some whose lease is over: see begin
+	sweepAt  int                     // so many under way have begin look for these
 	answered map[requestKey]*request
 	order    []*request     // those in answered, the oldest first
 	ofOwner  map[string]int // how many in answered
@@ -54,8 +56,8 @@ func (a answers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, err
 	}
 	r := s.answers.underWay[key]
 	switch {
-	case r == nil:
-		s.answers.underWay[key] = &request{requestKey: key, asked: q.Asked, by: q.By, until: now.Add(q.Lease)}
+	case r == nil || !now.Before(r.until):
+		s.answers.begin(&request{requestKey: key, asked: q.Asked, by: q.By, until: now.Add(q.Lease)}, now)
 	case r.asked != q.Asked:
 		return nil, fleet.ErrOtherRequest
 	case r.by != q.By:
@@ -86,16 +88,21 @@ func (a answers) Finish(ctx context.Context, q fleet.Request, text []byte) error
 	return nil
 }
 
-// expire removes what is over: answers, and requests that nobody has finished.
+// expire removes answers that are over.
 func (k *kept) expire(now time.Time) {
 	for len(k.order) > 0 && !now.Before(k.order[0].until) {
 		k.remove(k.order[0])
 	}
-	for key, r := range k.underWay {
-		if !now.Before(r.until) {
-			delete(k.underWay, key)
-		}
+}
+
+// begin notes that a request is under way. Those that nobody has finished are removed
+// whenever there are twice as many as were left the last time.
+func (k *kept) begin(r *request, now time.Time) {
+	if len(k.underWay) >= k.sweepAt {
+		maps.DeleteFunc(k.underWay, func(_ requestKey, r *request) bool { return !now.Before(r.until) })
+		k.sweepAt = max(64, 2*len(k.underWay))
 	}
+	k.underWay[r.requestKey] = r
 }
 
 // keep stores an answer, and removes the oldest ones beyond the bounds.
