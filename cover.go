@@ -29,9 +29,9 @@ func newAdmission(e *Engine) *admission {
 // Config.Billing it returns nil.
 //
 // Monitors and Rules call it before they create or resume one, or raise its price,
-// and return its error. An engine makes such changes one after the other, so that
-// only those succeed that are covered together. Engines that share a store do not
-// wait for each other: within a minute the meter pauses what is not covered.
+// and return its error. An engine makes such changes one after the other, and the nodes
+// of a fleet take turns for each owner as for Quotas, so that only those succeed that are
+// covered together.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
@@ -133,7 +133,8 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 }
 
 // admit allows a stream at a price if the price is covered, or at most what is paid
-// for the stream now. The next call waits until done is called.
+// for the stream now. The next call waits until done is called, for the same owner through
+// other nodes, too.
 func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
 	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil
@@ -144,6 +145,12 @@ func (a *admission) admit(ctx context.Context, owner, id string, active bool, pa
 	case <-ctx.Done():
 		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
 	}
+	turned, err := a.turn(ctx, owner, "cover")
+	if err != nil {
+		done()
+		return nil, err
+	}
+	done = both(done, turned)
 	if err := a.covers(ctx, owner, id, price); err != nil {
 		done()
 		return nil, err

@@ -22,10 +22,10 @@ import (
 // others have what it had within Lease and a quarter. All nodes need the same Sources,
 // Detect and Rules.
 //
-// OnEvent is called on the node that found the event. The credits that a new monitor or rule
-// needs are checked by each node for itself. A StatusReason says what one of the nodes that
-// poll for the monitor or rule has met, and counts what fails there; when that node recovers
-// while another one's accounts of a monitor fail, these are told within a second.
+// OnEvent is called on the node that found the event. A StatusReason says what one of the
+// nodes that poll for the monitor or rule has met, and counts what fails there; when that
+// node recovers while another one's accounts of a monitor fail, these are told within a
+// second.
 type FleetConfig struct {
 	// Name tells the node from the others, in Stats and the log; 1 to 64 bytes. An
 	// engine that starts with the name of another replaces it. Defaults to the name of

@@ -23,7 +23,8 @@ const (
 var ErrBusy = errors.New("streamwatch: another node is creating something for the owner: try again")
 
 // turn takes an owner's turn to create, of which there is one in the whole fleet for each
-// quota: from the count of what is there until another is stored. It is a request in the
+// quota, and one for what has to be covered by credits: from the count of what is there until
+// another is stored. It is a request in the
 // store that is never answered, whose lease is twice the time that a creation may take.
 // Without a fleet the managers' own locks do.
 func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {

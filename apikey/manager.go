@@ -56,6 +56,9 @@ type IssueRequest struct {
 	RatePerMinute int       // 0 to 1,000,000; 0 leaves it to the service
 	Scope         Scope     // "" is ScopeWrite
 	ExpiresAt     time.Time // zero: never
+	// Once, up to 256 bytes, is for callers who do not know whether they have made the key
+	// before: it replaces the key that the owner was issued with the same Once. "": none.
+	Once string
 }
 
 // Issued is a new key with its secret.
@@ -76,12 +79,19 @@ func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 }
 
 func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Issued, error) {
+	id := newID()
+	if r.Once != "" {
+		id = onceID(r.Owner, r.Once)
+		if err := m.Delete(ctx, r.Owner, id); err != nil {
+			return Issued{}, err
+		}
+	}
 	if err := m.makeRoom(ctx, r.Owner, now); err != nil {
 		return Issued{}, err
 	}
 	key := generate()
 	k := Key{
-		ID: newID(), Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
+		ID: id, Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
 		Tier: r.Tier, RatePerMinute: r.RatePerMinute, Scope: r.Scope.orDefault(), CreatedAt: now, ExpiresAt: r.ExpiresAt,
 	}
 	if err := m.cfg.Store.Create(ctx, k); err != nil {

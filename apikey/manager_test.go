@@ -280,3 +280,31 @@ func TestDelete(t *testing.T) {
 		t.Errorf("%d keys are left, %v", len(list), err)
 	}
 }
+
+// Who issues a key again with the same Once has one key, the last, also where there is
+// room for no more; another owner's is another key.
+func TestIssueOnce(t *testing.T) {
+	o := newOffice(t, func(c *apikey.Config) { c.MaxKeys = 1 })
+	once := func(owner string) apikey.Issued {
+		k, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: owner, Name: "n", Once: "request 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	first, other := once("acme"), once("globex")
+	if o.who(t, first.Secret) != first.ID {
+		t.Fatal("a new key is refused")
+	}
+	second := once("acme")
+	if got := o.who(t, first.Secret); got != invalid {
+		t.Errorf("the first key is %s still", got)
+	}
+	if o.who(t, second.Secret) != second.ID || o.who(t, other.Secret) != other.ID || second.ID == other.ID {
+		t.Error("the second key, or another owner's, is refused")
+	}
+	_, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "n", Once: strings.Repeat("x", 257)})
+	if err == nil || !strings.Contains(err.Error(), "once") {
+		t.Errorf("a long Once: %v", err)
+	}
+}

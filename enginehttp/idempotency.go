@@ -65,6 +65,7 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	if err := r.name(x, c, rt, sent[0]); err != nil {
 		return nil, err
 	}
+	c.once = r.request.ID
 	answer, err := h.engine.Answers().Begin(r.ctx, r.request)
 	switch {
 	case errors.Is(err, fleet.ErrOtherRequest):

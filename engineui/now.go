@@ -12,8 +12,9 @@ import (
 // owner.
 type nowData struct {
 	Engine *nowEngine
-	Tail   []item // the newest first
-	Fleet  bool   // the tail is of this node
+	Tail   []item // the newest first: of an owner those of the store, else those that this node has found
+	Fleet  bool   // others find events, too
+	All    bool   // the tail is of all owners
 }
 
 type nowEngine struct {
@@ -59,7 +60,18 @@ type hourPlan struct {
 
 // now is the first page.
 func (c *Console) now(v *view) (any, error) {
-	d := nowData{Tail: c.tail.latest(v.follows()), Fleet: c.engine.Nodes() > 1}
+	d := nowData{Fleet: c.engine.Nodes() > 1, All: v.follows().all}
+	if d.All {
+		d.Tail = c.tail.latest(v.follows())
+	} else {
+		events, err := v.newest(tailShown)
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			d.Tail = append(d.Tail, newItem(&events[i]))
+		}
+	}
 	if !v.Viewer.All {
 		return d, nil
 	}

@@ -136,7 +136,7 @@ func (t *tail) publish(events []deliver.Event) {
 	}
 }
 
-// latest are the newest events that somebody may see, the newest first.
+// latest are the newest events in memory that somebody may see, the newest first.
 func (t *tail) latest(of follows) (list []item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
