@@ -22,15 +22,16 @@ func TestDemonstration(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	for name, c := range map[string]struct {
+		interval    time.Duration // long where polls must not be first to find what is posted
 		push, probe bool
 		says, not   string
 	}{
-		"push":  {push: true, says: "stream: brought ", not: "probes: "},
-		"probe": {probe: true, says: "probes: ", not: "stream: "},
-		"polls": {},
+		"push":  {interval: 3 * time.Second, push: true, says: "stream: brought ", not: "probes: "},
+		"probe": {interval: 3 * time.Second, probe: true, says: "probes: ", not: "stream: "},
+		"polls": {interval: 500 * time.Millisecond},
 	} {
-		all.Go(func() { // each takes two seconds, in which it does little
-			o := options{posts: 20, accounts: 3, interval: 500 * time.Millisecond, lasts: time.Second, demoRoles: demoRoles{push: c.push, probe: c.probe}}
+		all.Go(func() { // each takes seconds, in which it does little
+			o := options{posts: 20, accounts: 3, interval: c.interval, lasts: time.Second, demoRoles: demoRoles{push: c.push, probe: c.probe}}
 			sum, err := demonstrate(t.Context(), o, io.Discard)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
