@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage"
@@ -73,6 +73,12 @@ func TestPlantedFaultsOfLedgersAreFound(t *testing.T) {
 	}
 }
 
+// answered is what a process has said that it has done, and will do.
+var answered struct {
+	sync.Mutex
+	entries []billing.Entry
+}
+
 func init() {
 	for name, l := range map[string]faultyLedger{
 		"gives back what it says is committed": {commit: func(l billing.Ledger, ctx context.Context, id string, _ billing.Entry) error {
@@ -87,12 +93,18 @@ func init() {
 			return err
 		}},
 		"answers before it has done it": {append: func(l billing.Ledger, ctx context.Context, entries []billing.Entry) error {
-			if len(entries) == 1 {
-				// Late enough for every kill to come before some of it.
-				time.AfterFunc(100*time.Millisecond, func() { _ = l.Append(context.WithoutCancel(ctx), entries...) })
-				return nil
+			if len(entries) > 1 {
+				return l.Append(ctx, entries...)
 			}
-			return l.Append(ctx, entries...)
+			// It is done some calls later: a kill always comes before some of them, and
+			// not all of these are asked for again.
+			answered.Lock()
+			defer answered.Unlock()
+			if answered.entries = append(answered.entries, entries[0]); len(answered.entries) > 32 {
+				_ = l.Append(ctx, answered.entries[0])
+				answered.entries = answered.entries[1:]
+			}
+			return nil
 		}},
 		"forgets what it holds": {reserve: func(l billing.Ledger, ctx context.Context, r billing.Reservation) error {
 			err := l.Reserve(ctx, r)

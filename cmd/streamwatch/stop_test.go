@@ -31,7 +31,7 @@ func TestSlowRequestIsCut(t *testing.T) {
 	defer slow.Close()
 	defer close(release)
 
-	d := serveDemo(t, "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms")
+	d := serveDemo(t, "-ops-addr", "127.0.0.1:0", "-drain", "10s", "-stop-time", "200ms")
 	ops := d.log.Wait(t, `msg="serving operators" address=(\S+)`)[1]
 	get := func(url string) (int, string) {
 		t.Helper()

@@ -311,7 +311,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "store.db")
 		must(t, os.WriteFile(path, data, 0o600))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		s, err := sqlite.Open(ctx, path, sqlite.Options{})
 		if err == nil {

@@ -37,8 +37,8 @@ func (l *listener) next() fleet.Signal {
 	select {
 	case s := <-l.told:
 		return s
-	case <-time.After(10 * time.Second):
-		l.t.Fatal("no signal for 10 s")
+	case <-time.After(time.Minute):
+		l.t.Fatal("no signal for a minute")
 		return fleet.Signal{}
 	}
 }
