@@ -31,6 +31,7 @@ var commands = []command{
 	{"keys", "list an owner's keys", runAdmin("keys")},
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
+	{"backup", "copy the SQLite file, also while the service runs", runBackup},
 	{"erase", "forget an owner, while the service is stopped", runErase},
 	{"watch", "print the posts of accounts as they are found", runWatch},
 	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},

@@ -38,6 +38,7 @@
 //	streamwatch keys -db streams.db -owner acme
 //	streamwatch revoke -db streams.db -owner acme -id key_…
 //	streamwatch erase -db streams.db -owner acme
+//	streamwatch backup -db streams.db -to streams-monday.db
 //
 // With -fleet, servers that were started on the same -redis, or -db, share the work; the
 // folder deploy of the module has them for Compose and Kubernetes:

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+const backupAbout = `Backup copies the SQLite file, as it is at this moment, to a new one, also while a service
+writes. The copy is complete and on the disk when the command ends with status 0. To go back
+to it, stop what uses the file, remove it and those beside it that end in -wal and -shm, and
+put the copy in its place. What encrypts secrets in it, STREAMWATCH_SEAL_KEY, is not in it.`
+
+// runBackup is the command backup.
+func runBackup(ctx context.Context, p process, args []string) error {
+	var c stored
+	var to string
+	flags := newFlags("backup", backupAbout)
+	flags.StringVar(&c.db, "db", "streamwatch.db", "SQLite `file`")
+	flags.StringVar(&to, "to", "", "new `file` for the copy")
+	var err error
+	if c.from, err = flags.fill(p, args); err != nil {
+		return err
+	}
+	address, _ := p.env(variable("redis"))
+	switch {
+	case to == "":
+		return usageError{errors.New("-to is missing: want a new file for the copy")}
+	case address != "" && c.from["db"] == "":
+		return usageError{fmt.Errorf("-db is missing: %s is set, and Redis makes its own backups: want the SQLite file, if that is meant", variable("redis"))}
+	}
+	if _, err := os.Stat(c.db); err != nil {
+		return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
+	}
+	return backup(ctx, c, to, p)
+}
+
+// backup makes the copy, and says where it is.
+func backup(ctx context.Context, c stored, to string, p process) error {
+	store, err := sqlite.Open(ctx, c.db, sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
+	}
+	defer store.Close(context.WithoutCancel(ctx))
+	switch err := store.Backup(ctx, to); {
+	case errors.Is(err, fs.ErrExist):
+		return usageError{fmt.Errorf("%s %q is not allowed: want a file that is not there yet", c.from.called("to"), to)}
+	case err != nil:
+		return fmt.Errorf("%s %q: %w", c.from.called("to"), to, err)
+	}
+	if path, err := filepath.Abs(to); err == nil {
+		to = path
+	}
+	fmt.Fprintf(p.out, "of  %s\nin  %s\n", c.where(), to)
+	return nil
+}
