@@ -159,15 +159,16 @@ func UnlessErased(ctx context.Context, owner string, do, undo func(context.Conte
 	if !ok {
 		return do(ctx)
 	}
-	return b.marks.guard(ctx, owner, do, undo)
+	return b.marks.guard(ctx, owner, true, do, undo)
 }
 
 // undoTime bounds the undoing of what was made for an owner who is erased.
 const undoTime = 5 * time.Second
 
 // guard looks before and after. What was made before the mark was set, Erase finds and
-// removes; what was made later finds the mark.
-func (m *eraseMarks) guard(ctx context.Context, owner string, do, undo func(context.Context) error) error {
+// removes; what was made later finds the mark. What makes something is undone, too, when it
+// cannot look afterwards; a change stays then.
+func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, undo func(context.Context) error) error {
 	if m.feed == nil {
 		return do(ctx)
 	}
@@ -188,16 +189,18 @@ func (m *eraseMarks) guard(ctx context.Context, owner string, do, undo func(cont
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	marks, err = m.of(ctx, owner)
-	if err == nil && marks[owner].refused(known) {
-		err = ErrErasing
-	}
-	if err != nil {
+	switch {
+	case err != nil && makes:
 		return errors.Join(err, undo(ctx))
+	case err != nil:
+		return nil
+	case marks[owner].refused(known):
+		return errors.Join(ErrErasing, undo(ctx))
 	}
 	return nil
 }
 
-// The stores of the managers make nothing for an owner who is erased.
+// The stores of the managers make and resume nothing for an owner who is erased.
 type (
 	guardedMonitors struct {
 		monitor.Store
@@ -214,19 +217,43 @@ type (
 )
 
 func (s guardedMonitors) Create(ctx context.Context, r monitor.Monitor) error {
-	return s.marks.guard(ctx, r.Owner, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
+	return s.marks.guard(ctx, r.Owner, true, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
 		func(ctx context.Context) error {
 			return unless(s.Store.Delete(ctx, r.Owner, r.ID), monitor.ErrNotFound)
 		})
 }
 
+// Update pauses what is resumed too late: other nodes follow that, as they do not when Erase
+// removes it.
+func (s guardedMonitors) Update(ctx context.Context, r monitor.Monitor) error {
+	if r.Status != monitor.Active || r.StatusReason != "" {
+		return s.Store.Update(ctx, r)
+	}
+	return s.marks.guard(ctx, r.Owner, false, func(ctx context.Context) error { return s.Store.Update(ctx, r) },
+		func(ctx context.Context) error {
+			r.Version, r.Status, r.StatusReason = r.Version+1, monitor.Paused, reasonErased
+			return unless(unless(s.Store.Update(ctx, r), monitor.ErrConflict), monitor.ErrNotFound)
+		})
+}
+
+func (s guardedRules) Update(ctx context.Context, r rule.Rule) error {
+	if r.Status != rule.Active || r.StatusReason != "" {
+		return s.Store.Update(ctx, r)
+	}
+	return s.marks.guard(ctx, r.Owner, false, func(ctx context.Context) error { return s.Store.Update(ctx, r) },
+		func(ctx context.Context) error {
+			r.Version, r.Status, r.StatusReason = r.Version+1, rule.Paused, reasonErased
+			return unless(unless(s.Store.Update(ctx, r), rule.ErrConflict), rule.ErrNotFound)
+		})
+}
+
 func (s guardedRules) Create(ctx context.Context, r rule.Rule) error {
-	return s.marks.guard(ctx, r.Owner, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
+	return s.marks.guard(ctx, r.Owner, true, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
 		func(ctx context.Context) error { return unless(s.Store.Delete(ctx, r.Owner, r.ID), rule.ErrNotFound) })
 }
 
 func (s guardedEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
-	return s.marks.guard(ctx, ep.Source.Owner, func(ctx context.Context) error { return s.EndpointStore.Create(ctx, ep) },
+	return s.marks.guard(ctx, ep.Source.Owner, true, func(ctx context.Context) error { return s.EndpointStore.Create(ctx, ep) },
 		func(ctx context.Context) error {
 			return unless(s.EndpointStore.Delete(ctx, ep.Source.Owner, ep.ID), deliver.ErrEndpointNotFound)
 		})

@@ -3,6 +3,8 @@ package streamwatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
@@ -168,6 +171,84 @@ func TestFleetRefusesRequestsFromBeforeErase(t *testing.T) {
 	}
 }
 
+// resuming is a store in which a resumption waits until leave is closed.
+type resuming struct {
+	*memory.Store
+	leave chan struct{}
+}
+
+func (s resuming) Monitors() monitor.Store {
+	return resumingMonitors{s.Store.Monitors(), s.leave}
+}
+
+type resumingMonitors struct {
+	monitor.Store
+	leave chan struct{}
+}
+
+func (s resumingMonitors) Update(ctx context.Context, m monitor.Monitor) error {
+	if m.Status == monitor.Active {
+		<-s.leave
+	}
+	return s.Store.Update(context.WithoutCancel(ctx), m)
+}
+
+// A monitor that another node resumes after Erase has paused all is polled by nobody, though
+// it is removed only then.
+func TestFleetErasesWhatIsResumedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, leave := memory.New(memory.Options{}), make(chan struct{})
+		platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		eraser := &heldEraser{Store: store, reached: make(chan struct{}), goOn: make(chan struct{})}
+		reached, goOn := eraser.reached, eraser.goOn
+		node := func(name string, s storage.Store) *streamwatch.Engine {
+			e := newEngine(t, streamwatch.Config{Fetcher: platform, Store: s, Fleet: &streamwatch.FleetConfig{Name: name}})
+			if err := e.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		one, two := node("one", eraser), node("two", resuming{store, leave})
+		defer (&lateNodes{t: t, one: one, two: two}).stop()
+		pass(10 * time.Second)
+		m := create(t, one, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second})
+		status := monitor.Paused
+		if _, err := one.Monitors().Update(t.Context(), "acme", m.ID, monitor.UpdateRequest{Status: &status}); err != nil {
+			t.Fatal(err)
+		}
+		late, erased := make(chan error, 1), make(chan error, 1)
+		resume := func() error {
+			status := monitor.Active
+			_, err := two.Monitors().Update(t.Context(), "acme", m.ID, monitor.UpdateRequest{Status: &status})
+			return err
+		}
+		go func() { late <- resume() }()
+		synctest.Wait()
+		go func() {
+			_, err := one.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+			erased <- err
+		}()
+		<-reached // all is paused, nothing is removed
+		close(leave)
+		if err := <-late; !errors.Is(err, streamwatch.ErrErasing) {
+			t.Errorf("a resumption that was begun before: %v, want ErrErasing", err)
+		}
+		if err := resume(); !errors.Is(err, streamwatch.ErrErasing) {
+			t.Errorf("a resumption meanwhile: %v, want ErrErasing", err)
+		}
+		pass(5 * time.Second)
+		before := platform.Stats().Requests
+		close(goOn)
+		if err := <-erased; err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if calls := platform.Stats().Requests - before; calls > 0 {
+			t.Errorf("%d calls since", calls)
+		}
+	})
+}
+
 // An Erase that has failed is made again; until it has returned nil no node makes anything
 // for the owner.
 func TestFleetMakesNothingUntilEraseHasEnded(t *testing.T) {
@@ -213,4 +294,61 @@ func TestFleetChargesNothingOfBeforeErase(t *testing.T) {
 			t.Errorf("%d entries, %v, want that of the invoice alone: %+v", len(page.Entries), err, page.Entries)
 		}
 	})
+}
+
+// A change that is stored stands when the store does not say afterwards whether the owner
+// is being erased; what was made is taken back.
+func TestStoredAndThenTheStoreFails(t *testing.T) {
+	for name, row := range map[string]struct {
+		do   func(e *streamwatch.Engine, id string) error
+		want string
+	}{
+		"change": {func(e *streamwatch.Engine, id string) error {
+			name := "other"
+			_, err := e.Monitors().Update(context.Background(), "acme", id, monitor.UpdateRequest{Name: &name})
+			return err
+		}, "other active"},
+		"creation": {func(e *streamwatch.Engine, _ string) error {
+			if err := creations["monitors"](context.Background(), e, "acme", "b"); !errors.Is(err, errSevered) {
+				return fmt.Errorf("%w, want errSevered", err)
+			}
+			return nil
+		}, "a active"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &forgetful{Store: memory.New(memory.Options{})}
+			e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store})
+			m := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "a", Usernames: []string{"nasa"}})
+			store.fails = store.asked + 2 // it is asked before, too
+			if err := row.do(e, m.ID); err != nil {
+				t.Error(err)
+			}
+			list, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
+			if err != nil || list.Total != 1 || list.Monitors[0].Name+" "+string(list.Monitors[0].Status) != row.want {
+				t.Errorf("the store has %+v, %v, want %s", list, err, row.want)
+			}
+		})
+	}
+}
+
+// forgetful is a store that fails to say which owners are erased, once.
+type forgetful struct {
+	*memory.Store
+	asked, fails int
+}
+
+func (s *forgetful) Journal() detect.Journal { return forgetfulJournal{s.Store.Journal(), s} }
+
+type forgetfulJournal struct {
+	detect.Journal
+	of *forgetful
+}
+
+func (j forgetfulJournal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	if len(targets) > 0 && strings.HasPrefix(targets[0], "erased ") {
+		if j.of.asked++; j.of.asked == j.of.fails {
+			return nil, errSevered
+		}
+	}
+	return j.Journal.Cursors(ctx, targets...)
 }

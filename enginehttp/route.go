@@ -70,7 +70,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	c := &call{Request: r.WithContext(ctx)}
 	if !rt.open {
 		var err error
-		if rt.makes() {
+		if rt.makes() && c.hasKey() {
 			if ctx, err = h.engine.Begin(ctx); err != nil {
 				x.fail(err)
 				return
@@ -162,13 +162,18 @@ const maxKey = 512
 
 var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired"}
 
+// hasKey reports whether there is a key to look up.
+func (c *call) hasKey() bool {
+	key := c.Header.Get("X-Api-Key")
+	return key != "" && len(key) <= maxKey
+}
+
 // admit checks the key, and counts the request against its rate.
 func (h *Handler) admit(x *exchange, c *call) error {
-	key := c.Header.Get("X-Api-Key")
-	if key == "" || len(key) > maxKey {
+	if !c.hasKey() {
 		return unauthorized
 	}
-	who, err := h.opts.Auth.Authenticate(c.Context(), secret.Value(key))
+	who, err := h.opts.Auth.Authenticate(c.Context(), secret.Value(c.Header.Get("X-Api-Key")))
 	if errors.Is(err, apikey.ErrInvalid) {
 		return unauthorized
 	}
