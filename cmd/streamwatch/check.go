@@ -91,7 +91,11 @@ func report(w io.Writer, c config, fs flags) error {
 		case c.isUnset(name):
 			fmt.Fprintf(t, "  %s\tnot set\t%s\n", name, c.from.called(name))
 		case *c.secrets.values()[name] != "":
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", name, secret.Redacted, c.from.called(name))
+			shown := secret.Redacted
+			if n := len(strings.Fields(string(c.sealKey))); name == "seal-key" && n > 1 {
+				shown += fmt.Sprintf(", and %d more that only open", n-1)
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", name, shown, c.from.called(name))
 		default:
 			fmt.Fprintf(t, "  %s\tnone\n", name)
 		}

@@ -38,6 +38,7 @@
 //	streamwatch keys -db streams.db -owner acme
 //	streamwatch revoke -db streams.db -owner acme -id key_…
 //	streamwatch erase -db streams.db -owner acme
+//	STREAMWATCH_SEAL_KEY="NEW OLD" streamwatch reseal -db streams.db
 //	streamwatch backup -db streams.db -to streams-monday.db
 //
 // With -fleet, servers that were started on the same -redis, or -db, share the work; the
@@ -51,7 +52,8 @@
 //
 // Every flag of these commands can also come from the environment: STREAMWATCH_ADDR for
 // -addr and so on; the command line goes first. Secrets come from there alone:
-// STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
+// STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest; of
+// several, with spaces between them, the first encrypts and all open (streamwatch reseal -h),
 // STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
 // STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
 // its own. A configuration file, -config, comes last; streamwatch check tells what all of

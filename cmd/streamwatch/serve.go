@@ -20,7 +20,6 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
@@ -213,11 +212,12 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 	if c.perSecond > 0 {
 		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
 	}
-	var err error
 	if c.sealKey != "" {
-		if cfg.Sealer, err = endpoints.NewAESSealer(endpoints.SealKey{ID: "1", Key: c.sealKey}); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.from.called("seal-key"), err)
+		ring, err := newKeyring(c.sealKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}
+		cfg.Sealer = ring
 	}
 	return streamwatch.New(cfg)
 }

@@ -57,6 +57,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		"check|-platform|bluesky|-appview|https://h/path":              `-appview "https://h/path" is not allowed: want http:// or https:// and a host`,
 		"check|-platform|bluesky|-pds|https://h/path":                  `-pds "https://h/path" is not allowed: want http:// or https:// and a host`,
 		"STREAMWATCH_TOKEN=a\nb|check|-platform|https://h":             `STREAMWATCH_TOKEN *** is not allowed: want no CR`,
+		"STREAMWATCH_SEAL_KEY=abc|check|-platform|bluesky":             `STREAMWATCH_SEAL_KEY is not allowed: want 32 bytes in base64`,
 		"STREAMWATCH_CURSOR_KEY=abc|check|-platform|bluesky":           `STREAMWATCH_CURSOR_KEY of 3 bytes is not allowed: want 16 or more`,
 		"key|-owner|" + long:                                           `-owner "aaaa`,
 		"key|-owner|a|-name|":                                          `-name "" is not allowed: want 1 to 100`,

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/secret"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// Seal keys, as openssl rand -base64 32 makes them.
+const (
+	oldSealKey = "b2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb2xkb28="
+	newSealKey = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU="
+)
+
+// sealEnv has the keys of a service.
+func sealEnv(keys string) func(string) (string, bool) {
+	return func(name string) (string, bool) { return keys, name == "STREAMWATCH_SEAL_KEY" }
+}
+
+// A service gets another seal key without losing a secret: the way from none over one to
+// the next.
+func TestReseal(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	store, err := sqlite.Open(t.Context(), db, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(t.Context())
+	secrets := map[string]deliver.Secret{} // by monitor
+	create := func(owner, keys string) {   // as a service with these keys does it
+		t.Helper()
+		c, err := parseServe(process{env: sealEnv(keys), out: io.Discard}, []string{"-platform", "bluesky"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		svc, err := newService(c, store, "http://127.0.0.1:1", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := topUp(t.Context(), store.Ledger(), owner, "", 1000); err != nil {
+			t.Fatal(err)
+		}
+		m, err := svc.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"bsky.app"}, WebhookURL: "https://hooks.example.com/" + owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[m.ID] = deliver.Secret(m.WebhookSecret)
+	}
+	opens := func(keys string) (n int, err error) { // as many as have their secret
+		t.Helper()
+		ring, err := newKeyring(secret.Value(keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := endpoints.NewSealedStore(store.Endpoints(), ring)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = sealed.Scan(t.Context(), func(e deliver.Endpoint) error {
+			if e.Secret != "" && e.Secret == secrets[e.Source.ID] {
+				n++
+			}
+			return nil
+		})
+		return n, err
+	}
+	reseal := func(keys string) (string, error) {
+		var out bytes.Buffer
+		err := run(t.Context(), process{sealEnv(keys), &out, io.Discard}, []string{"reseal", "-db", db})
+		return out.String(), err
+	}
+	create("plain", "")
+	create("acme", oldSealKey)
+	if out, err := reseal(oldSealKey); err != nil || !strings.HasPrefix(out, "resealed  2\n") || !strings.Contains(out, db) {
+		t.Errorf("the first key: %q, %v", out, err)
+	}
+	create("second", oldSealKey+" "+newSealKey)
+	if n, err := opens(oldSealKey); n != 3 || err != nil {
+		t.Errorf("the old key opens %d, %v, want 3", n, err)
+	}
+	create("third", newSealKey+" "+oldSealKey)
+	if n, err := opens(newSealKey); n != 1 || !errors.Is(err, deliver.ErrSealed) {
+		t.Errorf("before, the new key opens %d, %v, want 1", n, err)
+	}
+	if out, err := reseal(newSealKey); status(err) != 1 || !strings.HasPrefix(out, "resealed  1\n") || !strings.Contains(err.Error(), "not all is sealed with the first key, leave the others in STREAMWATCH_SEAL_KEY: ") {
+		t.Errorf("without the old key: %q, %v", out, err)
+	}
+	if out, err := reseal(newSealKey + " " + oldSealKey); err != nil || !strings.HasPrefix(out, "resealed  4\n") {
+		t.Errorf("with both: %q, %v", out, err)
+	}
+	if n, err := opens(newSealKey); n != 4 || err != nil {
+		t.Errorf("the new key opens %d, %v, want all 4", n, err)
+	}
+	if n, err := opens(oldSealKey); n != 0 || !errors.Is(err, deliver.ErrSealed) {
+		t.Errorf("the old key opens %d, %v, want none", n, err)
+	}
+}
+
+// Keys that are none are told by their number, and not shown; check says how many there are.
+func TestSealKeys(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "none.db")
+	for _, tc := range []struct {
+		keys, args, want string
+		status           int
+	}{
+		{"", "reseal", "STREAMWATCH_SEAL_KEY is missing: want the new key", 2},
+		{oldSealKey, "reseal", "want a database that is there", 1},
+		{oldSealKey, "reseal -redis redis://h:1", "-db is not allowed with -redis", 2},
+		{oldSealKey + " secret", "reseal", "STREAMWATCH_SEAL_KEY is not allowed: want 32 bytes in base64, as of openssl rand -base64 32, and a space between several: key 2 is none", 2},
+		{" ", "check -platform bluesky", "STREAMWATCH_SEAL_KEY is empty", 2},
+		{oldSealKey + " secret", "check -platform bluesky", "key 2 is none", 2},
+		{oldSealKey + " " + newSealKey + "\n", "check -platform bluesky", "***, and 1 more that only open", 0},
+		{oldSealKey, "check -platform bluesky", "*** STREAMWATCH_SEAL_KEY", 0},
+	} {
+		var out bytes.Buffer
+		err := run(t.Context(), process{sealEnv(tc.keys), &out, io.Discard}, append(strings.Fields(tc.args), "-db", db))
+		text := strings.Join(strings.Fields(out.String()), " ")
+		if err != nil {
+			text = err.Error()
+		}
+		if status(err) != tc.status || !strings.Contains(text, tc.want) || strings.Contains(text, "secret ") && tc.status != 0 || strings.Contains(text, oldSealKey) {
+			t.Errorf("%q, %s: status %d, %s, want %d and %q", tc.keys, tc.args, status(err), text, tc.status, tc.want)
+		}
+	}
+}
