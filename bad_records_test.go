@@ -110,6 +110,35 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 	})
 }
 
+// A node that could not run a monitor does not say so any more once the monitor was mended
+// through another one.
+func TestFleetForgetsARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		names := enginetest.AccountNames(1)
+		bad := monitor.Monitor{ID: "mon_bad", Name: "bad", Status: monitor.Active, PollInterval: w.interval, CreatedAt: time.Now(),
+			Accounts: []monitor.Account{{Username: names[0], Since: time.Now()}, {Since: time.Now()}}}
+		if err := w.store.Monitors().Create(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		nodes := w.start("a", "b")
+		pass(time.Minute)
+		if got := w.reasonOf(bad); !strings.HasPrefix(got, monitor.ReasonUpstream+"detect: ") {
+			t.Errorf("reason %q, want why it is not run", got)
+		}
+		if _, err := nodes[0].Monitors().Update(t.Context(), "", bad.ID, monitor.UpdateRequest{Usernames: &names}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if got := w.reasonOf(bad); got != "" {
+			t.Errorf("reason %q of a monitor that was mended", got)
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
 // taker is a Sender to an inbox.
 type taker struct{ in *inbox }
 

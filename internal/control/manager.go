@@ -154,7 +154,8 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 		return err
 	}
 	if h := m.kind.Head(&r); m.kind.Parted && *h.Status == Active && *h.StatusReason == "" {
-		m.troubles.restore(id, owner, func(what string) bool { return m.kind.Affects(&r, &r, what) })
+		// A trouble of the record as a whole is found anew by apply, if there is one still.
+		m.troubles.restore(id, owner, func(what string) bool { return what != "" && m.kind.Affects(&r, &r, what) })
 	}
 	return m.apply(ctx, r)
 }
