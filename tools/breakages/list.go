@@ -132,6 +132,7 @@ var list = []breakage{
 	{"a key that was revoked is forgotten at once", "apikey", "(*cache).put", never("c.changes"), apikeyTests},
 	{"a key that may read does not write", "enginehttp", "(*route).permits", never("s.CanWrite()"), httpTests},
 	{"a cursor is good for its owner alone", "enginehttp", "cursors.mac", begin(`c.owner = ""`), httpTests},
+	{"what is made for an owner who is erased meanwhile is taken back", ".", "(*eraseMarks).guard", begin("return do(ctx)"), rootTests},
 	{"a repeated request is for the same body", "enginehttp", "(*repeat).name", swap("string(c.body)", `""`), httpTests},
 	{"a change of what somebody else has changed is refused", "enginehttp", "(*Handler).route", never("rt.match"), httpTests},
 	{"a WebSocket client gets what it asks for alone", "deliver/wshub", "(*filter).takes", begin("return true"), wshubTests},
