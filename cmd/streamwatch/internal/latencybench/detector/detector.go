@@ -69,6 +69,11 @@ func (c *Config) Check() error {
 	case c.Node != "" && c.Store == "memory":
 		return errors.New("-store memory is not allowed for a fleet: want a file or redis://")
 	}
+	if strings.HasPrefix(c.Store, "redis://") {
+		if _, err := redis.ParseURL(c.Store); err != nil { // which has the password in it
+			return errors.New("-store is not allowed: want redis://[user:password@]host:port[/database]")
+		}
+	}
 	return nil
 }
 
@@ -173,9 +178,9 @@ func openStore(ctx context.Context, where string) (storage.Store, error) {
 	case where == "memory":
 		return memory.New(memory.Options{}), nil
 	case strings.HasPrefix(where, "redis://"):
-		to, err := redis.ParseURL(where)
+		to, err := redis.ParseURL(where) // as Check has done
 		if err != nil {
-			return nil, errors.New("-store is not allowed: want redis://[user:password@]host:port[/database]")
+			return nil, err
 		}
 		return redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{to.Addr}, DB: to.DB, Username: to.Username, Password: to.Password}, redisstore.Options{})
 	}
