@@ -220,3 +220,35 @@ func TestBadLimitsAndCursorsStopNothing(t *testing.T) {
 		})
 	}
 }
+
+// Of an account whose stored cursor is a day ahead nobody knows how far it was read: it is
+// read back to when its monitor began, beyond the overlap.
+func TestCursorAheadOfTheClockIsReadAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), memory.New(memory.Options{})
+		m := monitor.Monitor{ID: "mon_1", Name: "m", Status: monitor.Active, PollInterval: 10 * time.Second, CreatedAt: time.Now(),
+			Accounts: []monitor.Account{{Username: "nasa", Since: time.Now()}}}
+		if err := store.Monitors().Create(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		p.Post("nasa", "while nobody reads")
+		pass(3 * time.Hour)
+		c := detect.Cursor{Target: detect.AccountTarget("nasa"), Since: time.Now().Add(24 * time.Hour)}
+		if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &c}}); err != nil {
+			t.Fatal(err)
+		}
+		var in inbox
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if n := len(in.ids()); n != 1 {
+			t.Errorf("%d events, want the post of three hours ago", n)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
