@@ -286,4 +286,4 @@ var plantedFleetFaults = []plantedFault{
 	}), "members/a node's own grant does not count against it", "x=9"},
 }
 
-func TestPlantedFleetFaults(t *testing.T) { findPlanted(t, plantedFleetFaults) }
+func TestPlantedFleetFaults(t *testing.T) { findPlantedInBubble(t, plantedFleetFaults) }

@@ -165,4 +165,4 @@ func (f earlyFeed) Monitors() monitor.Store {
 	return brokenMonitors{f.Store.Monitors(), &broken{createMonitor: f.toldBefore}}
 }
 
-func TestPlantedLaneFaults(t *testing.T) { findPlanted(t, plantedLaneFaults) }
+func TestPlantedLaneFaults(t *testing.T) { findPlantedInBubble(t, plantedLaneFaults) }
