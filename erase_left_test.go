@@ -3,12 +3,14 @@ package streamwatch_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -58,6 +60,56 @@ func TestWhatEraseLeaves(t *testing.T) {
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// diesInMark is a store whose process dies, once, between the two halves of an owner's mark.
+type diesInMark struct {
+	*sqlite.Store
+	died bool
+}
+
+func (s *diesInMark) Endpoints() deliver.EndpointStore {
+	return diesInMarkEndpoints{s.Store.Endpoints(), s}
+}
+
+type diesInMarkEndpoints struct {
+	deliver.EndpointStore
+	of *diesInMark
+}
+
+func (s diesInMarkEndpoints) Delete(ctx context.Context, owner, id string) error {
+	if !s.of.died {
+		s.of.died = true
+		return errors.New("the process dies")
+	}
+	return s.EndpointStore.Delete(ctx, owner, id)
+}
+
+// An Erase that ended between the halves of its mark is made again, and nothing of the
+// first stays.
+func TestEraseGoesOnAfterHalfAMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "streams.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close(context.Background())
+		dying := &diesInMark{Store: store}
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: dying})
+		if _, err := e.Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err == nil || !dying.died {
+			t.Fatalf("Erase = %v, died = %t, want an error of the store", err, dying.died)
+		}
+		if _, err := e.Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err != nil {
+			t.Fatalf("Erase made again = %v", err)
+		}
+		err = store.Endpoints().Scan(t.Context(), func(ep deliver.Endpoint) error {
+			t.Errorf("%s of %s stays", ep.ID, ep.Source.ID)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -98,27 +98,41 @@ func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error 
 	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})
 }
 
-// begin marks an owner whom nobody lets in any more as being erased. So that what begins
-// later has seen another number, it makes a change of its own: an endpoint of nobody,
-// which is removed at once.
+// begin marks an owner whom nobody lets in any more as being erased.
 func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err error) {
 	if m.feed == nil {
 		return is, nil
 	}
-	of := eraseTarget(owner)
-	none := deliver.Endpoint{ID: "ep_" + strings.ToLower(rand.Text()), Source: deliver.Source{Kind: deliver.SourceMonitor, ID: of, Owner: of},
-		URL: "https://erased.invalid/", Status: deliver.EndpointDisabled, Bound: true, CreatedAt: time.Now().UTC(), Version: 1}
-	if err := m.own.Create(ctx, none); err != nil {
-		return is, err
-	}
-	if is.change, err = m.feed.Last(ctx); err != nil {
-		return is, err
-	}
-	if err := m.own.Delete(ctx, of, none.ID); err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) {
+	if is.change, err = m.change(ctx, eraseTarget(owner)); err != nil {
 		return is, err
 	}
 	is.erasing = true
 	return is, m.set(ctx, owner, is)
+}
+
+// change makes a change of the feed, so that what begins later has seen another number, and
+// returns its number. It creates an endpoint of nobody and deletes it at once, with those of
+// processes that died between the two.
+func (m *eraseMarks) change(ctx context.Context, of string) (number uint64, err error) {
+	left, err := m.own.List(ctx, of, of)
+	if err != nil {
+		return 0, err
+	}
+	none := deliver.Endpoint{ID: "ep_" + strings.ToLower(rand.Text()), Source: deliver.Source{Kind: deliver.SourceMonitor, ID: of, Owner: of},
+		Status: deliver.EndpointDisabled, Bound: true, CreatedAt: time.Now().UTC(), Version: 1}
+	none.URL = "https://" + none.ID + ".invalid/"
+	if err := m.own.Create(ctx, none); err != nil {
+		return 0, err
+	}
+	if number, err = m.feed.Last(ctx); err != nil {
+		return 0, err
+	}
+	for _, ep := range append(left, none) {
+		if err := m.own.Delete(ctx, of, ep.ID); err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) {
+			return 0, err
+		}
+	}
+	return number, nil
 }
 
 // last is the number of the last change.
