@@ -2,11 +2,10 @@ package detect
 
 import (
 	"context"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
 // coverable reports whether timelines can stand in for the search. A schedule
@@ -43,7 +42,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 			continue
 		}
 		for _, name := range subs[i].Authors {
-			bounds[monitor.Key(name)] = 0
+			bounds[name] = 0
 		}
 	}
 	if !r.d.sharing.share.Alone() { // before the shards are asked: accounts come from there
@@ -61,7 +60,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	}
 	out := make([]bool, len(subs))
 	for i := range subs {
-		out[i] = covers(r.d, &subs[i], func(name string) time.Duration { return bounds[monitor.Key(name)] })
+		out[i] = covers(r.d, &subs[i], func(name string) time.Duration { return bounds[name] })
 	}
 	return out, nil
 }

@@ -32,6 +32,7 @@ func TestRulesThatCostNoSearch(t *testing.T) {
 		covered  bool
 	}{
 		"all authors are polled as often":   {every(10*time.Second, "nasa", "ESA"), PaceInterval, nil, true},
+		"authors in another spelling":       {every(10*time.Second, "nasa", "ESA"), PaceInterval, func(s *QuerySubscription) { s.Authors = []string{"@NASA", "Esa"} }, true},
 		"more often":                        {every(5*time.Second, "nasa", "esa"), PaceInterval, nil, true},
 		"too seldom":                        {every(11*time.Second, "nasa", "esa"), PaceInterval, nil, false},
 		"one of them is not":                {every(10*time.Second, "nasa"), PaceInterval, nil, false},
@@ -350,7 +351,7 @@ func TestForRule(t *testing.T) {
 			}
 		}
 		s := ForRule(r, parsed, row.check)
-		if err := s.validate(); err != nil {
+		if err := s.check(); err != nil {
 			t.Fatalf("%s: %v", row.query, err)
 		}
 		if (s.Match != nil) != row.matches || (s.Next != nil) != row.every || s.Query != p.Canonical() || s.Since != since ||

@@ -2,14 +2,14 @@ package detect
 
 import (
 	"context"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
-	"github.com/streamwatch/streamwatch/fleet"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // PlannedQuery says how a query's posts are found, and what that costs.
@@ -109,11 +109,11 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		return QueryStatus{}, false, nil
 	}
 	if found.Elsewhere && found.Covered < found.Sources {
-		c, err := d.router.cursorOf(ctx, text)
+		c, err := d.router.cursorOf(ctx, QueryTarget(text))
 		found.LastPoll, found.Gaps, found.Interval = c.Since, gapsAs[Gap](c.Gaps), shortest
 		return found, err == nil, err
 	}
-	err = queryShard(d, text).Ask(ctx, func(sh *shards.Shard) {
+	err = queryShard(d, QueryTarget(text)).Ask(ctx, func(sh *shards.Shard) {
 		st := sh.Queries.Status(text)
 		found.LastPoll, found.LastContact, found.LastPost, found.NextPoll = st.Since, st.Contact, st.LastPost, st.NextPoll
 		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsAs[Gap](st.Gaps)
@@ -127,7 +127,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	return found, true, nil
 }
 
-// queryShard is the shard that owns a query.
-func queryShard(d *Detector, text string) *shards.Shard {
-	return d.shards[accounts.Hash(QueryTarget(text))%uint64(len(d.shards))]
+// queryShard is the shard that owns a query, by its QueryTarget.
+func queryShard(d *Detector, target string) *shards.Shard {
+	return d.shards[accounts.Hash(target)%uint64(len(d.shards))]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -43,11 +44,13 @@ type QuerySubscription struct {
 	// Authors are accounts whose timelines together have every post that answers
 	// the query, and Answers, the query itself, tells which those are. Where
 	// monitors have them all polled as often anyway, no search is made. Nil when
-	// there are none.
+	// there are none. They are asked for by monitor.Key.
 	Authors []string
 	Answers *query.Program
 	// Spread lets the first poll wait for its place in the interval.
 	Spread bool
+
+	target string // QueryTarget of Query
 }
 
 // ForRule returns an active rule's subscription; parsed is what the rule parses to.
@@ -79,7 +82,8 @@ const (
 	maxFound = 1000
 )
 
-func (s *QuerySubscription) validate() error {
+// check validates the subscription, and has its names as the journal has them.
+func (s *QuerySubscription) check() error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the rule's id", s.Source.ID)
 	}
@@ -95,11 +99,14 @@ func (s *QuerySubscription) validate() error {
 	if s.Next != nil && (s.Interval != 0 || s.Every <= 0) {
 		return fmt.Errorf("detect: Interval %s with Next and Every %s is not allowed: want Next and a positive Every alone", s.Interval, s.Every)
 	}
-	for _, name := range s.Authors {
+	keys := make([]string, len(s.Authors))
+	for i, name := range s.Authors {
 		if name == "" || len(name) > poll.MaxIDLength {
 			return fmt.Errorf("detect: Authors: username %q is not allowed: want a handle of at most %d bytes", clip(name), poll.MaxIDLength)
 		}
+		keys[i] = monitor.Key(name)
 	}
+	s.Authors, s.target = keys, QueryTarget(s.Query)
 	return nil
 }
 
@@ -127,7 +134,7 @@ func (s *QuerySubscription) want() routing.Want {
 // nobody had is polled at once if it has an interval. Posts published before
 // Since are not events. ErrNoSearcher when the query cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
-	if err := sub.validate(); err != nil {
+	if err := sub.check(); err != nil {
 		return invalid.Refused(err)
 	}
 	if d.deps.Roles.Search == nil && !sub.coverable() {

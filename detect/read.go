@@ -2,13 +2,14 @@ package detect
 
 import (
 	"context"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -95,11 +96,11 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 // for the journal tells.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
-		c, err := r.cursorOf(ctx, sub.Query)
+		c, err := r.cursorOf(ctx, sub.target)
 		return poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest()), err
 	}
 	var found time.Time
-	err := queryShard(r.d, sub.Query).Ask(ctx, func(sh *shards.Shard) {
+	err := queryShard(r.d, sub.target).Ask(ctx, func(sh *shards.Shard) {
 		found = sh.Queries.ReadFor(sub.Query, sub.Source.ID)
 	})
 	if err != nil { // found may still be written
@@ -113,13 +114,7 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}
 	for _, name := range sub.Authors {
-		names[monitor.Key(name)] = 0
-	}
-	earliest, n := time.Time{}, 0
-	found := func(since time.Time) {
-		if n++; n == 1 || since.Before(earliest) {
-			earliest = since
-		}
+		names[name] = 0
 	}
 	total := len(names)
 	var keys []string // of those that other nodes poll
@@ -133,14 +128,12 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	if err != nil {
 		return time.Time{}, err
 	}
-	for _, at := range stored {
-		found(at)
-	}
+	read := slices.Collect(maps.Values(stored))
 	err = r.d.sharing.all().Each(ctx, names, func(sh *shards.Shard, _ string, slot int32) {
-		found(sh.Accounts.ReadFor(slot, sub.Source.ID))
+		read = append(read, sh.Accounts.ReadFor(slot, sub.Source.ID))
 	})
-	if err != nil || n < total {
+	if err != nil || len(read) < max(1, total) {
 		return time.Time{}, err
 	}
-	return earliest, nil
+	return slices.MinFunc(read, time.Time.Compare), nil
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -117,7 +117,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
 	if !covered && own && !same {
 		var stored poll.Cursor
-		if stored, err = r.cursorOf(ctx, sub.Query); err != nil {
+		if stored, err = r.cursorOf(ctx, sub.target); err != nil {
 			return err
 		}
 		f.Stored, gaps = stored.Since, stored.Gaps
@@ -168,12 +168,12 @@ func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m ro
 // fromSearch subscribes a rule to the search of its query.
 func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []poll.Gap) error {
 	if !m.Store.IsZero() {
-		if err := r.store(ctx, Cursor{Target: queries.Target(sub.Query), Since: m.Store}); err != nil {
+		if err := r.store(ctx, Cursor{Target: sub.target, Since: m.Store}); err != nil {
 			return err
 		}
 	}
 	start := queries.Start{Since: m.Start, Gaps: gaps, From: m.From, Read: m.Read}
-	mine := queryShard(r.d, sub.Query)
+	mine := queryShard(r.d, sub.target)
 	if !r.d.sharing.share.Query(sub.Query) {
 		mine = nil // another node searches
 	}
@@ -209,8 +209,7 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 }
 
 // cursorOf returns the journal's cursor of a query, the zero one if there is none.
-func (r *router) cursorOf(ctx context.Context, text string) (poll.Cursor, error) {
-	target := queries.Target(text)
+func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, error) {
 	found, err := r.d.sharing.cursors(ctx, []string{target})
 	if c := found[target]; c != nil && !c.Since.IsZero() {
 		return *c, nil
@@ -234,7 +233,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 		case read.IsZero():
 			open = true
 		case !r.rules.OthersSearch(rule):
-			ferr := r.store(ctx, Cursor{Target: queries.Target(rule.Query)})
+			ferr := r.store(ctx, Cursor{Target: sub.target})
 			rule.Behind = ferr != nil
 			err = errors.Join(err, ferr)
 		}
@@ -247,8 +246,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 // once a target is polled its cursor moves, also for subscriptions that are not
 // part of that poll.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
-	s.Restarted = true
-	targets := []string{queries.Target(sub.Query)}
+	targets := []string{sub.target}
 	if sub.coverable() {
 		for _, name := range sub.Authors {
 			targets = append(targets, accounts.Key(name))
@@ -258,19 +256,14 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 	if err != nil {
 		return routing.State{}, err
 	}
-	n := 0
+	var searched time.Time
+	var read []time.Time
 	for target, c := range found {
-		if target == targets[0] {
-			s.SearchedBefore, s.Behind = c.Since, !c.Since.IsZero()
-			continue
-		}
-		until := poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())
-		if n++; n == 1 || until.Before(s.TimelinesBefore) {
-			s.TimelinesBefore = until
+		if target == sub.target {
+			searched = c.Since
+		} else {
+			read = append(read, poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest()))
 		}
 	}
-	if n < len(targets)-1 {
-		s.TimelinesBefore = time.Time{}
-	}
-	return s, nil
+	return routing.Restart(searched, read, len(targets)-1), nil
 }

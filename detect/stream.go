@@ -35,7 +35,7 @@ func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream
 		},
 		ShardOf: func(name string) streams.Shard {
 			if kind == poll.Queries {
-				return shards.Streamed{Shard: queryShard(d, name)}
+				return shards.Streamed{Shard: queryShard(d, QueryTarget(name))}
 			}
 			return shards.Streamed{Shard: shardOf(d, name)}
 		},

@@ -1,11 +1,11 @@
 package enginehttp
 
 import (
-	"github.com/streamwatch/streamwatch/deliver"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/secret"
 )
 

@@ -3,9 +3,10 @@ package enginetest
 import (
 	"context"
 	"fmt"
-	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"math/rand/v2"
 	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
 // PostRate says how accounts post at random. The zero value of each field means

@@ -1,10 +1,11 @@
 package enginetest
 
 import (
-	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	stdhtml "html"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
 // status is the API's entity Status, with the members that every client may

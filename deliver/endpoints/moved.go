@@ -3,8 +3,9 @@ package endpoints
 import (
 	"context"
 	"errors"
-	"github.com/streamwatch/streamwatch/deliver"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 // withMoved makes a change of an endpoint's URL to another, "" for none, by do, and tells

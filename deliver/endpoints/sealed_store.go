@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/streamwatch/streamwatch/deliver"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 var errNotSealed = errors.New("endpoints: secret cannot be sealed")

@@ -7,9 +7,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"github.com/streamwatch/streamwatch/deliver"
 	"slices"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 // Sealer encrypts what a store shall not see in plain. Both methods are safe

@@ -2,9 +2,10 @@ package webhook
 
 import (
 	"bytes"
-	"github.com/streamwatch/streamwatch/deliver"
 	"strconv"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 // brief reads the usual answer without net/http, which takes a third of what an

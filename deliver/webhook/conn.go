@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"github.com/streamwatch/streamwatch/deliver"
 	"io"
 	"math"
 	"net"
@@ -13,6 +12,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 var errAnswer = errors.New("webhook: no valid answer")

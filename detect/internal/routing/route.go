@@ -1,6 +1,9 @@
 package routing
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Origin is where a rule's posts come from.
 type Origin uint8
@@ -28,6 +31,17 @@ type State struct {
 	// Until when earlier processes have searched for its query, and read its authors'
 	// timelines; zero if they did not.
 	SearchedBefore, TimelinesBefore time.Time
+}
+
+// Restart returns the state of a rule that is there before Run. Earlier processes have
+// searched for its query until searched, zero for never, and read those of its authors'
+// timelines that they have read, out of so many, until the times of timelines.
+func Restart(searched time.Time, timelines []time.Time, authors int) State {
+	s := State{Restarted: true, SearchedBefore: searched, Behind: !searched.IsZero()}
+	if len(timelines) > 0 && len(timelines) == authors {
+		s.TimelinesBefore = slices.MinFunc(timelines, time.Time.Compare)
+	}
+	return s
 }
 
 // Facts are what a change of a rule depends on, beside its state.

@@ -159,3 +159,24 @@ func TestSums(t *testing.T) {
 		t.Error("rules are left")
 	}
 }
+
+// What is known of a rule that is there before Run.
+func TestRestart(t *testing.T) {
+	for name, row := range map[string]struct {
+		searched  time.Time
+		timelines []time.Time
+		authors   int
+		want      State
+	}{
+		"nothing was read":           {want: State{Restarted: true}},
+		"it was searched for":        {searched: at(5), authors: 2, want: State{Restarted: true, SearchedBefore: at(5), Behind: true}},
+		"all timelines were read":    {timelines: []time.Time{at(3), at(2), at(4)}, authors: 3, want: State{Restarted: true, TimelinesBefore: at(2)}},
+		"one timeline was not read":  {timelines: []time.Time{at(3), at(2)}, authors: 3, want: State{Restarted: true}},
+		"the search and a timeline":  {searched: at(5), timelines: []time.Time{at(3)}, authors: 1, want: State{Restarted: true, SearchedBefore: at(5), Behind: true, TimelinesBefore: at(3)}},
+		"a timeline with an old gap": {timelines: []time.Time{{}, at(2)}, authors: 2, want: State{Restarted: true}},
+	} {
+		if got := Restart(row.searched, row.timelines, row.authors); got != row.want {
+			t.Errorf("%s: %+v, want %+v", name, got, row.want)
+		}
+	}
+}
