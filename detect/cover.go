@@ -41,13 +41,8 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 		if !subs[i].coverable() {
 			continue
 		}
-		for _, name := range subs[i].Authors {
-			bounds[name] = 0
-		}
-	}
-	if !r.d.sharing.share.Alone() { // before the shards are asked: accounts come from there
-		for name := range bounds {
-			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.HashName(name), nil).ByMonitor
+		for k, name := range subs[i].Authors { // before the shards are asked: accounts come from elsewhere
+			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor
 		}
 	}
 	err := r.d.sharing.all().Each(ctx, bounds, func(sh *shards.Shard, name string, slot int32) {

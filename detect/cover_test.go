@@ -32,7 +32,7 @@ func TestRulesThatCostNoSearch(t *testing.T) {
 		covered  bool
 	}{
 		"all authors are polled as often":   {every(10*time.Second, "nasa", "ESA"), PaceInterval, nil, true},
-		"authors in another spelling":       {every(10*time.Second, "nasa", "ESA"), PaceInterval, func(s *QuerySubscription) { s.Authors = []string{"@NASA", "Esa"} }, true},
+		"authors in another spelling":       {every(10*time.Second, "nasa", "ESA"), PaceInterval, func(s *QuerySubscription) { s.Authors = []string{"@NASA", "Esa", "nasa"} }, true},
 		"more often":                        {every(5*time.Second, "nasa", "esa"), PaceInterval, nil, true},
 		"too seldom":                        {every(11*time.Second, "nasa", "esa"), PaceInterval, nil, false},
 		"one of them is not":                {every(10*time.Second, "nasa"), PaceInterval, nil, false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -50,7 +51,8 @@ type QuerySubscription struct {
 	// Spread lets the first poll wait for its place in the interval.
 	Spread bool
 
-	target string // QueryTarget of Query
+	target    string   // of Query, in the journal
+	timelines []string // of Authors, likewise
 }
 
 // ForRule returns an active rule's subscription; parsed is what the rule parses to.
@@ -82,7 +84,7 @@ const (
 	maxFound = 1000
 )
 
-// check validates the subscription, and has its names as the journal has them.
+// check validates the subscription, and names its targets.
 func (s *QuerySubscription) check() error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the rule's id", s.Source.ID)
@@ -99,14 +101,19 @@ func (s *QuerySubscription) check() error {
 	if s.Next != nil && (s.Interval != 0 || s.Every <= 0) {
 		return fmt.Errorf("detect: Interval %s with Next and Every %s is not allowed: want Next and a positive Every alone", s.Interval, s.Every)
 	}
-	keys := make([]string, len(s.Authors))
+	s.target = queries.Target(s.Query)
+	authors := make([]string, len(s.Authors))
 	for i, name := range s.Authors {
 		if name == "" || len(name) > poll.MaxIDLength {
 			return fmt.Errorf("detect: Authors: username %q is not allowed: want a handle of at most %d bytes", clip(name), poll.MaxIDLength)
 		}
-		keys[i] = monitor.Key(name)
+		authors[i] = monitor.Key(name)
 	}
-	s.Authors, s.target = keys, QueryTarget(s.Query)
+	slices.Sort(authors)
+	s.Authors, s.timelines = slices.Compact(authors), nil
+	for _, name := range s.Authors {
+		s.timelines = append(s.timelines, accounts.Key(name))
+	}
 	return nil
 }
 

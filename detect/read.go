@@ -113,18 +113,15 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 // it; zero when one was not yet.
 func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}
-	for _, name := range sub.Authors {
-		names[name] = 0
-	}
-	total := len(names)
-	var keys []string // of those that other nodes poll
-	for name := range names {
-		if r.d.sharing.elsewhere.Has(sub.Source.ID, accounts.HashName(name)) {
-			keys = append(keys, accounts.Key(name))
-			delete(names, name)
+	var others []string // that other nodes poll
+	for i, target := range sub.timelines {
+		if r.d.sharing.elsewhere.Has(sub.Source.ID, accounts.Hash(target)) {
+			others = append(others, target)
+		} else {
+			names[sub.Authors[i]] = 0
 		}
 	}
-	stored, err := r.d.sharing.stored(ctx, sub.Source.ID, keys)
+	stored, err := r.d.sharing.stored(ctx, sub.Source.ID, others)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -132,7 +129,7 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	err = r.d.sharing.all().Each(ctx, names, func(sh *shards.Shard, _ string, slot int32) {
 		read = append(read, sh.Accounts.ReadFor(slot, sub.Source.ID))
 	})
-	if err != nil || len(read) < max(1, total) {
+	if err != nil || len(read) < max(1, len(sub.timelines)) {
 		return time.Time{}, err
 	}
 	return slices.MinFunc(read, time.Time.Compare), nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
@@ -248,9 +247,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
 	targets := []string{sub.target}
 	if sub.coverable() {
-		for _, name := range sub.Authors {
-			targets = append(targets, accounts.Key(name))
-		}
+		targets = append(targets, sub.timelines...)
 	}
 	found, err := r.d.sharing.cursors(ctx, targets)
 	if err != nil {
