@@ -19,12 +19,15 @@ func TestArguments(t *testing.T) {
 	decode(t, "compose.yaml", &c)
 	var d deployment
 	decode(t, "kubernetes.yaml", &d, new(any))
-	for name, args := range map[string][]string{
-		"compose": c.Services["one"].Command, "kubernetes": d.Spec.Template.Spec.Containers[0].Args,
-		"systemd": {"serve", "-config", deployed("streamwatch.yaml")},
+	redis := []string{"STREAMWATCH_REDIS=redis://redis:6379"}
+	for name, s := range map[string]struct{ args, env []string }{
+		"compose":    {c.Services["one"].Command, redis},
+		"kubernetes": {d.Spec.Template.Spec.Containers[0].Args, redis},
+		"systemd":    {[]string{"serve", "-config", deployed("streamwatch.yaml")}, nil},
 	} {
+		args := s.args
 		cmd := exec.Command(program, append([]string{"check"}, args[1:]...)...)
-		cmd.Env = []string{"STREAMWATCH_REDIS=redis://redis:6379", "STREAMWATCH_SEAL_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
+		cmd.Env = append(s.env, "STREAMWATCH_SEAL_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %q: %v\n%s", name, args, err, out)
