@@ -164,7 +164,7 @@ func (w simulation) restart() (stopped, started time.Duration) {
 // deadline is when a post must have been found: within an interval and what
 // showing up late and queueing take, or so long after a trouble.
 func (w simulation) deadline(at time.Duration) time.Duration {
-	const rest = 6 * time.Minute // Detect.MaxBackoff and its jitter
+	const rest = 6 * time.Minute // Detect.Backoff.Max and its jitter
 	by := at + w.interval*11/10 + 5*time.Second
 	broke, restored := w.outage()
 	stopped, started := w.restart()

@@ -61,7 +61,7 @@ func TestWebSocket(t *testing.T) {
 			return wshub.Identity{Owner: string(key), KeyID: "1"}, nil
 		}},
 	}
-	cfg.Detect.MinBackoff = 10 * time.Millisecond
+	cfg.Detect.Backoff.Min = 10 * time.Millisecond
 	engine, err := streamwatch.New(cfg)
 	if err != nil {
 		t.Fatal(err)

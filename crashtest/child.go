@@ -119,7 +119,7 @@ func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error
 	ec.Detect.Overlap = overlap
 	ec.Detect.MaxPages = 100
 	ec.Detect.FetchTimeout = time.Second
-	ec.Detect.MinBackoff, ec.Detect.MaxBackoff = pollInterval/2, 4*pollInterval
+	ec.Detect.Backoff.Min, ec.Detect.Backoff.Max = pollInterval/2, 4*pollInterval
 	ec.Deliver.Timeout = attemptTimeout
 	ec.Deliver.Lease = claimLasts
 	ec.Deliver.RetrySchedule = []time.Duration{40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond}

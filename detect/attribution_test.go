@@ -42,7 +42,7 @@ func TestCausesOfLatency(t *testing.T) {
 				}
 				return nil, nil
 			})
-		}, tune: func(c *settings) { c.MinBackoff, c.MaxBackoff = 5*time.Second, 5*time.Second },
+		}, tune: func(c *settings) { c.Backoff.Min, c.Backoff.Max = 5*time.Second, 5*time.Second },
 			part: func(l latency.Parts) latency.Snapshot { return l.Failure }, want: 38 * time.Second},
 		{name: "queue: the budget is closed", world: func(w *world) {
 			once := true

@@ -74,7 +74,7 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		c.Pace = pace
 		c.FetchRate, c.FetchBurst = 200, 1
 		c.FetchSlots = 4
-		c.MaxBackoff = 20 * time.Second
+		c.Backoff.Max = 20 * time.Second
 	})
 	stop := start(t, d)
 	names := accountNames(12)

@@ -55,6 +55,11 @@ type Config struct {
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.
 	BatchSize int
+	// Gather has polls begin together that are due within so much time, at its end. Each is
+	// late by half of it in the mean, and requests that go out together take less CPU: at 500
+	// a second a quarter less with 10 ms, two fifths with 25 ms. It needs PaceInterval. At
+	// most 1 s; 0, the default, has each poll begin when it is due.
+	Gather time.Duration
 	// FetchTimeout bounds one call. Defaults to 30 s.
 	FetchTimeout time.Duration
 	// Overlap is how far a poll looks back beyond the one before, because posts
@@ -73,10 +78,13 @@ type Config struct {
 	// DeliverBy is how long a commit's deliveries are the dispatcher's alone.
 	// Defaults to 45 s.
 	DeliverBy time.Duration
-	// MinBackoff and MaxBackoff bound the wait after a failed poll, which
-	// doubles from one to the other. Default to 1 s and 5 min.
-	MinBackoff, MaxBackoff time.Duration
+	// Backoff bounds the wait after a failed poll.
+	Backoff Backoff
 }
+
+// Backoff is a wait that doubles from Min, which defaults to 1 s, to Max, which defaults
+// to 5 min.
+type Backoff struct{ Min, Max time.Duration }
 
 // Shares are bounds of a budget's parts.
 type Shares struct {
@@ -142,6 +150,8 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		return c, fmt.Errorf("detect: Shares.OthersDelay %v is not allowed: want at least 1, or 0 for the default", c.Shares.OthersDelay)
 	case !(c.Shares.OwnerSurplus >= 0 && c.Shares.OwnerSurplus <= 1):
 		return c, fmt.Errorf("detect: Shares.OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.Shares.OwnerSurplus)
+	case c.Pace != PaceInterval && c.Gather != 0:
+		return c, fmt.Errorf("detect: Gather %s is not allowed: want 0 when a budget sets the pace", c.Gather)
 	case c.Pace != PaceInterval:
 		shards, burst = 1, max(1, burst/100) // timers are late by some ms, which must not cost calls
 	}
@@ -194,14 +204,15 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		def  time.Duration
 		max  time.Duration
 	}{
+		{"Gather", &c.Gather, 0, time.Second},
 		{"FetchTimeout", &c.FetchTimeout, 30 * time.Second, time.Hour},
 		{"Overlap", &c.Overlap, overlap, 24 * time.Hour},
 		{"MaxOverlap", &c.MaxOverlap, max(30*time.Minute, overlap), 24 * time.Hour},
 		{"Horizon", &c.Horizon, 7 * 24 * time.Hour, 366 * 24 * time.Hour},
 		{"AuditEvery", &c.AuditEvery, 30 * time.Minute, 24 * time.Hour},
 		{"DeliverBy", &c.DeliverBy, 45 * time.Second, time.Hour},
-		{"MinBackoff", &c.MinBackoff, time.Second, time.Hour},
-		{"MaxBackoff", &c.MaxBackoff, 5 * time.Minute, 24 * time.Hour},
+		{"Backoff.Min", &c.Backoff.Min, time.Second, time.Hour},
+		{"Backoff.Max", &c.Backoff.Max, 5 * time.Minute, 24 * time.Hour},
 	} {
 		if *f.ptr == 0 {
 			*f.ptr = f.def
@@ -210,8 +221,8 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 			return c, fmt.Errorf("detect: %s %s is not allowed: want more than 0 and at most %s, or 0 for the default", f.name, *f.ptr, f.max)
 		}
 	}
-	if c.MaxBackoff < c.MinBackoff {
-		return c, fmt.Errorf("detect: MaxBackoff %s is not allowed: want at least MinBackoff, %s", c.MaxBackoff, c.MinBackoff)
+	if c.Backoff.Max < c.Backoff.Min {
+		return c, fmt.Errorf("detect: Backoff.Max %s is not allowed: want at least Backoff.Min, %s", c.Backoff.Max, c.Backoff.Min)
 	}
 	if c.MinOverlap == 0 {
 		c.MinOverlap = c.Overlap

@@ -94,7 +94,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if i < cfg.FetchSlots%n {
 			slots++
 		}
-		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take})
+		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Gather: cfg.Gather, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take})
 		if d.probes != nil {
 			sh.Accounts.Probes = newSweep(d, sh)
 		}
@@ -106,7 +106,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: planner{d: d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
+			PollRate: planner{d: d}.pollRate, MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
@@ -132,7 +132,7 @@ func newEnv(d *Detector) *poll.Env {
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
 			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
-		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.NewRest(cfg.MinBackoff, cfg.MaxBackoff), Handlers: deps.Handlers, Platform: deps.Platform,
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.NewRest(cfg.Backoff.Min, cfg.Backoff.Max), Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
 		On: poll.Callbacks{Tape: poll.TapeOf(deps.Fetcher),
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },

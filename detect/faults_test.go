@@ -257,7 +257,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"FetchRate":    func(c *settings) { c.FetchRate = -1 },
 		"FetchBurst":   func(c *settings) { c.FetchBurst = 5 },
 		"Overlap -1s":  func(c *settings) { c.Overlap = -time.Second },
-		"MaxBackoff":   func(c *settings) { c.MinBackoff, c.MaxBackoff = time.Minute, time.Second },
+		"Backoff.Max":  func(c *settings) { c.Backoff.Min, c.Backoff.Max = time.Minute, time.Second },
 		"Horizon":      func(c *settings) { c.Horizon = time.Second },
 		"FetchTimeout": func(c *settings) { c.FetchTimeout = 48 * time.Hour },
 	} {

@@ -91,6 +91,59 @@ func TestPollsComeAtThePhase(t *testing.T) {
 	}
 }
 
+// With Gather polls begin together, each by less than that after it was due, and what is to
+// be polled at once does not wait.
+func TestPollsAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const gather, interval = 50 * time.Millisecond, time.Second
+		p := &pollTimes{at: map[string][]time.Time{}}
+		d, err := detect.New(detect.Config{Shards: 2, Gather: gather}, detect.Deps{Fetcher: p, Journal: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub := detect.Subscription{Source: deliver.Source{ID: "m"}, Interval: interval, Spread: true}
+		for i := range 200 {
+			sub.Accounts = append(sub.Accounts, monitor.Account{Username: fmt.Sprintf("user%d", i)})
+		}
+		if err := d.Set(t.Context(), sub); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- d.Run(t.Context()) }()
+		<-time.After(3*interval + gather/3)
+		joined := time.Now()
+		late := detect.Subscription{Source: deliver.Source{ID: "late"}, Interval: interval, Accounts: []monitor.Account{{Username: "late"}}}
+		if err := d.Set(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		d.Stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if got := p.at["late"]; len(got) != 1 || got[0].Sub(joined) > time.Millisecond {
+			t.Errorf("the account that joined %s was polled %s, want at once", joined, got)
+		}
+		moments := map[time.Time]bool{}
+		for _, a := range sub.Accounts {
+			if got := len(p.at[a.Username]); got < 3 {
+				t.Fatalf("%s: polled %d times in 3 intervals", a.Username, got)
+			}
+			for _, at := range p.at[a.Username] {
+				moments[at] = true
+				after := time.Duration(at.UnixNano()-int64(detect.Phase(a.Username, interval))) % interval
+				if after > gather {
+					t.Errorf("%s: polled %s after it was due, want at most %s", a.Username, after, gather)
+				}
+			}
+		}
+		if most := int(3*interval/gather) + 2; len(moments) > most {
+			t.Errorf("polls began at %d moments, want at most %d", len(moments), most)
+		}
+	})
+}
+
 func TestPhase(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -75,7 +75,7 @@ func TestOlderPageIsGivenUpOnlyForItsOwnFault(t *testing.T) {
 				w := newWorld()
 				var reported []Gap
 				d := w.detector(t, func(c *settings) {
-					c.MaxBackoff = 10 * time.Second
+					c.Backoff.Max = 10 * time.Second
 					c.OnGap = func(g Gap) { reported = append(reported, g) }
 				})
 				stop := start(t, d)
@@ -116,7 +116,7 @@ func TestOlderPageIsNotGivenUpForAStop(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
 		tune := func(c *settings) {
-			c.MaxBackoff = 10 * time.Second
+			c.Backoff.Max = 10 * time.Second
 			c.OnGap = func(g Gap) { reported = append(reported, g) }
 		}
 		d := w.detector(t, tune)

@@ -90,7 +90,7 @@ func restarts(t *testing.T, seed uint64) {
 	w.setSlow(20 * time.Millisecond)
 	w.setSlowStore(10 * time.Millisecond)
 	tune := func(c *settings) {
-		c.Shards, c.MaxPages, c.Overlap, c.MaxBackoff = 1, 2, 10*time.Second, 10*time.Second
+		c.Shards, c.MaxPages, c.Overlap, c.Backoff.Max = 1, 2, 10*time.Second, 10*time.Second
 		c.MaxOverlap = 20 * time.Second
 	}
 	names := accountNames(4)

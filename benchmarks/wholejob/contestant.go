@@ -40,6 +40,7 @@ type contestant struct {
 
 var contestants = []contestant{
 	{report.Ours, true, startOurs},
+	{report.Ours + " with Gather", true, startGathered},
 	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
 	{report.Ours + " with recorder", true, startRecorded},
 	{"afternoon", false, startAfternoon},

@@ -12,6 +12,7 @@
 // The contestants:
 //
 //   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
+//   - streamwatch with Gather: the same with polls that begin together, every 10 ms
 //   - streamwatch by HTTP/1.1: the same with a connection for each request under way
 //   - streamwatch with recorder: the same with a flight recorder, detect/recorder
 //   - afternoon: what one writes in an afternoon, with a ticker an account,

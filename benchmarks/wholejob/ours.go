@@ -21,7 +21,17 @@ const monitorAccounts = 100
 
 // startOurs embeds the engine as a program would: the defaults, but for a receiver on
 // this machine and intervals below a second.
-func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil, nil) }
+func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil, asIs) }
+
+func asIs(cfg streamwatch.Config) streamwatch.Config { return cfg }
+
+// startGathered has polls begin together.
+func startGathered(o contestantOrder) (stop func() error, err error) {
+	return embed(o, nil, func(cfg streamwatch.Config) streamwatch.Config {
+		cfg.Detect.Gather = 10 * time.Millisecond
+		return cfg
+	})
+}
 
 // startOursHTTP1 asks the platform by HTTP/1.1, with a connection for each request
 // under way.
@@ -29,7 +39,7 @@ func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return embed(o, &http.Client{Timeout: 30 * time.Second,
-		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}}, nil)
+		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}}, asIs)
 }
 
 // startRecorded has a flight recorder that keeps the last polls.
@@ -38,10 +48,10 @@ func startRecorded(o contestantOrder) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return embed(o, nil, rec)
+	return embed(o, nil, rec.Wrap)
 }
 
-func embed(o contestantOrder, client *http.Client, rec *recorder.Recorder) (stop func() error, err error) {
+func embed(o contestantOrder, client *http.Client, change func(streamwatch.Config) streamwatch.Config) (stop func() error, err error) {
 	ctx := context.Background()
 	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: o.Page, HTTP: client})
 	if err != nil {
@@ -51,14 +61,10 @@ func embed(o contestantOrder, client *http.Client, rec *recorder.Recorder) (stop
 	if err != nil {
 		return nil, err
 	}
-	cfg := streamwatch.Config{
+	engine, err := streamwatch.New(change(streamwatch.Config{
 		Fetcher: platform, Store: store, MinInterval: o.Interval, DefaultInterval: o.Interval,
 		Webhook: webhook.Config{AllowPrivate: true},
-	}
-	if rec != nil {
-		cfg = rec.Wrap(cfg)
-	}
-	engine, err := streamwatch.New(cfg)
+	}))
 	if err != nil {
 		return nil, err
 	}

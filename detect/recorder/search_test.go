@@ -34,7 +34,7 @@ func searched(t *testing.T, rec *recorder.Recorder, quick bool) {
 	})
 	engine := func(live func(create func(rule.CreateRequest) rule.Rule, e *streamwatch.Engine)) {
 		e, err := streamwatch.New(o.rec.Wrap(streamwatch.Config{Fetcher: o.platform, Store: o.store,
-			Detect: detect.Config{MaxPages: 2, MinOverlap: 30 * time.Second, Overlap: time.Minute, MaxOverlap: 5 * time.Minute, MaxBackoff: time.Minute}}))
+			Detect: detect.Config{MaxPages: 2, MinOverlap: 30 * time.Second, Overlap: time.Minute, MaxOverlap: 5 * time.Minute, Backoff: detect.Backoff{Max: time.Minute}}}))
 		if err != nil {
 			t.Fatal(err)
 		}

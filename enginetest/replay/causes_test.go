@@ -113,7 +113,7 @@ func TestMeasureLatencyHasOneUnit(t *testing.T) {
 	}{
 		{
 			name: "backoff", replay: replay.Config{ErrorShare: 1},
-			change: func(c *streamwatch.Config) { c.Detect.MinBackoff, c.Detect.MaxBackoff = 4*time.Minute, 4*time.Minute },
+			change: func(c *streamwatch.Config) { c.Detect.Backoff.Min, c.Detect.Backoff.Max = 4*time.Minute, 4*time.Minute },
 			same:   func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
 		},
 		{

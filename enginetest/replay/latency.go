@@ -218,8 +218,8 @@ func (m *measurement) speedUp(cfg *streamwatch.Config) {
 		{&d.MinOverlap, 0, shortestInterval},
 		{&d.Overlap, 0, shortestInterval},
 		{&d.Horizon, 7 * 24 * time.Hour, shortestInterval},
-		{&d.MinBackoff, time.Second, shortestInterval},
-		{&d.MaxBackoff, max(5*time.Minute, d.MinBackoff), shortestInterval},
+		{&d.Backoff.Min, time.Second, shortestInterval},
+		{&d.Backoff.Max, max(5*time.Minute, d.Backoff.Min), shortestInterval},
 	} {
 		if *f.ptr == 0 {
 			*f.ptr = f.def

@@ -71,7 +71,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		cfg.Roles.Probe = platform.Prober(enginetest.ProbeConfig{})
 		cfg.Detect.ProbeRate = demoProbes
 	}
-	cfg.Detect.MinBackoff = o.interval // the platform fails now and then
+	cfg.Detect.Backoff.Min = o.interval // the platform fails now and then
 	cfg.Detect.Overlap = 5 * time.Second
 	cfg.Detect.MaxPages = 1000 // -posts may be many for -accounts
 	cfg.Deliver.RetrySchedule = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}

@@ -16,9 +16,14 @@ const LookAhead = lookAhead
 // ByInterval polls each account at its interval, at a moment of it that follows
 // from its name.
 type ByInterval struct {
+	// Gather has polls begin together that are due within so much time, at the end of
+	// it; 0 for each when it is due. Those that are to be made at once do not wait.
+	Gather time.Duration
+
 	queue    due.Queue
 	accounts Accounts
 	epoch    int64 // Unix nanoseconds, of the clock's zero
+	hurried  int64 // what is due until then does not wait for others
 }
 
 var _ Schedule = (*ByInterval)(nil)
@@ -31,6 +36,9 @@ func NewByInterval(accounts Accounts, epoch time.Time) *ByInterval {
 
 func (s *ByInterval) NextAt() (at int64, ok bool) {
 	_, at, ok = s.queue.Next()
+	if g := int64(s.Gather); g > 0 && at > s.hurried {
+		at += (g - at%g) % g
+	}
 	return at, ok
 }
 
@@ -46,7 +54,7 @@ func (s *ByInterval) Next(now int64, sharing bool) (Due, bool) {
 func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	switch first {
 	case AtOnce, Changed:
-		s.queue.Set(slot, now)
+		s.Hurry(slot, now)
 	case Spread:
 		s.queue.Set(slot, max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)))
 	case Anew:
@@ -57,12 +65,16 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 
 func (s *ByInterval) Remove(slot int32)            { s.queue.Remove(slot) }
 func (s *ByInterval) Fail(slot int32, until int64) { s.queue.Set(slot, until) }
-func (s *ByInterval) Hurry(slot int32, now int64)  { s.queue.Set(slot, now) }
-func (s *ByInterval) Alarm(slot int32, now int64)  { s.queue.Set(slot, now) }
+func (s *ByInterval) Alarm(slot int32, now int64)  { s.Hurry(slot, now) }
+
+func (s *ByInterval) Hurry(slot int32, now int64) {
+	s.hurried = now + int64(time.Millisecond) // a queue keeps whole milliseconds, rounded up
+	s.queue.Set(slot, now)
+}
 
 func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 	if again {
-		s.queue.Set(slot, now)
+		s.Hurry(slot, now)
 		return
 	}
 	// A poll that was made early counts for when it was due.

@@ -37,11 +37,13 @@ type Shard struct {
 	ahead int // keeps readAhead's reads from being optimized away
 }
 
-// Config sets up a Shard. All fields are required.
+// Config sets up a Shard. All fields but Gather are required.
 type Config struct {
 	Env       *poll.Env
 	Slots     int // upstream calls that may be under way at once
 	BatchSize int // accounts in a call at most
+	// Gather has polls that are due within it begin together; 0 for each when it is due.
+	Gather time.Duration
 	// Stop is closed to have Run end, and Done when it has.
 	Stop, Done <-chan struct{}
 	// Gate says before when no poll begins: see Gate.
@@ -56,6 +58,9 @@ func New(cfg Config) *Shard {
 	sh.workers = poll.NewWorkers(cfg.Env, cfg.Slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
 	commit := func(p *poll.Poll, events []deliver.Event) { cfg.Commit(sh, p, events) }
 	sh.Accounts = accounts.NewTargets(cfg.Env, &sh.times, commit)
+	if s, ok := sh.Accounts.Sched.(*schedule.ByInterval); ok {
+		s.Gather = cfg.Gather
+	}
 	sh.Queries = queries.NewTargets(cfg.Env, &sh.times, commit)
 	return sh
 }
