@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -13,7 +12,7 @@ import (
 )
 
 const backupAbout = `Backup copies the SQLite file, as it is at this moment, to a new one, also while a service
-writes. The copy is complete and on the disk when the command ends with status 0. To go back
+writes, of this version of the program or an earlier one. The copy is complete and on the disk when the command ends with status 0. To go back
 to it, stop what uses the file, remove it and those beside it that end in -wal and -shm, and
 put the copy in its place. What encrypts secrets in it, STREAMWATCH_SEAL_KEY, is not in it.`
 
@@ -43,14 +42,11 @@ func runBackup(ctx context.Context, p process, args []string) error {
 
 // backup makes the copy, and says where it is.
 func backup(ctx context.Context, c stored, to string, p process) error {
-	store, err := sqlite.Open(ctx, c.db, sqlite.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
-	}
-	defer store.Close(context.WithoutCancel(ctx))
-	switch err := store.Backup(ctx, to); {
+	switch err := sqlite.BackupFile(ctx, c.db, to); {
 	case errors.Is(err, fs.ErrExist):
 		return usageError{fmt.Errorf("%s %q is not allowed: want a file that is not there yet", c.from.called("to"), to)}
+	case errors.Is(err, sqlite.ErrForeign), errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrNewer), errors.Is(err, sqlite.ErrCorrupt):
+		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
 	case err != nil:
 		return fmt.Errorf("%s %q: %w", c.from.called("to"), to, err)
 	}

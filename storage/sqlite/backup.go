@@ -29,6 +29,37 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer s.calling.leave()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.cut, cancel)()
+	err = backup(inner, path, s.path, s.file)
+	if err != nil && ctx.Err() == nil && s.cut.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}
+
+// BackupFile is Backup of the store in a file, which it does not open as a store: the
+// schema of an earlier version of this package stays what it is, so that a process of that
+// version, which may have the store open, goes on. Files that Open refuses are refused.
+func BackupFile(ctx context.Context, file, path string) error {
+	from, err := realPath(file)
+	if err != nil {
+		return wrap(err)
+	}
+	if _, err := os.Stat(from); err != nil { // inspect would make it
+		return wrap(err)
+	}
+	entered, err := inUse.enter(from, func() error { return inspect(ctx, from) })
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, file)
+	}
+	defer inUse.leave(entered)
+	return backup(ctx, path, from, entered)
+}
+
+// backup copies the file from to a new one at path.
+func backup(ctx context.Context, path, from string, file *file) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -45,7 +76,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer os.Remove(partial) // after a success it has another name, too
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := copyTo(ctx, partial, from, file); err != nil {
 		return err
 	}
 	if err := syncFile(partial); err != nil {
@@ -92,23 +123,17 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copyTo copies the store to the empty file at path. It uses a connection of its
+// copyTo copies the file from to the empty file at path. It uses a connection of its
 // own, since those for reads refuse every write.
-func (s *Store) copyTo(ctx context.Context, path string) error {
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.cut, cancel)()
-	db, err := connect(s.path, s.file, 1)
+func copyTo(ctx context.Context, path, from string, file *file) error {
+	db, err := connect(from, file, 1)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(inner, `VACUUM INTO ?`, path); err != nil {
-		switch {
-		case ctx.Err() != nil:
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, path); err != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case s.cut.Err() != nil:
-			return ErrClosed
 		}
 		return wrap(err)
 	}

@@ -60,6 +60,44 @@ func TestBackupRefuses(t *testing.T) {
 	wantErr(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "b.db")), sqlite.ErrClosed)
 }
 
+// The file of an earlier version is copied as it is, so that a process of that version goes
+// on, and the copy opens as that file would.
+func TestBackupFileOfAnEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	path, copied := filepath.Join(dir, "old.db"), filepath.Join(dir, "copy.db")
+	must(t, os.WriteFile(path, nil, 0o600))
+	must(t, sqlite.Migrate(t.Context(), path, nil))
+	version := func(path string) (v int) {
+		t.Helper()
+		must(t, raw(t, path).QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&v))
+		return v
+	}
+	first := version(path)
+	must(t, sqlite.BackupFile(t.Context(), path, copied))
+	want(t, "the file's version", version(path), first)
+	want(t, "the copy's version", version(copied), first)
+	s, _ := openAt(t, copied, sqlite.Options{})
+	closed(t, s)
+	want(t, "the copy's version once it is opened", version(copied), sqlite.NewestVersion)
+}
+
+func TestBackupFileRefuses(t *testing.T) {
+	dir := t.TempDir()
+	foreign, none := filepath.Join(dir, "foreign.db"), filepath.Join(dir, "none.db")
+	must(t, os.WriteFile(foreign, []byte("no database, and long enough to have what is read of one's header, which has a hundred bytes in all"), 0o600))
+	wantErr(t, sqlite.BackupFile(t.Context(), foreign, filepath.Join(dir, "b.db")), sqlite.ErrForeign)
+	wantErr(t, sqlite.BackupFile(t.Context(), none, filepath.Join(dir, "b.db")), fs.ErrNotExist)
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	wantErr(t, sqlite.BackupFile(t.Context(), path, foreign), fs.ErrExist)
+	must(t, sqlite.BackupFile(t.Context(), path, filepath.Join(dir, "in use.db"))) // also in this process
+	commitAt(t, s, start, newEvent(source("acme", "src"), "later"))
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	want(t, "files", len(files), 2)
+}
+
 // Backups of a store in use hold the state of one moment.
 func TestBackupWhileWriting(t *testing.T) {
 	s, _ := open(t, sqlite.Options{})

@@ -70,9 +70,10 @@
 // (https://sqlite.org/howtocorrupt.html). Calling Open twice is safe, also through
 // links.
 //
-// Copy a store in use with Store.Backup. cp is safe only while the store is closed,
-// since the file ending in -wal has what was last written. A file that is moved or
-// replaced while it is open is not followed: new connections to it are refused.
+// Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the
+// store is closed, since the file ending in -wal has what was last written. A file that
+// is moved or replaced while it is open is not followed: new connections to it are
+// refused.
 //
 // The file ending in -wal has up to 32 MiB, or what one transaction writes. It
 // grows beyond that only while a read lasts long: then writes wait for the read, up
