@@ -28,7 +28,7 @@ type Config struct {
 type Manager struct {
 	cfg      Config
 	cache    cache
-	revoking chan struct{} // held while RevokeButLast counts
+	counting chan struct{} // held while the keys with ScopeAdmin are counted
 }
 
 // NewManager checks cfg and returns a manager.
@@ -45,7 +45,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Manager{cfg: cfg, cache: newCache(), revoking: make(chan struct{}, 1)}, nil
+	return &Manager{cfg: cfg, cache: newCache(), counting: make(chan struct{}, 1)}, nil
 }
 
 // IssueRequest asks for a key.
@@ -57,8 +57,11 @@ type IssueRequest struct {
 	Scope         Scope     // "" is ScopeWrite
 	ExpiresAt     time.Time // zero: never
 	// Once, up to 256 bytes, is for callers who do not know whether they have made the key
-	// before: it replaces the key that the owner was issued with the same Once. "": none.
-	Once string
+	// before: the new key replaces a valid one that the owner was issued with the same Once
+	// within OnceWithin. The last valid key with ScopeAdmin is not replaced by one without
+	// that scope. "": none.
+	Once       string
+	OnceWithin time.Duration // 0 means 1 minute
 }
 
 // Issued is a new key with its secret.
@@ -69,7 +72,8 @@ type Issued struct {
 	Secret secret.Value
 }
 
-// Issue makes a key that is valid from now on.
+// Issue makes a key that is valid from now on. After an error of the store the key may have
+// been stored: the result then has its record, without the secret.
 func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	now := m.cfg.Now().UTC()
 	if err := check(&r, now); err != nil {
@@ -79,34 +83,40 @@ func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 }
 
 func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Issued, error) {
-	id := newID()
 	if r.Once != "" {
-		id = onceID(r.Owner, r.Once)
-		if err := m.Delete(ctx, r.Owner, id); err != nil {
+		done, err := m.alone(ctx)
+		if err != nil {
 			return Issued{}, err
 		}
+		defer done()
 	}
-	if err := m.makeRoom(ctx, r.Owner, now); err != nil {
+	keys, err := m.cfg.Store.List(ctx, r.Owner)
+	if err != nil {
+		return Issued{}, err
+	}
+	replaced, rest := r.replaces(keys, now)
+	if err := m.makeRoom(ctx, r.Owner, rest, now); err != nil {
 		return Issued{}, err
 	}
 	key := generate()
 	k := Key{
-		ID: id, Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
+		ID: r.id(), Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
 		Tier: r.Tier, RatePerMinute: r.RatePerMinute, Scope: r.Scope.orDefault(), CreatedAt: now, ExpiresAt: r.ExpiresAt,
 	}
 	if err := m.cfg.Store.Create(ctx, k); err != nil {
-		return Issued{}, err
+		return Issued{Key: k}, err
+	}
+	for i := range replaced { // only now, so that a failure leaves one of them
+		if err := m.Delete(ctx, r.Owner, replaced[i].ID); err != nil {
+			return Issued{Key: k}, err
+		}
 	}
 	return Issued{Key: k, Secret: key}, nil
 }
 
 // makeRoom removes the oldest ended key when the owner has MaxKeys. Managers that
 // issue keys at the same time may exceed MaxKeys by one each.
-func (m *Manager) makeRoom(ctx context.Context, owner string, now time.Time) error {
-	keys, err := m.cfg.Store.List(ctx, owner)
-	if err != nil {
-		return err
-	}
+func (m *Manager) makeRoom(ctx context.Context, owner string, keys []Key, now time.Time) error {
 	over := len(keys) - m.cfg.MaxKeys + 1
 	for i := 0; i < len(keys) && over > 0; i++ {
 		if keys[i].Valid(now) {
@@ -161,8 +171,8 @@ func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Iss
 		return Issued{}, err
 	}
 	issued, err := m.issue(ctx, req, now)
-	if err != nil {
-		return Issued{}, err
+	if err != nil { // the new key may have been stored
+		return Issued{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), owner, issued.ID))
 	}
 	_, err = m.change(ctx, owner, id, func(k *Key, _ time.Time) error {
 		if !k.Valid(now) {

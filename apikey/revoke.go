@@ -35,12 +35,11 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 // ErrLastAdmin instead of revoking the last valid key with ScopeAdmin. Two managers
 // on one store may each revoke one of the last two at the same moment.
 func (m *Manager) RevokeButLast(ctx context.Context, owner, id string) (Key, error) {
-	select {
-	case m.revoking <- struct{}{}:
-		defer func() { <-m.revoking }()
-	case <-ctx.Done():
-		return Key{}, ctx.Err()
+	done, err := m.alone(ctx)
+	if err != nil {
+		return Key{}, err
 	}
+	defer done()
 	keys, err := m.cfg.Store.List(ctx, owner)
 	if err != nil {
 		return Key{}, err

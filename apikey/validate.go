@@ -2,8 +2,6 @@ package apikey
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +30,8 @@ func check(r *IssueRequest, now time.Time) error {
 		return invalid.Field("apikey", "rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate))
 	case len(r.Once) > maxOnce:
 		return invalid.Field("apikey", "once", invalid.Clip(r.Once), "at most 256 bytes")
+	case r.OnceWithin < 0:
+		return invalid.Field("apikey", "once_within", r.OnceWithin.String(), "more than 0, or 0 for "+onceWithin.String())
 	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
 		return invalid.Field("apikey", "scope", invalid.Clip(string(r.Scope)), "read, write or admin")
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
@@ -41,9 +41,3 @@ func check(r *IssueRequest, now time.Time) error {
 }
 
 func newID() string { return "key_" + strings.ToLower(rand.Text()) }
-
-// onceID is the id of a key that is issued with IssueRequest.Once.
-func onceID(owner, once string) string {
-	sum := sha256.Sum256([]byte(owner + "\x00" + once))
-	return "key_" + hex.EncodeToString(sum[:13])
-}

@@ -78,7 +78,7 @@ func (h keyAPI) listKeys(c *call) (reply, error) {
 func (h keyAPI) createKey(c *call) (reply, error) {
 	f := c.form
 	q := apikey.IssueRequest{Owner: c.who.Owner, Name: f.need("name", "1 to 100 characters"), Scope: apikey.Scope(f.optional("scope")),
-		Tier: c.who.Tier, RatePerMinute: c.who.RatePerMinute, Once: c.once}
+		Tier: c.who.Tier, RatePerMinute: c.who.RatePerMinute, Once: c.once, OnceWithin: h.opts.Timeout + leaseGrace + onceGrace}
 	if f.has("expires_at") && !f.isNull("expires_at") {
 		q.ExpiresAt = f.moment("expires_at")
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/enginehttp"
@@ -138,4 +140,27 @@ func TestKeysAreBounded(t *testing.T) {
 	if a := w.do(mine, "GET", "/v1/account/keys", ""); a.status != 501 || !strings.Contains(a.body, "no administration of keys") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+}
+
+// An Idempotency-Key that is used again when its answer is not kept any more makes another
+// key. The first, which may be in use, is not replaced, nor is the one that asks.
+func TestIdempotencyKeyUsedAgainReplacesNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		body := `{"name":"bootstrap","scope":"admin"}`
+		first := w.once("bootstrap", "POST", "/v1/account/keys", body)
+		w.key[mine] = first.decode(t)["key"].(string)
+		<-time.After(25 * time.Hour)
+		second := w.once("bootstrap", "POST", "/v1/account/keys", body)
+		if second.status != 201 || second.header.Get("Idempotent-Replayed") != "" {
+			t.Fatalf("%d %s, want a new key", second.status, second.body)
+		}
+		if a := w.do(mine, "GET", monitors, ""); a.status != 200 {
+			t.Errorf("the first key: %d %s", a.status, a.body)
+		}
+		w.key[mine] = second.decode(t)["key"].(string)
+		if a := w.do(mine, "GET", "/v1/account/keys", ""); a.status != 200 || !strings.Contains(a.body, `"total":4,`) {
+			t.Errorf("the second key: %d %s, want 4 keys", a.status, a.body)
+		}
+	})
 }

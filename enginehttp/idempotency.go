@@ -21,6 +21,9 @@ const (
 	// leaseGrace is how long a request outlives Options.Timeout before a repetition is
 	// carried out although the first has not ended, as when its process has died.
 	leaseGrace = 10 * time.Second
+	// onceGrace is how long after that a repetition replaces the API key of the first. Later
+	// ones may be of a client that has the key, and whose answer is not kept any more.
+	onceGrace = time.Minute
 	// finishTimeout bounds how long the answer is stored before it is sent.
 	finishTimeout = 5 * time.Second
 )
