@@ -88,15 +88,9 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	}
 	defer e.admission.erasing.end(owner)
 	er := eraser{e, owner}
-	if r.Keys, err = er.keys(ctx); err != nil {
-		return r, fmt.Errorf("streamwatch: erase keys: %w", err)
-	}
-	if err = er.awaitRefusal(ctx, r.Keys); err != nil {
-		return r, fmt.Errorf("streamwatch: erase: %w", err)
-	}
-	mark, err := e.admission.marks.begin(ctx, owner)
+	mark, err := er.refuse(ctx, &r)
 	if err != nil {
-		return r, fmt.Errorf("streamwatch: mark the owner as erased: %w", err)
+		return r, err
 	}
 	targets, err := er.end(ctx, &r)
 	if err != nil {
@@ -138,6 +132,27 @@ type eraser struct {
 	owner string
 }
 
+// refuse removes the owner's keys and marks it as being erased. A request that was let in
+// before the mark may have issued another key: refuse begins again until there is none.
+func (er eraser) refuse(ctx context.Context, r *EraseReport) (mark eraseMark, err error) {
+	for marked := false; ; marked = true {
+		n, err := er.keys(ctx)
+		r.Keys += n
+		if err != nil {
+			return mark, fmt.Errorf("streamwatch: erase keys: %w", err)
+		}
+		if marked && n == 0 {
+			return mark, nil
+		}
+		if err := er.awaitRefusal(ctx); err != nil {
+			return mark, fmt.Errorf("streamwatch: erase: %w", err)
+		}
+		if mark, err = er.e.admission.marks.begin(ctx, er.owner); err != nil {
+			return mark, fmt.Errorf("streamwatch: mark the owner as being erased: %w", err)
+		}
+	}
+}
+
 // keys removes the owner's API keys, if the store keeps them.
 func (er eraser) keys(ctx context.Context) (n int, err error) {
 	keyed, ok := er.e.store.(storage.Keyed)
@@ -149,7 +164,7 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	for _, k := range keys {
-		if err := keyed.Keys().Delete(ctx, er.owner, k.ID); err != nil {
+		if err := ignore(keyed.Keys().Delete(ctx, er.owner, k.ID), apikey.ErrNotFound); err != nil {
 			return n, err
 		}
 		n++
@@ -157,10 +172,10 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// awaitRefusal waits until nobody lets the owner in any more: who has just looked a key up
-// need not look again so soon.
-func (er eraser) awaitRefusal(ctx context.Context, keys int) error {
-	if er.e.life.is() == fresh || er.e.fleet == nil && keys == 0 {
+// awaitRefusal waits until cached keys of the owner have expired. A Manager uses a key for
+// up to apikey.RevokedWithin after it read it.
+func (er eraser) awaitRefusal(ctx context.Context) error {
+	if er.e.life.is() == fresh {
 		return nil
 	}
 	timer := time.NewTimer(apikey.RevokedWithin)

@@ -233,7 +233,7 @@ type (
 func (s guardedMonitors) Create(ctx context.Context, r monitor.Monitor) error {
 	return s.marks.guard(ctx, r.Owner, true, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
 		func(ctx context.Context) error {
-			return unless(s.Store.Delete(ctx, r.Owner, r.ID), monitor.ErrNotFound)
+			return ignore(s.Store.Delete(ctx, r.Owner, r.ID), monitor.ErrNotFound)
 		})
 }
 
@@ -246,7 +246,7 @@ func (s guardedMonitors) Update(ctx context.Context, r monitor.Monitor) error {
 	return s.marks.guard(ctx, r.Owner, false, func(ctx context.Context) error { return s.Store.Update(ctx, r) },
 		func(ctx context.Context) error {
 			r.Version, r.Status, r.StatusReason = r.Version+1, monitor.Paused, reasonErased
-			return unless(unless(s.Store.Update(ctx, r), monitor.ErrConflict), monitor.ErrNotFound)
+			return ignore(ignore(s.Store.Update(ctx, r), monitor.ErrConflict), monitor.ErrNotFound)
 		})
 }
 
@@ -257,25 +257,25 @@ func (s guardedRules) Update(ctx context.Context, r rule.Rule) error {
 	return s.marks.guard(ctx, r.Owner, false, func(ctx context.Context) error { return s.Store.Update(ctx, r) },
 		func(ctx context.Context) error {
 			r.Version, r.Status, r.StatusReason = r.Version+1, rule.Paused, reasonErased
-			return unless(unless(s.Store.Update(ctx, r), rule.ErrConflict), rule.ErrNotFound)
+			return ignore(ignore(s.Store.Update(ctx, r), rule.ErrConflict), rule.ErrNotFound)
 		})
 }
 
 func (s guardedRules) Create(ctx context.Context, r rule.Rule) error {
 	return s.marks.guard(ctx, r.Owner, true, func(ctx context.Context) error { return s.Store.Create(ctx, r) },
-		func(ctx context.Context) error { return unless(s.Store.Delete(ctx, r.Owner, r.ID), rule.ErrNotFound) })
+		func(ctx context.Context) error { return ignore(s.Store.Delete(ctx, r.Owner, r.ID), rule.ErrNotFound) })
 }
 
 func (s guardedEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
 	return s.marks.guard(ctx, ep.Source.Owner, true, func(ctx context.Context) error { return s.EndpointStore.Create(ctx, ep) },
 		func(ctx context.Context) error {
-			return unless(s.EndpointStore.Delete(ctx, ep.Source.Owner, ep.ID), deliver.ErrEndpointNotFound)
+			return ignore(s.EndpointStore.Delete(ctx, ep.Source.Owner, ep.ID), deliver.ErrEndpointNotFound)
 		})
 }
 
-// unless is err, nil for an error that is none.
-func unless(err, none error) error {
-	if errors.Is(err, none) {
+// ignore returns nil if err is target, and err otherwise.
+func ignore(err, target error) error {
+	if errors.Is(err, target) {
 		return nil
 	}
 	return err
