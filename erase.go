@@ -78,7 +78,10 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	if o.KeepLedgerAs == owner && owner != "" {
 		return r, fmt.Errorf("streamwatch: EraseOptions.KeepLedgerAs %q is not allowed: want another name than the owner's, or none", owner)
 	}
-	if e.life.is() == fresh {
+	switch e.life.is() {
+	case ended:
+		return r, ErrNotRunning
+	case fresh:
 		if err := checkAlone(ctx, e.store); err != nil {
 			return r, err
 		}

@@ -151,3 +151,20 @@ func TestEraseBesideADeletionOfAKey(t *testing.T) {
 		k.refused(key)
 	})
 }
+
+// An engine that was shut down erases nothing, not half of it.
+func TestEraseAfterShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, stop := newKeyed(t, nil)
+		key := k.issue(t.Context())
+		stop()
+		if err := k.erase(t.Context()); !errors.Is(err, streamwatch.ErrNotRunning) {
+			t.Errorf("Erase after Shutdown: %v, want ErrNotRunning", err)
+		}
+		k.request(key)
+		other := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: k.store})
+		if err := creations["monitors"](t.Context(), other, "acme", "m"); err != nil {
+			t.Errorf("through another engine on the store: %v", err)
+		}
+	})
+}
