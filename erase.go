@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
@@ -90,35 +89,8 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 		return r, ErrErasing
 	}
 	defer e.admission.erasing.end(owner)
-	er := eraser{e, owner}
-	mark, err := er.refuse(ctx, &r)
-	if err != nil {
+	if err := (eraser{e, owner}).run(ctx, store, o.KeepLedgerAs, &r); err != nil {
 		return r, err
-	}
-	targets, err := er.end(ctx, &r)
-	if err != nil {
-		return r, err
-	}
-	if o.KeepLedgerAs != "" {
-		if r.KeptEntries, err = er.keepLedger(ctx, o.KeepLedgerAs); err != nil {
-			return r, fmt.Errorf("streamwatch: keep the ledger: %w", err)
-		}
-	}
-	if r.Answers, err = eraseAnswers(ctx, e.answers, owner); err != nil {
-		return r, fmt.Errorf("streamwatch: erase answers: %w", err)
-	}
-	for { // again for what was committed at the last moment
-		erased, err := store.Erase(ctx, owner, targets...)
-		r.Add(erased)
-		if err != nil {
-			return r, err
-		}
-		if erased == (storage.Erased{}) {
-			break
-		}
-	}
-	if err := e.admission.marks.set(ctx, owner, eraseMark{change: mark.change}); err != nil {
-		return r, fmt.Errorf("streamwatch: mark the owner as erased: %w", err)
 	}
 	if o.LaterScrub {
 		r.Left = append(r.Left, "files of the store may have bytes of what was removed, until its Scrub")
@@ -133,6 +105,53 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 type eraser struct {
 	e     *Engine
 	owner string
+}
+
+// run does all of Erase but the Scrub, for which other Erases need not wait.
+func (er eraser) run(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+	held, done, err := er.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = er.erase(held, store, keepAs, r)
+	if lost := context.Cause(held); err != nil && lost != nil && ctx.Err() == nil {
+		return lost
+	}
+	return err
+}
+
+func (er eraser) erase(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+	mark, err := er.refuse(ctx, r)
+	if err != nil {
+		return err
+	}
+	targets, err := er.end(ctx, r)
+	if err != nil {
+		return err
+	}
+	if keepAs != "" {
+		if r.KeptEntries, err = er.keepLedger(ctx, keepAs); err != nil {
+			return fmt.Errorf("streamwatch: keep the ledger: %w", err)
+		}
+	}
+	if r.Answers, err = eraseAnswers(ctx, er.e.answers, er.owner); err != nil {
+		return fmt.Errorf("streamwatch: erase answers: %w", err)
+	}
+	for { // again for what was committed at the last moment
+		erased, err := store.Erase(ctx, er.owner, targets...)
+		r.Add(erased)
+		if err != nil {
+			return err
+		}
+		if erased == (storage.Erased{}) {
+			break
+		}
+	}
+	if err := er.e.admission.marks.set(ctx, er.owner, eraseMark{change: mark.change}); err != nil {
+		return fmt.Errorf("streamwatch: mark the owner as erased: %w", err)
+	}
+	return nil
 }
 
 // refuse removes the owner's keys and marks it as being erased. A request that was let in
@@ -352,39 +371,4 @@ func (er eraser) has(ctx context.Context, owner, id string) (bool, error) {
 func keptID(as, id string) string {
 	sum := sha256.Sum256([]byte(as + "\x00" + id))
 	return "kept_" + hex.EncodeToString(sum[:16])
-}
-
-// erasing are the owners that are being erased.
-type erasing struct {
-	mu     sync.Mutex
-	owners map[string]bool
-}
-
-func (s *erasing) begin(owner string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.owners[owner] {
-		return false
-	}
-	if s.owners == nil {
-		s.owners = map[string]bool{}
-	}
-	s.owners[owner] = true
-	return true
-}
-
-func (s *erasing) end(owner string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.owners, owner)
-}
-
-// check refuses what would have the owner watch something.
-func (s *erasing) check(owner string, active bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if active && s.owners[owner] {
-		return ErrErasing
-	}
-	return nil
 }

@@ -89,10 +89,17 @@ func (m *eraseMarks) of(ctx context.Context, owners ...string) (map[string]erase
 	return marks, nil
 }
 
-// set stores a mark.
+// set stores a mark. It returns ErrErasing if another Erase has stored a later one.
 func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error {
 	if m.feed == nil {
 		return nil
+	}
+	marks, err := m.of(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if marks[owner].change > is.change {
+		return ErrErasing
 	}
 	c := detect.Cursor{Target: eraseTarget(owner), Since: time.Now().UTC(), Position: is.String()}
 	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})

@@ -1,0 +1,125 @@
+package streamwatch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// The lease of an Erase lasts eraseLease, and is renewed every eraseRenewal. So long, at
+// most, an Erase whose process died stands in the way of the next.
+const (
+	eraseLease   = 30 * time.Second
+	eraseRenewal = eraseLease / 3
+)
+
+// hold takes the lease of the owner's Erase, of which there is one in the whole fleet, and
+// renews it until done is called. It returns ErrErasing if another node has it. held ends
+// when the lease is lost, with the reason as its cause.
+//
+// The lease is a request in the store that is never answered. Its owner is not the one who
+// is erased, or it would be erased, too. Without a fleet there is none: see erasing.
+func (er eraser) hold(ctx context.Context) (held context.Context, done func(), err error) {
+	if er.e.fleet == nil {
+		return ctx, func() {}, nil
+	}
+	q := fleet.Request{Owner: eraseTarget(er.owner), ID: "erase", By: rand.Text(), Lease: eraseLease}
+	if err := er.take(ctx, q); err != nil {
+		return nil, nil, err
+	}
+	held, lose := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(eraseRenewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-tick.C:
+			}
+			if err := er.renew(held, q); err != nil {
+				lose(err)
+				return
+			}
+		}
+	})
+	return held, func() {
+		lose(nil)
+		renewing.Wait()
+		er.release(ctx, q)
+	}, nil
+}
+
+// take takes the lease. If it cannot tell whether it has, it gives it up.
+func (er eraser) take(ctx context.Context, q fleet.Request) error {
+	_, err := er.e.answers.Begin(ctx, q)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fleet.ErrUnderWay):
+		return ErrErasing
+	}
+	er.release(ctx, q)
+	return fmt.Errorf("streamwatch: erase: take the lease: %w", err)
+}
+
+// renew gives the lease up and takes it again. If another node takes it between, that one
+// goes on alone.
+func (er eraser) renew(ctx context.Context, q fleet.Request) error {
+	switch err := er.e.answers.Finish(ctx, q, nil); {
+	case errors.Is(err, fleet.ErrNotBegun): // another node has it, or had it
+		return ErrErasing
+	case err != nil:
+		return fmt.Errorf("streamwatch: erase: renew the lease: %w", err)
+	}
+	return er.take(ctx, q)
+}
+
+func (er eraser) release(ctx context.Context, q fleet.Request) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnMost)
+	defer cancel()
+	if err := ignore(er.e.answers.Finish(ctx, q, nil), fleet.ErrNotBegun); err != nil {
+		er.e.cfg.Logger.Warn("giving up the lease of an Erase failed, another one of the owner has to wait until it is over", "lease", eraseLease, "error", err)
+	}
+}
+
+// erasing are the owners that are being erased by this engine.
+type erasing struct {
+	mu     sync.Mutex
+	owners map[string]bool
+}
+
+func (s *erasing) begin(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owners[owner] {
+		return false
+	}
+	if s.owners == nil {
+		s.owners = map[string]bool{}
+	}
+	s.owners[owner] = true
+	return true
+}
+
+func (s *erasing) end(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.owners, owner)
+}
+
+// check refuses what would have the owner watch something.
+func (s *erasing) check(owner string, active bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if active && s.owners[owner] {
+		return ErrErasing
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package streamwatch_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// standing is the store of a process that can be made to stand still: what it asks of the
+// leases, and which owners are erased, waits until goOn is closed.
+type standing struct {
+	*heldEraser
+	still atomic.Bool
+	goOn  chan struct{}
+}
+
+func (s *standing) wait() {
+	if s.still.Load() {
+		<-s.goOn
+	}
+}
+
+func (s *standing) Answers() fleet.Answers  { return standingAnswers{s.heldEraser.Answers(), s} }
+func (s *standing) Journal() detect.Journal { return standingJournal{s.heldEraser.Journal(), s} }
+
+type standingAnswers struct {
+	fleet.Answers
+	of *standing
+}
+
+func (a standingAnswers) Finish(ctx context.Context, q fleet.Request, text []byte) error {
+	a.of.wait()
+	return a.Answers.Finish(ctx, q, text)
+}
+
+type standingJournal struct {
+	detect.Journal
+	of *standing
+}
+
+func (j standingJournal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	if len(targets) > 0 && strings.HasPrefix(targets[0], "erased ") {
+		j.of.wait()
+	}
+	return j.Journal.Cursors(ctx, targets...)
+}
+
+// eraseBeside erases an owner through a node that is not started, beside others.
+func eraseBeside(t *testing.T, name string, s storage.Store) (e *streamwatch.Engine, erase func() error) {
+	e = newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: s, Fleet: &streamwatch.FleetConfig{Name: name}})
+	return e, func() error {
+		_, err := e.Erase(context.Background(), "acme", streamwatch.EraseOptions{})
+		return err
+	}
+}
+
+func newStanding(store *memory.Store) *standing {
+	return &standing{heldEraser: &heldEraser{Store: store, reached: make(chan struct{}), goOn: make(chan struct{})}, goOn: make(chan struct{})}
+}
+
+// While an owner is erased, however long that takes, another node refuses to erase it, too.
+func TestFleetErasesOnceAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		held := newStanding(store)
+		reached, goOn := held.reached, held.heldEraser.goOn
+		_, first := eraseBeside(t, "one", held)
+		other, second := eraseBeside(t, "two", store)
+		done := make(chan error, 1)
+		go func() { done <- first() }()
+		<-reached
+		for range 3 {
+			if err := second(); !errors.Is(err, streamwatch.ErrErasing) {
+				t.Errorf("a second Erase: %v, want ErrErasing", err)
+			}
+			if err := creations["monitors"](t.Context(), other, "acme", "m"); !errors.Is(err, streamwatch.ErrErasing) {
+				t.Errorf("a creation meanwhile: %v, want ErrErasing", err)
+			}
+			pass(5 * time.Minute)
+		}
+		close(goOn)
+		if err := <-done; err != nil {
+			t.Errorf("the first Erase: %v", err)
+		}
+		if err := second(); err != nil {
+			t.Errorf("an Erase after it: %v", err)
+		}
+	})
+}
+
+// A node that dies while it erases an owner stands in the way of the next Erase for 30 s.
+func TestFleetErasesAfterANodeDiedInErase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		dying := newStanding(store)
+		reached := dying.reached
+		_, first := eraseBeside(t, "one", dying)
+		_, second := eraseBeside(t, "two", store)
+		done := make(chan error, 1)
+		go func() { done <- first() }()
+		<-reached
+		dying.still.Store(true)
+		pass(30*time.Second - 1)
+		if err := second(); !errors.Is(err, streamwatch.ErrErasing) {
+			t.Errorf("before the lease is over: %v, want ErrErasing", err)
+		}
+		pass(1)
+		if err := second(); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+		close(dying.heldEraser.goOn)
+		close(dying.goOn)
+		<-done
+	})
+}
+
+// An Erase that goes on after another has ended leaves the mark, and what the owner, who has
+// come back, has made since.
+func TestFleetEraseThatStoodStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		stalled := newStanding(store)
+		reached := stalled.reached
+		_, first := eraseBeside(t, "one", stalled)
+		other, second := eraseBeside(t, "two", store)
+		before, err := other.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- first() }()
+		<-reached
+		stalled.still.Store(true)
+		close(stalled.heldEraser.goOn)
+		pass(2 * time.Minute) // it has removed all, and would mark the owner
+		between, err := other.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := second(); err != nil {
+			t.Fatal(err)
+		}
+		if err := creations["monitors"](t.Context(), other, "acme", "again"); err != nil {
+			t.Fatalf("the owner has come back: %v", err)
+		}
+		close(stalled.goOn)
+		if err := <-done; !errors.Is(err, streamwatch.ErrErasing) {
+			t.Errorf("the Erase that stood still: %v, want ErrErasing", err)
+		}
+		for _, ctx := range []context.Context{before, between} {
+			if err := creations["monitors"](ctx, other, "acme", "late"); !errors.Is(err, streamwatch.ErrErasing) {
+				t.Errorf("a request from before the second Erase: %v, want ErrErasing", err)
+			}
+		}
+		list, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
+		if err != nil || list.Total != 1 {
+			t.Errorf("the store has %+v, %v, want what the owner has made since", list.Monitors, err)
+		}
+	})
+}
