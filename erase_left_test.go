@@ -3,14 +3,18 @@ package streamwatch_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
+	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -112,4 +116,37 @@ func TestEraseGoesOnAfterHalfAMark(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What an Erase leaves that ended between the halves of its mark is no endpoint whose secret
+// cannot be opened.
+func TestReadyAfterHalfAMark(t *testing.T) {
+	sealer, err := endpoints.NewAESSealer(endpoints.SealKey{ID: "k", Key: deliver.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, seals := range map[string]endpoints.Sealer{"plain": nil, "sealed": sealer} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "streams.db"), sqlite.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer store.Close(context.Background())
+				var log bytes.Buffer
+				cfg := streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: &diesInMark{Store: store}, Sealer: seals,
+					Logger: slog.New(slog.NewTextHandler(&log, nil))}
+				if _, err := newEngine(t, cfg).Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err == nil {
+					t.Fatal("Erase did not fail")
+				}
+				cfg.Store = store
+				e := newEngine(t, cfg)
+				stop := startEngine(t, e)
+				defer stop()
+				if err := e.Ready(); err != nil || strings.Contains(log.String(), "level=ERROR") {
+					t.Errorf("Ready = %v, log %s", err, &log)
+				}
+			})
+		})
+	}
 }

@@ -58,11 +58,14 @@ func (m eraseMark) String() string {
 	return text
 }
 
+// erasedPrefix begins the targets of marks.
+const erasedPrefix = "erased "
+
 // eraseTarget is the target of an owner's mark. With its space it is no account's, nor a
 // query's.
 func eraseTarget(owner string) string {
 	sum := sha256.Sum256([]byte("erased\x00" + owner))
-	return "erased " + hex.EncodeToString(sum[:16])
+	return erasedPrefix + hex.EncodeToString(sum[:16])
 }
 
 // of returns the marks of owners.
@@ -140,6 +143,11 @@ func (m *eraseMarks) change(ctx context.Context, of string) (number uint64, err 
 		}
 	}
 	return number, nil
+}
+
+// ofMark reports whether change created an endpoint: no monitor has its owner's name as id.
+func ofMark(ep deliver.Endpoint) bool {
+	return ep.Source.ID == ep.Source.Owner && strings.HasPrefix(ep.Source.ID, erasedPrefix)
 }
 
 // last is the number of the last change.

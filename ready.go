@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -47,6 +48,7 @@ func checkSeals(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return fmt.Errorf("streamwatch: read endpoints: %w", err)
 	}
+	list = slices.DeleteFunc(list, ofMark) // it never has a secret
 	before := e.sealed.Load()
 	if len(list) == 0 {
 		e.sealed.Store(nil)
