@@ -194,9 +194,9 @@ func UnlessErased(ctx context.Context, owner string, do, undo func(context.Conte
 // undoTime bounds the undoing of what was made for an owner who is erased.
 const undoTime = 5 * time.Second
 
-// guard looks before and after. What was made before the mark was set, Erase finds and
-// removes; what was made later finds the mark. What makes something is undone, too, when it
-// cannot look afterwards; a change stays then.
+// guard checks the mark before and after do, also after an error of do, which may have been
+// done all the same. If the owner is refused then, guard calls undo. If the second check
+// fails, guard undoes a creation and keeps a change.
 func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, undo func(context.Context) error) error {
 	if m.feed == nil {
 		return do(ctx)
@@ -212,21 +212,19 @@ func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, un
 	if marks[owner].refused(known) {
 		return ErrErasing
 	}
-	if err := do(ctx); err != nil {
-		return err
-	}
+	failed := do(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
 	marks, err = m.of(ctx, owner)
 	switch {
 	case err != nil && makes:
-		return errors.Join(err, undo(ctx))
+		return errors.Join(failed, err, undo(ctx))
 	case err != nil:
-		return nil
+		return failed
 	case marks[owner].refused(known):
-		return errors.Join(ErrErasing, undo(ctx))
+		return errors.Join(ErrErasing, failed, undo(ctx))
 	}
-	return nil
+	return failed
 }
 
 // The stores of the managers make and resume nothing for an owner who is erased.
