@@ -51,7 +51,7 @@ type kept struct {
 // repeated returns the repeat of a request with an Idempotency-Key, or nil if it has
 // none or the route does not heed it. Two requests are the same if their paths and
 // bodies are, byte by byte. It is an error if the first request is under way, or was
-// another one. The caller has to call end.
+// another one. If there is no error, the caller has to call end.
 func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	sent := c.Header.Values("Idempotency-Key")
 	if !rt.once || len(sent) == 0 {
@@ -75,8 +75,11 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
 	case errors.Is(err, fleet.ErrUnderWay):
 		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
-	case err != nil || answer == nil:
-		return r, err
+	case err != nil: // it may have been begun
+		r.end(x)
+		return nil, err
+	case answer == nil:
+		return r, nil
 	}
 	r.charge = answer.By
 	r.first, err = r.open(answer.Text)
@@ -132,7 +135,7 @@ func (r *repeat) end(x *exchange) {
 	if r.first != nil || r.kept {
 		return
 	}
-	if err := r.finish(nil); err != nil {
+	if err := r.finish(nil); err != nil && !errors.Is(err, fleet.ErrNotBegun) {
 		r.h.opts.Logger.Warn("giving an Idempotency-Key free failed, it will be when its lease is over",
 			"request_id", x.named, "owner", r.request.Owner, "error", err)
 	}

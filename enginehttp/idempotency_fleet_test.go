@@ -242,3 +242,41 @@ func TestIdempotencyKeyWithoutAStore(t *testing.T) {
 		}
 	}
 }
+
+// lostBegin is a store whose first reply to Begin is lost.
+type lostBegin struct {
+	storage.Store
+	storage.Sharing
+	lost *bool
+}
+
+func (l lostBegin) Answers() fleet.Answers { return losingBegin{l.Sharing.Answers(), l.lost} }
+
+type losingBegin struct {
+	fleet.Answers
+	lost *bool
+}
+
+func (l losingBegin) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
+	answer, err := l.Answers.Begin(ctx, q)
+	if !*l.lost {
+		*l.lost = true
+		return nil, errors.Join(err, errors.New("gone"))
+	}
+	return answer, err
+}
+
+// A request that was not carried out, because the store's reply to whether it is a
+// repetition was lost, can be repeated at once.
+func TestIdempotencyKeyWhoseBeginningIsUnknown(t *testing.T) {
+	var lost bool
+	w := newWorld(t, func(s *setup) {
+		s.faults = func(below storage.Store) storage.Store { return lostBegin{below, below.(storage.Sharing), &lost} }
+	})
+	body := `{"name":"n","usernames":["esa"]}`
+	for i, want := range []int{503, 201, 201} {
+		if a := w.once("k", "POST", monitors, body); a.status != want {
+			t.Errorf("request %d: %d %s, want %d", i+1, a.status, a.body, want)
+		}
+	}
+}
