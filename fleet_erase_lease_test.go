@@ -170,3 +170,54 @@ func TestFleetEraseThatStoodStill(t *testing.T) {
 		}
 	})
 }
+
+// lostBegins is the store of a node that loses the first reply to Begin.
+type lostBegins struct {
+	*memory.Store
+	lost *bool
+}
+
+func (s lostBegins) Answers() fleet.Answers { return losingBegins{s.Store.Answers(), s.lost} }
+
+type losingBegins struct {
+	fleet.Answers
+	lost *bool
+}
+
+func (a losingBegins) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
+	answer, err := a.Answers.Begin(ctx, q)
+	if !*a.lost {
+		*a.lost = true
+		return nil, errors.Join(err, errSevered)
+	}
+	return answer, err
+}
+
+// An Erase, or a turn to create, that may have begun, because the store's reply was lost,
+// stands in nobody's way.
+func TestFleetGoesOnAfterALostReply(t *testing.T) {
+	for name, do := range map[string]func(*streamwatch.Engine) error{
+		"erase": func(e *streamwatch.Engine) error {
+			_, err := e.Erase(context.Background(), "acme", streamwatch.EraseOptions{})
+			return err
+		},
+		"turn": func(e *streamwatch.Engine) error {
+			return creations["monitors"](context.Background(), e, "acme", "m")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lost bool
+			store := lostBegins{memory.New(memory.Options{}), &lost}
+			e := newEngine(t, streamwatch.Config{
+				Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store,
+				Fleet: &streamwatch.FleetConfig{Name: "one"}, Quotas: streamwatch.Quotas{Monitors: 1},
+			})
+			if err := do(e); !errors.Is(err, errSevered) {
+				t.Errorf("the first time: %v, want that of the store", err)
+			}
+			if err := do(e); err != nil {
+				t.Errorf("the second time: %v", err)
+			}
+		})
+	}
+}
