@@ -21,8 +21,9 @@ import (
 var (
 	// ErrNoEraser: the Store cannot forget an owner, because it is no storage.Eraser.
 	ErrNoEraser = errors.New("streamwatch: the store cannot forget an owner: want a storage.Eraser")
-	// ErrErasing is what an owner's creations and resumptions get while it is erased, a
-	// second Erase of it, and what of before comes after it.
+	// ErrErasing is returned for a creation or resumption while its owner is being erased,
+	// for a second Erase of the owner, and for a request that began before the owner was
+	// erased and finishes afterwards.
 	ErrErasing = errors.New("streamwatch: the owner is being erased")
 )
 
@@ -55,20 +56,24 @@ type EraseReport struct {
 // The owner's keys go first, and its polls and lanes end before anything is removed, as by
 // Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not
 // called back. Creations for the owner get ErrErasing meanwhile, through all engines on
-// the Store, until Erase has returned nil. Requests that began before (see Begin) get it
-// afterwards, too, however late they come: the Store keeps a hash of the owner's name for
-// that. What was stored late is taken back; the feed of changes keeps the owner's name for
-// it until 10,000 others have come, and only a process that dies between storing something
-// and looking whether the owner was erased, which it does at once, may leave it. Erase
-// waits for the second in which the owner's keys may still be let in; who authenticates
-// otherwise has to stop these before, as well as what grants credits. The rest goes on
-// undisturbed, but for what Scrub of the store says.
+// the Store, until Erase has returned nil. A request that began before Erase (see Begin)
+// gets ErrErasing however late it arrives; the Store keeps a hash of the owner's name for
+// this check. A record stored during Erase is removed. The feed keeps the owner's name for
+// that record until 10,000 later changes. A record can remain only if a process dies after
+// it stored the record and before it checked the mark. A charge can remain if a meter
+// appended it before Erase and the Store adds it after Erase has returned.
+//
+// Erase waits apikey.RevokedWithin, during which a cached key may still be accepted, and
+// again if a key was issued meanwhile. A program that authenticates the owner by other
+// means, or grants it credits, must stop before it calls Erase. Other owners are not
+// affected, except as described at Eraser.Scrub.
 //
 // It works before Start, too, as for a program that runs beside the stopped service; the
 // Config has to name the same sources. While a fleet runs on the Store that is refused with
-// fleet.ErrShared: ask one of its nodes. After an error, or the end of the process, make it
-// again: it goes on, and counts what it finds then. An owner of whom there is nothing is
-// no error. The name can be used again when Erase has returned nil.
+// fleet.ErrShared: ask one of its nodes. After Shutdown Erase returns ErrNotRunning. After an
+// error, or the end of the process, make it again: it goes on, and counts what it finds then.
+// In a fleet it returns ErrErasing for up to 30 s after a node died in one. An owner of whom
+// there is nothing is no error. The name can be used again when Erase has returned nil.
 func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r EraseReport, err error) {
 	store, ok := e.store.(storage.Eraser)
 	if !ok {
@@ -210,8 +215,8 @@ func (er eraser) awaitRefusal(ctx context.Context) error {
 	}
 }
 
-// end ends the polls and lanes of the owner, in the whole fleet, and gives the cursors that
-// nobody else needs. What another node had begun to make for the owner is ended, too.
+// end ends the polls and lanes of the owner in the whole fleet, also those of records that
+// another node stored meanwhile. It returns the cursors that no other owner needs.
 func (er eraser) end(ctx context.Context, r *EraseReport) (targets []string, err error) {
 	for {
 		targets, paused, err := er.stop(ctx)
@@ -233,8 +238,8 @@ func (er eraser) end(ctx context.Context, r *EraseReport) (targets []string, err
 }
 
 // stop pauses the owner's monitors and rules, after which nothing is committed for them
-// here, and gives the cursors that nobody else needs, and how many it has paused. The records
-// stay, so that another Erase finds the same cursors when this one is cut short.
+// here. It returns the cursors that no other owner needs and the number of records paused.
+// The records stay, so that another Erase finds the same cursors when this one is cut short.
 func (er eraser) stop(ctx context.Context) (targets []string, paused int, err error) {
 	var pause []func() error
 	own, others := map[string]bool{}, map[string]bool{}
@@ -290,9 +295,9 @@ func (er eraser) stop(ctx context.Context) (targets []string, paused int, err er
 	return targets, len(pause), nil
 }
 
-// reasonErased is the status reason of what is about to be removed. Suspending it, unlike
-// pausing, does not check the record again: what this engine would refuse, such as a
-// webhook_url of a Config that has changed since, must not stand in the way.
+// reasonErased is the status reason of a record that is about to be removed. Suspend, unlike
+// Pause, does not validate the record, so a record that the current Config refuses can still
+// be erased.
 const reasonErased = "the owner is being erased"
 
 // pauseRule pauses a rule, or deletes one that this engine cannot read.
@@ -319,8 +324,8 @@ func (er eraser) endpoints(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// keepLedger copies the owner's entries to another name, the oldest first, after one of
-// what entries that are not stored any more have come to.
+// keepLedger copies the owner's entries to the name as, oldest first. If older entries are no
+// longer stored, it first adds one entry with their sum.
 func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error) {
 	ledger := er.e.store.Ledger()
 	q := billing.EntryQuery{Owner: er.owner, Asc: true, PageSize: 100}
@@ -336,7 +341,7 @@ func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error
 				if err != nil {
 					return kept, err
 				}
-				if !again { // or those before it are copied, too
+				if !again { // otherwise an earlier Erase has copied the older entries
 					copies = append(copies, billing.Entry{ID: keptID(as, "before\x00"+entry.ID), Owner: as, Kind: billing.KindTopUp, Amount: before, At: entry.At})
 				}
 			}

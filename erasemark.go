@@ -23,10 +23,10 @@ import (
 )
 
 // eraseMarks say in the store which owners are erased, to all engines that share it. A
-// mark is a cursor: its target has a hash of the owner's name, its position the number of
-// a change of the feed, from a time when nobody let the owner in any more. What began
-// before that number may make nothing for the owner any more. While the owner is being
-// erased nothing may.
+// mark is a cursor whose target has a hash of the owner's name. Its position is the number
+// of a feed change made after the owner's keys were refused. A request that began before
+// that change cannot create anything for the owner. While the owner is being erased, no
+// request can.
 type eraseMarks struct {
 	journal detect.Journal
 	feed    fleet.Feed // nil for a store that only one engine uses, which needs no marks
@@ -41,11 +41,10 @@ func newEraseMarks(e *Engine, j detect.Journal) *eraseMarks {
 	return m
 }
 
-// eraseMark is what is stored of an owner; the zero value is that of one who never was
-// erased.
+// eraseMark is the mark of an owner. The zero value means that it was never erased.
 type eraseMark struct {
 	change  uint64
-	erasing bool // it is not finished
+	erasing bool // Erase has not ended
 }
 
 const stillErasing = " erasing"
@@ -108,7 +107,7 @@ func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error 
 	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})
 }
 
-// begin marks an owner whom nobody lets in any more as being erased.
+// begin marks an owner, whose keys are refused, as being erased.
 func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err error) {
 	if m.feed == nil {
 		return is, nil
@@ -120,9 +119,8 @@ func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err
 	return is, m.set(ctx, owner, is)
 }
 
-// change makes a change of the feed, so that what begins later has seen another number, and
-// returns its number. It creates an endpoint of nobody and deletes it at once, with those of
-// processes that died between the two.
+// change adds a change to the feed and returns its number. It creates a disabled endpoint of
+// no owner and deletes it, together with endpoints left by processes that died in between.
 func (m *eraseMarks) change(ctx context.Context, of string) (number uint64, err error) {
 	left, err := m.own.List(ctx, of, of)
 	if err != nil {
@@ -158,15 +156,15 @@ func (m *eraseMarks) last(ctx context.Context) (uint64, error) {
 	return m.feed.Last(ctx)
 }
 
-// refused reports whether what knows of the changes up to known may not be made.
+// refused reports whether a request that has seen changes up to known is refused.
 func (m eraseMark) refused(known uint64) bool { return m.erasing || m.change > known }
 
-// begunKey is of the number of the last change when a request began.
+// begunKey is the context key of a begun value.
 type begunKey struct{}
 
 // Begin returns the context for a request that may make something for an owner. Call it
-// before you look whose request it is: what a request that began before makes after the owner
-// was erased, through whatever engine on the Store, gets ErrErasing.
+// before you authenticate the request: a request that began before its owner was erased,
+// through any engine on the Store, gets ErrErasing for what it makes afterwards.
 func (e *Engine) Begin(ctx context.Context) (context.Context, error) {
 	last, err := e.admission.marks.last(ctx)
 	if err != nil {
@@ -175,14 +173,15 @@ func (e *Engine) Begin(ctx context.Context) (context.Context, error) {
 	return context.WithValue(ctx, begunKey{}, begun{e.admission.marks, last}), nil
 }
 
+// begun is the number of the last change when a request began.
 type begun struct {
 	marks *eraseMarks
 	known uint64
 }
 
-// UnlessErased makes something for an owner that no Engine makes, such as an API key, in a
-// context of Engine.Begin. If the owner was erased since then it makes nothing, or
-// undoes what it has made, and returns ErrErasing.
+// UnlessErased calls do, which makes something for an owner that no Engine makes, such as an
+// API key. If the owner was erased since ctx came from Engine.Begin, it does not call do, or
+// calls undo after it, also if do failed, and returns ErrErasing.
 func UnlessErased(ctx context.Context, owner string, do, undo func(context.Context) error) error {
 	b, ok := ctx.Value(begunKey{}).(begun)
 	if !ok {
@@ -227,7 +226,7 @@ func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, un
 	return failed
 }
 
-// The stores of the managers make and resume nothing for an owner who is erased.
+// The stores of the managers, which create and resume nothing for an erased owner.
 type (
 	guardedMonitors struct {
 		monitor.Store
@@ -250,8 +249,8 @@ func (s guardedMonitors) Create(ctx context.Context, r monitor.Monitor) error {
 		})
 }
 
-// Update pauses what is resumed too late: other nodes follow that, as they do not when Erase
-// removes it.
+// Update pauses a monitor that was resumed after its owner was erased. Other nodes follow
+// the pause; they do not follow a removal by Erase.
 func (s guardedMonitors) Update(ctx context.Context, r monitor.Monitor) error {
 	if r.Status != monitor.Active || r.StatusReason != "" {
 		return s.Store.Update(ctx, r)
@@ -263,6 +262,7 @@ func (s guardedMonitors) Update(ctx context.Context, r monitor.Monitor) error {
 		})
 }
 
+// Update is guardedMonitors.Update for rules.
 func (s guardedRules) Update(ctx context.Context, r rule.Rule) error {
 	if r.Status != rule.Active || r.StatusReason != "" {
 		return s.Store.Update(ctx, r)
@@ -294,12 +294,11 @@ func ignore(err, target error) error {
 	return err
 }
 
-// meterLedger is the ledger of the meter, without entries of owners who were erased since
-// it has read its streams.
+// meterLedger drops entries of owners that were erased after the meter read its streams.
 type meterLedger struct {
 	billing.Ledger
 	marks *eraseMarks
-	known *uint64 // of the meter's goroutine
+	known *uint64 // used by the meter's goroutine alone
 }
 
 func (l meterLedger) Append(ctx context.Context, entries ...billing.Entry) error {
