@@ -11,11 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// The lease of an Erase lasts eraseLease, and is renewed every eraseRenewal. So long, at
-// most, an Erase whose process died stands in the way of the next.
+// The lease of an Erase lasts eraseLease. For so long, at most, an Erase whose process died
+// stands in the way of the next. It is renewed every eraseRenewal, within renewTime, so that
+// an Erase that cannot renew it ends before the lease does.
 const (
 	eraseLease   = 30 * time.Second
-	eraseRenewal = eraseLease / 3
+	eraseRenewal = 10 * time.Second
+	renewTime    = 15 * time.Second
 )
 
 // hold takes the lease of the owner's Erase, of which there is one in the whole fleet, and
@@ -72,6 +74,8 @@ func (er eraser) take(ctx context.Context, q fleet.Request) error {
 // renew gives the lease up and takes it again. If another node takes it between, that one
 // goes on alone.
 func (er eraser) renew(ctx context.Context, q fleet.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
 	switch err := er.e.answers.Finish(ctx, q, nil); {
 	case errors.Is(err, fleet.ErrNotBegun): // another node has it, or had it
 		return ErrErasing

