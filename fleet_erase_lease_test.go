@@ -58,9 +58,14 @@ func (j standingJournal) Cursors(ctx context.Context, targets ...string) ([]dete
 	return j.Journal.Cursors(ctx, targets...)
 }
 
-// eraseBeside erases an owner through a node that is not started, beside others.
+// eraseBeside erases an owner through an engine that is not started, beside others: a node of
+// that name, or, for "", one without a fleet.
 func eraseBeside(t *testing.T, name string, s storage.Store) (e *streamwatch.Engine, erase func() error) {
-	e = newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: s, Fleet: &streamwatch.FleetConfig{Name: name}})
+	cfg := streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: s}
+	if name != "" {
+		cfg.Fleet = &streamwatch.FleetConfig{Name: name}
+	}
+	e = newEngine(t, cfg)
 	return e, func() error {
 		_, err := e.Erase(context.Background(), "acme", streamwatch.EraseOptions{})
 		return err
@@ -130,46 +135,48 @@ func TestFleetErasesAfterANodeDiedInErase(t *testing.T) {
 // An Erase that goes on after another has ended leaves the mark, and what the owner, who has
 // come back, has made since.
 func TestFleetEraseThatStoodStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(memory.Options{})
-		stalled := newStanding(store)
-		reached := stalled.reached
-		_, first := eraseBeside(t, "one", stalled)
-		other, second := eraseBeside(t, "two", store)
-		before, err := other.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() { done <- first() }()
-		<-reached
-		stalled.still.Store(true)
-		close(stalled.heldEraser.goOn)
-		pass(2 * time.Minute) // it has removed all, and would mark the owner
-		between, err := other.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := second(); err != nil {
-			t.Fatal(err)
-		}
-		if err := creations["monitors"](t.Context(), other, "acme", "again"); err != nil {
-			t.Fatalf("the owner has come back: %v", err)
-		}
-		close(stalled.goOn)
-		if err := <-done; err == nil {
-			t.Error("the Erase that stood still returned nil, want ErrErasing, or that the lease is lost")
-		}
-		for _, ctx := range []context.Context{before, between} {
-			if err := creations["monitors"](ctx, other, "acme", "late"); !errors.Is(err, streamwatch.ErrErasing) {
-				t.Errorf("a request from before the second Erase: %v, want ErrErasing", err)
+	for _, names := range [][2]string{{"one", "two"}, {"", ""}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New(memory.Options{})
+			stalled := newStanding(store)
+			reached := stalled.reached
+			_, first := eraseBeside(t, names[0], stalled)
+			other, second := eraseBeside(t, names[1], store)
+			before, err := other.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		list, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
-		if err != nil || list.Total != 1 {
-			t.Errorf("the store has %+v, %v, want what the owner has made since", list.Monitors, err)
-		}
-	})
+			done := make(chan error, 1)
+			go func() { done <- first() }()
+			<-reached
+			stalled.still.Store(true)
+			close(stalled.heldEraser.goOn)
+			pass(2 * time.Minute) // it has removed all, and would mark the owner
+			between, err := other.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := second(); err != nil {
+				t.Fatal(err)
+			}
+			if err := creations["monitors"](t.Context(), other, "acme", "again"); err != nil {
+				t.Fatalf("the owner has come back: %v", err)
+			}
+			close(stalled.goOn)
+			if err := <-done; err == nil || names[0] == "" && !errors.Is(err, streamwatch.ErrErasing) {
+				t.Errorf("the Erase that stood still: %v, want ErrErasing, or that the lease is lost", err)
+			}
+			for _, ctx := range []context.Context{before, between} {
+				if err := creations["monitors"](ctx, other, "acme", "late"); !errors.Is(err, streamwatch.ErrErasing) {
+					t.Errorf("a request from before the second Erase: %v, want ErrErasing", err)
+				}
+			}
+			list, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
+			if err != nil || list.Total != 1 {
+				t.Errorf("the store has %+v, %v, want what the owner has made since", list.Monitors, err)
+			}
+		})
+	}
 }
 
 // silent is a store whose answers do not come.
