@@ -46,6 +46,11 @@ type Terms struct {
 func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.set(id, t, hashes, joined)
+}
+
+// set is Set with the lock held.
+func (x *Elsewhere) set(id string, t Terms, hashes []uint64, joined time.Time) {
 	i, known := x.byID[id]
 	switch {
 	case !known && len(hashes) == 0:
@@ -82,13 +87,13 @@ func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 
 // Add adds accounts to those of a source.
 func (x *Elsewhere) Add(id string, t Terms, hashes []uint64) {
-	x.mu.RLock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if i, known := x.byID[id]; known {
 		hashes = append(slices.Clone(x.sources[i].hashes), hashes...)
 	}
-	x.mu.RUnlock()
 	slices.Sort(hashes)
-	x.Set(id, t, slices.Compact(hashes), time.Time{})
+	x.set(id, t, slices.Compact(hashes), time.Time{})
 }
 
 // Has reports whether a source wants an account that another node polls.

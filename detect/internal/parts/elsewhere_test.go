@@ -2,7 +2,9 @@ package parts
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,6 +117,32 @@ func TestJoined(t *testing.T) {
 	x.Add("m", Terms{}, []uint64{9})
 	if got := x.Joined("m"); !got.Equal(at) {
 		t.Errorf("joined %s, want %s", got, at)
+	}
+}
+
+// Shards that give up accounts of one source at the same time lose none of them.
+func TestAddedAtOnceAreAllThere(t *testing.T) {
+	const shards, each = 16, 50
+	for round := range 20 {
+		var x Elsewhere
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for sh := range uint64(shards) {
+			all.Go(func() {
+				<-begin
+				for i := range uint64(each) {
+					x.Add("m", Terms{Interval: time.Second}, []uint64{1 + sh*each + i})
+					runtime.Gosched()
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+		for h := range uint64(shards * each) {
+			if !x.Has("m", h+1) {
+				t.Fatalf("round %d: account %d is lost; there are %d of %d", round, h+1, x.Len(), shards*each)
+			}
+		}
 	}
 }
 
