@@ -217,22 +217,23 @@ func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, erro
 }
 
 // forgetQueries removes from the journal the cursors of queries that no rule searches
-// for any more, once the timelines have been read for these rules: until then the
-// next process needs the cursor. It reports whether some are left.
+// for any more, once the timelines have been read for all rules that have left the
+// search: until then the next process needs the cursor. It reports whether some are left.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
+	read := map[*routing.Rule]bool{} // of the rules that have left
 	for rule := range r.rules.All() {
 		if !rule.Behind || rule.Origin != routing.Timelines || !r.d.sharing.share.Query(rule.Query) {
 			continue
 		}
 		sub := r.subs[rule.ID]
-		read, rerr := r.readUntil(ctx, routing.Timelines, &sub)
-		switch {
-		case rerr != nil:
-			err = errors.Join(err, rerr)
-		case read.IsZero():
-			open = true
-		case !r.rules.OthersSearch(rule):
-			ferr := r.store(ctx, Cursor{Target: sub.target})
+		until, rerr := r.readUntil(ctx, routing.Timelines, &sub)
+		read[rule] = !until.IsZero()
+		open = open || rerr == nil && until.IsZero()
+		err = errors.Join(err, rerr)
+	}
+	for rule := range read {
+		if !r.rules.NeedCursor(rule.Query, read) {
+			ferr := r.store(ctx, Cursor{Target: r.subs[rule.ID].target})
 			rule.Behind = ferr != nil
 			err = errors.Join(err, ferr)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -140,6 +141,56 @@ func TestPostThatComesBackIsKnown(t *testing.T) {
 		wantOf(t, w, "r", "a", "b")
 		if n := d.Stats().Known; n != 0 {
 			t.Errorf("%d posts were taken for new that the journal knows", n)
+		}
+	})
+}
+
+// A rule that leaves its search when another rule of the query has left it long ago is owed
+// what the search missed, also by the next process: the query's cursor stays until the
+// timelines have been read for both.
+func TestRuleThatLeavesItsSearchLastLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSearchable()
+		slow, fast := byAuthors(asks("slow", "moon"), "nasa"), byAuthors(asks("fast", "moon"), "nasa")
+		slow.Interval = time.Minute
+		seldom, often := sub("seldom", "nasa"), sub("often", "nasa")
+		seldom.Interval, often.Interval = time.Minute, 5*time.Second
+		begin := func(monitors ...Subscription) (*Detector, func()) {
+			d := w.detector(t, func(c *settings) { c.Overlap, c.MaxOverlap = time.Minute, time.Minute })
+			for _, m := range monitors {
+				set(t, d, m)
+			}
+			setQuery(t, d, slow)
+			setQuery(t, d, fast)
+			return d, start(t, d)
+		}
+		d, stop := begin()
+		after(time.Minute)
+		set(t, d, seldom) // often enough for the slow rule alone
+		after(time.Minute)
+		if n := d.Stats().Queries.Covered; n != 1 {
+			t.Fatalf("%d rules are covered, want the slow one", n)
+		}
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, errDown })
+		w.say("nasa", "moon p", 0)
+		after(time.Hour)
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errDown })
+		set(t, d, often)
+		after(time.Second)
+		if n := d.Stats().Queries.Covered; n != 2 {
+			t.Fatalf("%d rules are covered, want both", n)
+		}
+		stop()
+		wantOf(t, w, "fast")
+		w.setBefore(nil)
+		w.setAnswer(nil)
+		_, stop = begin(seldom, often)
+		defer stop()
+		after(time.Minute)
+		wantOf(t, w, "slow", "p")
+		wantOf(t, w, "fast", "p")
+		if c := w.cursors["query:moon"]; !c.Since.IsZero() {
+			t.Errorf("the journal has a cursor of %s for a query that nobody searches for", c.Since)
 		}
 	})
 }

@@ -147,8 +147,13 @@ func TestSums(t *testing.T) {
 	check(1, 0)
 	rs.Put(a, a.Want, State{Origin: Timelines})
 	check(0.1, 1)
-	if rs.OthersSearch(b) || !rs.OthersSearch(a) {
-		t.Error("b searches, and a does not")
+	if !rs.NeedCursor("moon", map[*Rule]bool{a: true}) {
+		t.Error("the cursor is not needed while b searches")
+	}
+	rs.Put(b, b.Want, State{Origin: Timelines, Behind: true})
+	check(0, 2)
+	if rs.NeedCursor("moon", map[*Rule]bool{b: true}) || !rs.NeedCursor("moon", map[*Rule]bool{a: true}) {
+		t.Error("the cursor is needed until b has been read for, which has left the search")
 	}
 	rs.Drop(b)
 	rs.Drop(b)

@@ -102,10 +102,13 @@ func sums(list []*Rule) (polls float64, covered int) {
 	return polls, covered
 }
 
-// OthersSearch reports whether rules other than but search for its query, or may do
-// so because they are not routed yet.
-func (rs *Rules) OthersSearch(but *Rule) bool {
-	return slices.ContainsFunc(rs.byQuery[but.Query], func(r *Rule) bool { return r != but && r.Origin != Timelines })
+// NeedCursor reports whether rules need the journal's cursor of a query: because they
+// search, or may do so because they are not routed yet, or because they are Behind and
+// their timelines, as read says, have not been read for them.
+func (rs *Rules) NeedCursor(query string, read map[*Rule]bool) bool {
+	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool {
+		return r.Origin != Timelines || r.Behind && !read[r]
+	})
 }
 
 // AnyBehind reports whether a rule with this query is Behind.
