@@ -188,7 +188,7 @@ var list = []breakage{
 	// Detection by parts.
 	{"nothing of a part is committed after SetParts has given it up", "detect", "(*sharing).set", swap("sh.WhenSettled(done)", "done()"), detectTests},
 	{"a part that is taken begins at the cursors of then", "detect/internal/shards", "(*All).Divide", swap("!part[i].Known", "div.taken == nil"), detectTests},
-	{"authors of other nodes' parts count when rules are decided", "detect", "(*router).covered", swap("r.d.sharing.share.Alone()", "true"), detectTests},
+	{"authors of other nodes' parts count when rules are decided", "detect", "(*router).covered", swap("r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor", "0*r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor"), detectTests},
 	{"a part's query is searched for by one node", "detect", "(*router).fromSearch", swap("r.d.sharing.share.Query(sub.Query)", "true"), detectTests},
 	{"a stream that is given up stores no position", "detect/internal/streams", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
 	{"a commit that is fenced is no trouble", "detect/internal/poll", "(*Machine).reschedule", never("errors.Is(err, fleet.ErrFenced)"), detectTests},
