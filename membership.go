@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/node"
+	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -122,10 +123,14 @@ func (m *membership) forget(own fleet.Set) {
 	})
 }
 
-// setParts returns when nothing of other parts can be committed any more. Detectors that
-// stop commit what is under way to the end.
+// setParts returns when nothing of other parts can be committed any more.
 func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
-	err := m.e.platforms.SetParts(ctx, own)
+	return m.settled(ctx, m.e.platforms.SetParts(ctx, own))
+}
+
+// settled returns the error of detectors that were told of parts. Those that stop commit
+// what is under way to the end, and it waits for that.
+func (m *membership) settled(ctx context.Context, err error) error {
 	if !errors.Is(err, detect.ErrStopped) {
 		return err
 	}
@@ -145,7 +150,7 @@ func (m *membership) Lost() {
 	m.e.dispatcher.Lose()
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), lostWait)
-		err := m.setParts(ctx, fleet.Set{})
+		err := m.settled(ctx, platforms.Lose(ctx, m.e.platforms))
 		cancel()
 		if err == nil {
 			m.forget(fleet.Set{})

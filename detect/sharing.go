@@ -2,9 +2,7 @@ package detect
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
@@ -22,10 +20,15 @@ import (
 //
 // What is given up ends at once: no poll of it begins, and SetParts returns when nothing
 // of it can be committed any more. What is taken begins when the subscriptions are set
-// again, from the cursors that the journal has then, as after a restart.
+// again, from the cursors that the journal has then, as after a restart. After an error
+// call it again: until then cursors may be missing that the next node needs.
 func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
-	return d.sharing.set(ctx, own)
+	return d.sharing.set(ctx, own, false)
 }
+
+// Lose is d.SetParts without parts for a node whose term has ended. It stores no cursors,
+// since other nodes may have the parts.
+func Lose(ctx context.Context, d *Detector) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
 // Part is the part of an account: see SetParts.
 func (d *Detector) Part(username string) fleet.Part { return d.sharing.share.OfAccount(username) }
@@ -35,6 +38,7 @@ type sharing struct {
 	d         *Detector
 	share     *parts.Share
 	elsewhere parts.Elsewhere
+	left      shards.Left
 	turn      chan struct{} // held by SetParts
 	// setting is held by those who set and remove subscriptions of accounts, and all of it
 	// while accounts are given up.
@@ -52,14 +56,13 @@ func newSharing(d *Detector) *sharing {
 	return &sharing{d: d, share: parts.NewShare(d.deps.Platform, streamed), turn: make(chan struct{}, 1), setting: make(chan struct{}, maxSetting)}
 }
 
-// set is Detector.SetParts.
-func (s *sharing) set(ctx context.Context, own fleet.Set) error {
+// set is Detector.SetParts, or Lose.
+func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	if err := s.hold(ctx, s.turn, 1); err != nil {
 		return err
 	}
 	defer s.release(s.turn, 1)
-	left := shards.NewLeft()
-	if err := s.give(ctx, own, left); err != nil {
+	if err := s.give(ctx, own); err != nil {
 		return err
 	}
 	d := s.d
@@ -75,7 +78,11 @@ func (s *sharing) set(ctx context.Context, own fleet.Set) error {
 		return err
 	}
 	s.release(d.committer.turn, 1)
-	s.storeLacking(ctx, left.Cursors())
+	if lost {
+		s.left.Drop()
+	} else if err := s.storeLacking(ctx); err != nil {
+		return err
+	}
 	if s.share.Stream() {
 		for _, of := range d.streams {
 			of.Take()
@@ -104,7 +111,7 @@ func (s *sharing) release(of chan struct{}, n int) {
 }
 
 // give sets the parts, and gives up what is not of them.
-func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) error {
+func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 	d := s.d
 	unlock, err := d.router.lock(ctx)
 	if err != nil {
@@ -121,7 +128,7 @@ func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) er
 			of.Give()
 		}
 	}
-	err = d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.GiveUp(s.share, &s.elsewhere, left, done) })
+	err = d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.GiveUp(s.share, &s.elsewhere, &s.left, done) })
 	if err != nil {
 		return err
 	}
@@ -129,21 +136,16 @@ func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) er
 	return nil
 }
 
-// storeLacking stores the cursors without which those would lose posts who have joined an
-// account and were not served before it was given up.
-func (s *sharing) storeLacking(ctx context.Context, cursors map[string]*poll.Cursor) {
-	var batches []*Batch
-	for target, c := range cursors {
-		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}})
-	}
-	for chunk := range slices.Chunk(batches, maxGroup) {
-		if err := s.d.deps.Journal.Commit(ctx, chunk); err != nil {
-			if !errors.Is(err, fleet.ErrFenced) { // else they are another's already
-				s.d.deps.Logger.Warn("storing cursors of accounts that are given up failed", "accounts", len(cursors), "error", err)
-			}
-			return
+// storeLacking stores an earlier cursor for each target given up before its newest
+// subscribers were served. Without it they would lose posts.
+func (s *sharing) storeLacking(ctx context.Context) error {
+	return s.left.Store(maxGroup, func(cursors map[string]*poll.Cursor) error {
+		var batches []*Batch
+		for target, c := range cursors {
+			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}})
 		}
-	}
+		return s.d.deps.Journal.Commit(ctx, batches)
+	})
 }
 
 // stored returns until when accounts have been read for a source by other nodes, as far

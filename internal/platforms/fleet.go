@@ -6,17 +6,28 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // SetParts is that of all detectors: see detect.Detector.SetParts.
 func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
-	var setting sync.WaitGroup
+	return eachDetector(s, func(d *detect.Detector) error { return d.SetParts(ctx, own) })
+}
+
+// Lose is that of all detectors: see detect.Lose.
+func Lose(ctx context.Context, s *Set) error {
+	return eachDetector(s, func(d *detect.Detector) error { return detect.Lose(ctx, d) })
+}
+
+// eachDetector calls fn for all detectors at the same time.
+func eachDetector(s *Set, fn func(*detect.Detector) error) error {
+	var calls sync.WaitGroup
 	errs := make([]error, len(s.list))
 	for i := range s.list {
-		setting.Go(func() { errs[i] = s.list[i].Detector.SetParts(ctx, own) })
+		calls.Go(func() { errs[i] = fn(s.list[i].Detector) })
 	}
-	setting.Wait()
+	calls.Wait()
 	return errors.Join(errs...)
 }
 

@@ -1,7 +1,8 @@
 package shards
 
 import (
-	"maps"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -9,29 +10,74 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Left is the cursors to store of what several shards give up: see accounts.Given. It is
-// safe for concurrent use.
+// Left are the cursors of targets given up that are still to be stored: see
+// accounts.Given. It is safe for concurrent use, but for two calls of Store. The zero value
+// is empty.
 type Left struct {
 	mu      sync.Mutex
-	cursors map[string]*poll.Cursor
+	cursors map[string]*poll.Cursor // by target
 }
 
-// NewLeft returns one without cursors.
-func NewLeft() *Left { return &Left{cursors: map[string]*poll.Cursor{}} }
+// Store calls commit with up to n cursors at a time, by target, and drops those committed.
+// An error leaves the rest for the next call, but fleet.ErrFenced is none: other nodes have
+// the targets by then, and all cursors are dropped.
+func (l *Left) Store(n int, commit func(map[string]*poll.Cursor) error) error {
+	for {
+		some := l.some(n)
+		if len(some) == 0 {
+			return nil
+		}
+		if err := commit(some); errors.Is(err, fleet.ErrFenced) {
+			l.Drop()
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("detect: store the cursors of targets given up: %w", err)
+		}
+		l.mu.Lock()
+		for target, c := range some {
+			if l.cursors[target] == c { // else an earlier one has come meanwhile
+				delete(l.cursors, target)
+			}
+		}
+		l.mu.Unlock()
+	}
+}
 
-// Cursors are those that were left, by their targets.
-func (l *Left) Cursors() map[string]*poll.Cursor {
+// some returns up to n cursors.
+func (l *Left) some(n int) map[string]*poll.Cursor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.cursors)
+	some := make(map[string]*poll.Cursor, min(n, len(l.cursors)))
+	for target, c := range l.cursors {
+		if len(some) == n {
+			break
+		}
+		some[target] = c
+	}
+	return some
+}
+
+// Drop drops all cursors.
+func (l *Left) Drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cursors = nil
 }
 
 func (l *Left) add(cursors map[string]*poll.Cursor) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.Copy(l.cursors, cursors)
+	if l.cursors == nil {
+		l.cursors = map[string]*poll.Cursor{}
+	}
+	for target, c := range cursors {
+		if had := l.cursors[target]; had == nil || c.Since.Before(had.Since) {
+			l.cursors[target] = c
+		}
+	}
 }
 
 // giveUpSlots is how many accounts are looked at at a time, so that polls do not wait.
