@@ -29,10 +29,12 @@ type AccountStatus struct {
 	// Rate is how often it posts, a second, as far as that is known.
 	Rate float64
 
-	Failures int    // polls and commits that failed in a row
-	Err      error  `json:"-"` // of the last of them
-	Error    string // its text, of that of a call up to 1 KiB
-	Gaps     []Gap  // open ranges
+	Failures int // polls and commits that failed in a row
+	// Err is the error of the last of them, and Error its text: of a call's 1 KiB at most.
+	// Of a longer one Err wraps only errors of fetcher, net, net/url and context.
+	Err   error `json:"-"`
+	Error string
+	Gaps  []Gap // open ranges
 
 	// Elsewhere: another node of a fleet polls it. LastPoll, UserID and Gaps are as the
 	// journal has them then, which may be minutes behind; what follows from polls is zero.

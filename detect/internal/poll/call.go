@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
@@ -36,33 +35,9 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	return pg, err
 }
 
-// maxErrorText is how many bytes of what a call's error says are kept, logged and shown.
-const maxErrorText = 1024
-
-// heard asks an error what it says while a panic of it, such as that of a nil pointer, is
-// still one of the call. It returns the error, or one that says the beginning of a long text.
-func heard(err error) error {
-	if err == nil {
-		return nil
-	}
-	if text := err.Error(); len(text) > maxErrorText {
-		return shortened{err, strings.ToValidUTF8(text[:maxErrorText], "") + " …"}
-	}
-	return err
-}
-
-// shortened is an error of which only the beginning is said.
-type shortened struct {
-	error
-	text string
-}
-
-func (s shortened) Error() string { return s.text }
-func (s shortened) Unwrap() error { return s.error }
-
 func (e *Env) panicked(v any, p *Poll) error {
 	e.Logger.Error("fetcher panicked", p.Machine.traits.Key, p.Name, "panic", v, "stack", string(debug.Stack()))
-	return fmt.Errorf("detect: fetcher panicked: %v", v)
+	return heard(fmt.Errorf("detect: fetcher panicked: %v", v))
 }
 
 // ReadTogether makes the polls of several accounts with one upstream call. Those
