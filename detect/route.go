@@ -20,7 +20,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 		return err
 	}
 	defer unlock()
-	rule := r.rules.Get(sub.Source.ID)
+	rule, had := r.rules.Get(sub.Source.ID), r.subs[sub.Source.ID].Query
 	if rule != nil && rule.Elsewhere && r.d.sharing.share.Query(rule.Query) && r.d.teller.Begun() {
 		if err := r.take(ctx, rule); err != nil {
 			return err
@@ -49,7 +49,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	if err := r.route(ctx, rule, sub, covered[0]); err != nil {
 		return err
 	}
-	if rule.Behind {
+	if rule.Behind || r.rules.AnyBehind(had) {
 		r.accountsChanged() // for forgetQueries
 	}
 	r.note()

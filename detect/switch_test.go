@@ -194,3 +194,53 @@ func TestRuleThatLeavesItsSearchLastLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// The cursor of a query that a rule has searched for, and which is gone, says nothing of
+// another rule of that query, which has been on timelines all the time.
+func TestSearchOfARuleThatIsGoneDoesNotCountForOthers(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, d *Detector, fast QuerySubscription){
+		"removed": func(t *testing.T, d *Detector, fast QuerySubscription) {
+			if err := d.RemoveQuery(t.Context(), "fast"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"changed": func(t *testing.T, d *Detector, fast QuerySubscription) {
+			fast.Query, fast.Answers = "sun", program("sun")
+			setQuery(t, d, fast)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				slow, fast := byAuthors(asks("slow", "moon"), "nasa"), byAuthors(asks("fast", "moon"), "nasa")
+				slow.Interval = time.Minute
+				seldom := sub("seldom", "nasa")
+				seldom.Interval = time.Minute
+				begin := func() (*Detector, func()) {
+					d := w.detector(t, func(c *settings) { c.Overlap, c.MaxOverlap = time.Minute, time.Minute })
+					set(t, d, seldom)
+					setQuery(t, d, slow)
+					return d, start(t, d)
+				}
+				d, stop := begin()
+				setQuery(t, d, fast)
+				after(10 * time.Minute)
+				w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errDown })
+				w.say("nasa", "moon p", 0)
+				after(time.Hour)
+				w.say("nasa", "moon q", 0)
+				after(time.Minute)
+				leave(t, d, fast)
+				after(10 * time.Minute)
+				wantOf(t, w, "fast", "p", "q")
+				wantOf(t, w, "slow")
+				stop()
+				w.setBefore(nil)
+				_, stop = begin()
+				defer stop()
+				after(time.Minute)
+				wantOf(t, w, "slow", "p", "q")
+			})
+		})
+	}
+}

@@ -54,7 +54,10 @@ func (rs *Rules) Put(r *Rule, want Want, s State) {
 	if rs.byID == nil {
 		rs.byID, rs.byQuery = map[string]*Rule{}, map[string][]*Rule{}
 	}
-	rs.Drop(r)
+	rs.drop(r)
+	if r.Query != want.Query {
+		rs.left(r)
+	}
 	r.Want, r.State = want, s
 	rs.byID[want.ID] = r
 	rs.change(want.Query, func(list []*Rule) []*Rule { return append(list, r) })
@@ -62,6 +65,19 @@ func (rs *Rules) Put(r *Rule, want Want, s State) {
 
 // Drop removes a rule, if it is there.
 func (rs *Rules) Drop(r *Rule) {
+	rs.drop(r)
+	rs.left(r)
+}
+
+// left marks the rules of r's query that are on timelines as Behind when r, which has left
+// the query, may have stored a cursor of it.
+func (rs *Rules) left(r *Rule) {
+	for _, other := range rs.byQuery[r.Query] {
+		other.Behind = other.Behind || other.Origin == Timelines && (r.Origin == Search || r.Behind)
+	}
+}
+
+func (rs *Rules) drop(r *Rule) {
 	if rs.byID[r.ID] != r {
 		return
 	}
