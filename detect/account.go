@@ -18,66 +18,69 @@ type AccountStatus struct {
 	UserID   string // on its platform, "" while unknown
 	Sources  int    // monitors that watch it, and rules whose posts come from it
 
-	LastPoll    time.Time // begin of the last complete poll, to the second
-	LastContact time.Time // when the upstream last gave a page of it, to the second
+	LastPoll    time.Time // beginning of the last complete poll, to the second
+	LastContact time.Time // when the upstream last returned a page of it, to the second
 	LastPost    time.Time // publication of the newest post seen, to the second
-	// NextPoll is when it is due; zero while it is being polled, or when a
+	// NextPoll is when the next poll is due; zero while one is under way, or when a
 	// budget decides.
 	NextPoll time.Time
-	// Interval is the shortest that one of them asks for; 0 for none.
+	// Interval is the shortest that one of Sources asks for; 0 for none.
 	Interval time.Duration
-	// Rate is how often it posts, a second, as far as that is known.
+	// Rate is the number of posts a second; 0 while unknown.
 	Rate float64
 
 	Failures int // polls and commits that failed in a row
-	// Err is the error of the last of them, and Error its text: of a call's 1 KiB at most.
-	// Of a longer one Err wraps only errors of fetcher, net, net/url and context.
+	// Err is the error of the last of these, and Error its text. The text of a call's error
+	// is cut to 1 KiB; if it is cut, Err wraps errors of fetcher, net, net/url and context
+	// alone.
 	Err   error `json:"-"`
 	Error string
 	Gaps  []Gap // open ranges
 
-	// Elsewhere: another node of a fleet polls it. LastPoll, UserID and Gaps are as the
-	// journal has them then, which may be minutes behind; what follows from polls is zero.
+	// Elsewhere: another node of a fleet polls the account. Then LastPoll, UserID and Gaps
+	// come from the journal, which may be minutes behind, and all else that follows from
+	// polls is zero.
 	Elsewhere bool
-	// Node is the name of the node that polls it; an engine sets it, "" without a fleet.
+	// Node is the name of the node that polls the account, "" without a fleet. An engine
+	// sets it.
 	Node string
 
-	// Missing is how many posts Rate makes expected since LastPost; 0 while either is
-	// unknown. Delay is the mean time from publication to commit of the posts that its
-	// polls have found, as far as they are remembered; 0 for none.
+	// Missing is how many posts are expected since LastPost by Rate; 0 while either is
+	// unknown. Delay is the mean time from publication to commit of the posts found by the
+	// polls that are remembered; 0 for none.
 	Missing float64
 	Delay   time.Duration
-	// Rank is how bad it stands by WorstQuery.By, more being worse: a number of failures,
-	// posts or gaps, or seconds. Only Worst sets it.
+	// Rank is the figure by which WorstQuery.By orders accounts, the highest being the
+	// worst: a number of failures, posts or gaps, or seconds. Only Worst sets it.
 	Rank float64
-	// Polls are the last ones, the newest first: of the accounts of a shard together 1,024
-	// are remembered that found something or failed, and as many others. Worst leaves them
-	// and Delay out.
+	// Polls are the last polls, the newest first. For all accounts of a shard together,
+	// 1,024 polls that found posts or failed are remembered, and as many others. Worst
+	// leaves out Polls and Delay.
 	Polls []PastPoll
 }
 
 // PastPoll is a poll of an account that has ended. Its times are to the millisecond.
 type PastPoll struct {
 	Begun, Due time.Time
-	Read, Took time.Duration // from Begun until its last page had come, until it was committed or had failed
+	Read, Took time.Duration // from Begun until the last page had come; until the poll was committed or had failed
 	Found      int           // new posts
-	// Delay is the mean time from their publication to the commit, LongestWait the longest;
-	// 0 for none, and for posts of a First poll or a Fill, which are history.
+	// Delay and LongestWait are the mean and the longest time from publication to commit;
+	// 0 without new posts, and for posts of a First poll or a Fill, which are history.
 	Delay, LongestWait time.Duration
 	First              bool // of the account in this process
-	Gap, Fill          bool // it left a gap, it read on in one
-	Pushed             bool // a stream has brought the posts, and nothing was read
+	Gap, Fill          bool // it left a gap; it read on in a gap
+	Pushed             bool // a stream brought the posts, and nothing was read
 	Error              string
 }
 
-// Account tells how an account is doing; ok is false when nobody watches it.
-// It waits for Run to begin.
+// Account returns the status of an account; ok is false when nobody watches it. It waits
+// for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
 	return d.account(ctx, username, func(string) bool { return true })
 }
 
-// AccountOf is Account for an owner: ok is false when none of its own sources watches the
-// account, and Sources counts these alone.
+// AccountOf is Account for an owner: ok is false when no source of the owner's watches the
+// account, and Sources counts only sources of the owner's.
 func (d *Detector) AccountOf(ctx context.Context, owner, username string) (st AccountStatus, ok bool, err error) {
 	return d.account(ctx, username, func(o string) bool { return o == owner })
 }
@@ -106,7 +109,7 @@ func (d *Detector) account(ctx context.Context, username string, sees func(owner
 	return *found, true, nil
 }
 
-// account is Account of one that another node polls.
+// account is Detector.Account for an account that another node polls.
 func (s *sharing) account(ctx context.Context, username string, sees func(owner string) bool) (st AccountStatus, ok bool, err error) {
 	wants := s.elsewhere.Wants(accounts.HashName(username), sees)
 	if wants.Sources == 0 {
@@ -127,7 +130,7 @@ func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(ow
 	t := a.At(slot)
 	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
 		Interval: a.Interval(slot), Rate: a.PostRate(slot), Gaps: gapsAs[Gap](a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
-	if !t.Is(accounts.Cold) { // what another process did is no contact of ours
+	if !t.Is(accounts.Cold) { // else the poll was another process's
 		st.LastContact = st.LastPoll
 	}
 	if at, ok := a.Polls.Contact(slot); ok {
@@ -148,27 +151,27 @@ func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(ow
 	return st
 }
 
-// WorstBy says by what accounts are compared.
+// WorstBy is the figure by which Worst compares accounts.
 type WorstBy uint8
 
 const (
 	WorstFailing WorstBy = iota // polls and commits that failed in a row
-	WorstSilent                 // AccountStatus.Missing, from 3: by chance so many are missing in one case of 20
+	WorstSilent                 // AccountStatus.Missing, from 3 on: so many are missing by chance in one case of 20
 	WorstGaps                   // open gaps
 	WorstSlow                   // AccountStatus.Delay
 )
 
-// WorstQuery asks for accounts.
+// WorstQuery says which accounts Worst returns.
 type WorstQuery struct {
 	By    WorstBy
-	Limit int // at most so many; an engine takes 0 for 50
-	// Owner bounds them to accounts that a source of an owner's watches; All does not.
+	Limit int // the highest number of accounts; an engine takes 0 for 50
+	// Only accounts are returned that a source of Owner's watches, unless All is set.
 	Owner string
 	All   bool
 }
 
-// Worst returns the accounts that stand worst, the worst first, of those that this
-// process polls. Polls do not wait meanwhile. It waits for Run to begin.
+// Worst returns the worst of the accounts that this process polls, the worst first. It
+// does not hold up polls. It waits for Run to begin.
 func (d *Detector) Worst(ctx context.Context, q WorstQuery) (worst []AccountStatus, err error) {
 	sees := func(owner string) bool { return q.All || owner == q.Owner }
 	return shards.Worst(ctx, d.shards, shards.Query{By: shards.Order(q.By), Limit: q.Limit, Sees: sees}, func(a *accounts.Targets, slot int32, rank float64) AccountStatus {
@@ -178,12 +181,12 @@ func (d *Detector) Worst(ctx context.Context, q WorstQuery) (worst []AccountStat
 	})
 }
 
-// Phase is an account's place in its interval, 0 to less than interval, which
-// must be above 0: undisturbed, it is polled within a millisecond after the
-// moments that are whole intervals and the phase after the Unix epoch. The
-// interval is the shortest of the account's subscriptions. The phase follows
-// from the handle alone, whatever its case and with or without "@": it is the
-// same in every process and after every restart.
+// Phase returns an account's place in its interval, from 0 to less than interval, which
+// must be above 0. If nothing delays it, a poll begins within a millisecond after each
+// moment that is a number of whole intervals plus the phase after the Unix epoch. The
+// interval is the shortest of the account's subscriptions. The phase follows from the
+// handle alone, whatever its case and with or without "@": it is the same in every process
+// and after every restart.
 func Phase(username string, interval time.Duration) time.Duration {
 	return time.Duration(accounts.Hash(accounts.Key(username)) % uint64(interval))
 }

@@ -21,7 +21,7 @@ type committer struct {
 	// targets wait.
 	queue *batch.Queue[waiting]
 	stop  chan struct{} // closed when no batch will come any more
-	turn  chan struct{} // held by a commit
+	turn  chan struct{} // a semaphore of one slot, for commits
 }
 
 // waiting is a batch and its poll, nil for an empty one that carries a position.
@@ -33,12 +33,12 @@ type waiting struct {
 
 // settle tells the shard how the commit ended.
 func (w *waiting) settle(err error) {
-	if w.shard != nil { // else nobody waits
+	if w.shard != nil { // nil for a batch without a poll
 		w.shard.Settled(w.poll, err)
 	}
 }
 
-// newBatch is what came of a poll.
+// newBatch returns the batch of a poll.
 func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
 	b := &Batch{Events: events}
 	if c := p.Cursor; c != nil {
@@ -59,7 +59,7 @@ func newCommitter(d *Detector) *committer {
 	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{}), turn: make(chan struct{}, 1)}
 }
 
-// take has what came of a poll committed.
+// take queues the outcome of a poll for the next commit.
 func (c *committer) take(sh *shards.Shard, p *poll.Poll, events []deliver.Event) {
 	c.queue.Put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
 }
@@ -82,7 +82,7 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 			c.handOver(group)
 			return
 		}
-		if errors.Is(err, fleet.ErrFenced) { // what was polled is another node's
+		if errors.Is(err, fleet.ErrFenced) { // another node has the targets now
 			c.d.deps.Logger.Debug("commit refused", "batches", len(group), "error", err)
 			c.d.count.fenced.Add(int64(len(group)))
 			for i := range group {

@@ -8,15 +8,16 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// coverable reports whether timelines can stand in for the search. A schedule
-// says when posts should come, which timelines do not follow.
+// coverable reports whether timelines can stand in for the search. They cannot for a
+// schedule, since accounts are not polled by it.
 func (s *QuerySubscription) coverable() bool {
 	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
-// covers reports whether monitors have all authors of a subscription polled as often
-// as it asks for, here or by other nodes. bound returns the longest time between two polls
-// of an account that they allow, 0 for none. Without a Searcher timelines are all there is.
+// covers reports whether a subscription's posts come from its authors' timelines: because
+// there is no Searcher, or because monitors have all of these accounts polled, by whatever
+// node, at least as often as the subscription asks for. bound returns the longest time
+// between two polls that the monitors of an account allow, 0 for none.
 func covers(d *Detector, s *QuerySubscription, bound func(account string) time.Duration) bool {
 	switch {
 	case !s.coverable():
@@ -34,14 +35,14 @@ func covers(d *Detector, s *QuerySubscription, bound func(account string) time.D
 	return true
 }
 
-// covered reports for each subscription whether it is covered as things are.
+// covered reports for each subscription whether it is covered now: see covers.
 func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool, error) {
 	bounds := map[string]time.Duration{} // by monitor.Key
 	for i := range subs {
 		if !subs[i].coverable() {
 			continue
 		}
-		for k, name := range subs[i].Authors { // before the shards are asked: accounts come from elsewhere
+		for k, name := range subs[i].Authors { // before asking the shards, which accounts may join meanwhile
 			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor
 		}
 	}

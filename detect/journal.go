@@ -46,8 +46,8 @@ type Journal interface {
 	// What Batch.Validate reports of one of the batches fails the call with that
 	// error. After a failure the out-fields of the batches are not used.
 	Commit(ctx context.Context, batches []*Batch) error
-	// Cursors gives the stored cursors of the targets that have one, as they
-	// were committed last, in any order and however many are asked for.
+	// Cursors returns the stored cursor, as committed last, of each target that has one,
+	// in any order. There is no limit to the number of targets.
 	Cursors(ctx context.Context, targets ...string) ([]Cursor, error)
 }
 
@@ -56,21 +56,21 @@ type Batch struct {
 	Cursor  *Cursor // nil when it did not move
 	Events  []deliver.Event
 	Charges []billing.Entry
-	// DeliverBy is until when the committing process has the deliveries to
-	// itself; afterwards anyone may claim them.
+	// DeliverBy is the time until which only the committing process may send the
+	// deliveries; afterwards any process may claim them.
 	DeliverBy time.Time
-	// Fence is what the committing engine has of a fleet. When one batch shows a fence
-	// that is not the present one of its term, the whole Commit fails with
-	// fleet.ErrFenced. One without a fence fails it with fleet.ErrShared while the store
-	// has a term whose lease is not over; otherwise it ends the terms that are left. Stores that
-	// are no storage.Sharing look neither at this nor at Lanes.
+	// Fence is the fence of the committing engine in its fleet. If that of one batch is not
+	// the present fence of its term, the whole Commit fails with fleet.ErrFenced. A batch
+	// without a fence fails it with fleet.ErrShared while the store has a term whose lease
+	// has not run out; otherwise the remaining terms are ended. Stores that do not implement
+	// storage.Sharing ignore Fence and Lanes.
 	Fence fleet.Fence
 	// Lanes are the parts whose endpoints the committing engine sends to, by
-	// fleet.PartOf of their ids. Deliveries to other endpoints are due at CommittedAt in
-	// place of DeliverBy; those to handlers are its own. Nil is all.
+	// fleet.PartOf of their ids; nil is all. Deliveries to other endpoints are due at
+	// CommittedAt in place of DeliverBy; deliveries to handlers are always its own.
 	Lanes *fleet.Set
 
-	Deliveries []deliver.Delivery // Commit appends those it made
+	Deliveries []deliver.Delivery // Commit appends the deliveries that it made
 	Unpaid     []string           // Commit appends the ids of charges not made
 }
 
@@ -111,8 +111,8 @@ func (b *Batch) validate() error {
 // Cursor is how far a target has been read, or a stream received.
 type Cursor struct {
 	Target string
-	// Since is when the last complete poll began: what was visible then has
-	// been detected. Posts published before Since less the overlap are done.
+	// Since is when the last complete poll began: all posts visible then have been
+	// detected. Posts published before Since less the overlap have been dealt with.
 	Since time.Time
 	// UserID is the account's id on its platform, "" if there is none.
 	UserID string
@@ -132,11 +132,11 @@ type Gap struct {
 	Target   string
 	From, To time.Time // publication times
 	FoundAt  time.Time
-	// Resume is the Fetcher's cursor for the rest of the range; "" when it can
-	// not be read any more, and the gap stays.
+	// Resume is the Fetcher's cursor for the rest of the range; "" when the rest cannot be
+	// read any more, and the gap stays.
 	Resume string
-	// FilledAt is when the last of the range was read: then it is not a gap any
-	// more. Zero in a stored Cursor.
+	// FilledAt is when the end of the range was read, which closes the gap. Zero in a
+	// stored Cursor.
 	FilledAt time.Time
 }
 
@@ -144,9 +144,8 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%s from %s to %s", g.Target, g.From.UTC().Format(time.RFC3339), g.To.UTC().Format(time.RFC3339))
 }
 
-// BatchError is a failed Commit that names the batch at fault, by the pointer
-// that was given: nothing was recorded, and the others may be committed without
-// it.
+// BatchError is the error of a Commit that failed because of one batch, which Batch points
+// to. Nothing was recorded; the other batches may be committed without it.
 type BatchError struct {
 	Batch *Batch
 	Err   error

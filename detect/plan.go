@@ -13,42 +13,42 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Plan predicts what polling will bring and cost, from how often the accounts
-// have posted, how many pages a poll has read and how long calls have taken so
-// far. Failures are not in it, nor is a change of these. Where a budget is too
-// small for bounds that differ much, what happens may be better than planned.
+// Plan predicts what polling will bring and cost, from how often the accounts have posted,
+// how many pages a poll has read and how long calls have taken so far. It assumes that
+// these stay as they are and that nothing fails. Where a budget is too small for bounds
+// that differ much, latency may be better than planned.
 type Plan struct {
-	// Budget is the calls a second that are spent where they find posts
-	// earliest, with intervals as bounds; 0 when intervals set the pace.
+	// Budget is how many calls a second are spent where they find posts earliest, with
+	// intervals as bounds; 0 when intervals set the pace.
 	Budget float64
-	// Mean and P95 are from publication to detection, over posts; they contain
-	// the mean time of a call.
+	// Mean and P95 are of the time from publication to detection, over posts; they
+	// contain the mean time of a call.
 	Mean, P95       time.Duration
 	CallsPerMinute  float64
 	LongestInterval time.Duration // of any account
-	// Feasible: the calls allowed suffice to keep every interval, or every
-	// longest time between polls. Shortfall is how many a minute are missing;
-	// the figures are of what happens then. Config.Shares.OwnerSurplus is left out: an
-	// owner above its cap waits longer than planned.
+	// Feasible: the calls allowed suffice to keep every interval, or every bound on the
+	// time between polls. Otherwise Shortfall is how many calls a minute are missing, and
+	// the other figures take that into account. Config.Shares.OwnerSurplus is left out:
+	// the posts of an owner above its cap come later than planned.
 	Feasible  bool
 	Shortfall float64
 }
 
-// Plans are the plan as things are, and what other budgets would bring.
+// Plans are the plan for the present budget, and for others.
 type Plans struct {
 	Accounts int
 	Now      Plan
 	Other    []Plan
-	// Queries lists every query, and why it costs what it does. Their calls are
-	// in CallsPerMinute; Mean, P95 and LongestInterval are of accounts alone.
+	// Queries lists every query, with its calls and the reason. The calls are contained in
+	// CallsPerMinute; Mean, P95 and LongestInterval are of accounts alone.
 	Queries []PlannedQuery
-	// Probes is what Now becomes by Roles.Probe, nil without one: by how many posts
-	// its marks have missed so far.
+	// Probes is Now as Roles.Probe changes it, by the share of posts that marks have missed
+	// so far; nil without a Prober.
 	Probes *ProbePlan
-	// CostPerDay is what the platform will charge a day by Config.Cost.Prices, for the
-	// accounts' posts, each returned once as TimelineQuery.Since allows, for each probed
-	// account once, and for the stream. For queries it is what their posts have come to so far, 0 before
-	// Run.
+	// CostPerDay is what the platform will charge a day by Config.Cost.Prices: for each of
+	// the accounts' posts, returned once, as TimelineQuery.Since allows; for each probed
+	// account once; for the stream; and for posts of queries, at the rate at which they were
+	// found so far, 0 before Run.
 	CostPerDay float64
 }
 
@@ -58,7 +58,7 @@ type ProbePlan struct {
 	CallsPerMinute float64       // probes and polls
 }
 
-// Comparison sets a plan beside what then happened.
+// Comparison compares a plan with what happened.
 type Comparison struct {
 	From, To time.Time
 	Plan     Plan // made at From
@@ -99,9 +99,10 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 	return planner{d: d}.plans(groups, planned, budgets)
 }
 
-// Plan predicts what the subscriptions as they are will bring, and what other
-// budgets, in calls a second, would. It waits for Run to begin. With SetParts it is of what all
-// nodes poll and search for, out of FetchRate; accounts elsewhere count as this node's own do.
+// Plan predicts what the present subscriptions will bring, and what they would bring with
+// other budgets, in calls a second. It waits for Run to begin. In a fleet the plan is for
+// all nodes together and the whole FetchRate; accounts of other nodes are taken to post as
+// often as this node's own.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {
@@ -116,20 +117,20 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	return p.plans(groups, p.queries(rules), budgets)
 }
 
-// planner makes plans from what a Detector has seen.
+// planner makes plans from the statistics of a Detector.
 type planner struct {
 	d     *Detector
 	fleet bool // plans are for all nodes
 }
 
-// settings are what plans are made from.
+// settings returns the settings and measurements that plans are made from.
 func (p planner) settings() forecast.Settings {
 	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
 		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards),
 		Pages: p.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
 }
 
-// plans plans for accounts and queries.
+// plans returns the plans for accounts and queries.
 func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
 	out := Plans{Queries: queries}
 	expected := spend.Expected{Probed: p.d.probes != nil, Streamed: p.d.streams[poll.Accounts] != nil, Posts: p.queryPosts()}
@@ -151,13 +152,13 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	return out, nil
 }
 
-// queryPosts is how many posts a second searches have found so far.
+// queryPosts returns how many posts a second searches have found so far.
 func (p planner) queryPosts() float64 {
 	posts := p.d.env.Count.Kinds[poll.Queries].Stages.Detection.Snapshot().Count()
 	return float64(posts) / max(1, time.Duration(p.d.clock()).Seconds())
 }
 
-// probes is what probes make of a plan; nil without them.
+// probes returns a plan as probes change it; nil without a Prober.
 func (p planner) probes(now Plan, accounts int) *ProbePlan {
 	if p.d.probes == nil {
 		return nil
@@ -169,7 +170,7 @@ func (p planner) probes(now Plan, accounts int) *ProbePlan {
 	return &plan
 }
 
-// pollRate is how many accounts a second the calls allow to poll.
+// pollRate returns how many accounts a second can be polled with the calls allowed.
 func (p planner) pollRate() float64 {
 	together := max(1, min(int64(p.d.cfg.BatchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
 	rate := forecast.ForAccounts(p.rate(), math.Float64frombits(p.d.count.queryRate.Load()))
@@ -179,15 +180,15 @@ func (p planner) pollRate() float64 {
 	return rate / p.settings().CallsPerPoll(float64(together))
 }
 
-// rate is how many calls a second are made at most, 0 for no bound.
+// rate returns how many calls a second are allowed, 0 for no bound.
 func (p planner) rate() float64 {
 	if rate := p.d.env.Budget.Rate(); rate > 0 && !p.fleet {
 		return rate
 	}
-	return p.d.cfg.FetchRate // none is made, and plans are of what would be
+	return p.d.cfg.FetchRate // of the fleet; or this node may make none, and plans assume that it may
 }
 
-// callsFor is how many calls a second so many polls take.
+// callsFor returns how many calls a second a number of polls a second takes.
 func (p planner) callsFor(polls float64) float64 {
 	s, targets := p.settings(), float64(p.d.env.Count.Kinds[poll.Accounts].Targets.Load())
 	return polls * s.CallsPerPoll(s.Together(targets))

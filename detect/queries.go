@@ -15,8 +15,8 @@ import (
 // PlannedQuery says how a query's posts are found, and what that costs.
 type PlannedQuery struct {
 	Query   string
-	Sources []string // ids of the rules that have it, sorted
-	// Every is the time between two polls, of schedules at their busiest.
+	Sources []string // ids of the rules with this query, sorted
+	// Every is the time between two polls, for a schedule the shortest.
 	Every time.Duration
 	// CallsPerMinute is 0 when Covered.
 	CallsPerMinute float64
@@ -35,7 +35,7 @@ func (p planner) queries(rules []forecast.Rule) []PlannedQuery {
 	return plan
 }
 
-// plannedRule is what a forecast needs to know of a rule.
+// plannedRule returns a rule in the form of package forecast.
 func plannedRule(w routing.Want, covered bool) forecast.Rule {
 	return forecast.Rule{ID: w.ID, Query: w.Query, Every: w.Every, Authors: w.Authors, Covered: covered}
 }
@@ -49,7 +49,7 @@ func (p planner) queriesFor(queries []QuerySubscription, bound func(account stri
 	return p.queries(rules)
 }
 
-// callsASecond is what searches take.
+// callsASecond returns how many calls a second searches take.
 func callsASecond(plan []PlannedQuery) (sum float64) {
 	for i := range plan {
 		sum += plan[i].CallsPerMinute / 60
@@ -60,33 +60,33 @@ func callsASecond(plan []PlannedQuery) (sum float64) {
 // QueryStatus tells how one query is doing.
 type QueryStatus struct {
 	Query   string
-	Sources int // rules that have it
-	// Covered rules among Sources get their posts from the polls of Authors'
-	// timelines: see Detector.Account for these. The fields below are of the
-	// search that the others share, and zero without any.
+	Sources int // rules with this query
+	// Covered is how many of these rules get their posts from the polls of Authors'
+	// timelines: see Detector.Account. The fields below are of the search that the other
+	// rules share, and zero without one.
 	Covered int
 	Authors []string
 
-	LastPoll    time.Time // begin of the last complete poll
-	LastContact time.Time // when the upstream last gave a page of it
+	LastPoll    time.Time // beginning of the last complete poll
+	LastContact time.Time // when the upstream last returned a page of it
 	LastPost    time.Time // publication of the newest post seen
 	NextPoll    time.Time // when it is due; zero while it is being polled
 	Interval    time.Duration
 
 	Failures int    // polls and commits that failed in a row
-	Err      error  `json:"-"` // of the last of them
+	Err      error  `json:"-"` // of the last of these: see AccountStatus.Err
 	Error    string // its text
 	Gaps     []Gap  // open ranges
 
-	// Elsewhere: another node of a fleet searches. LastPoll and Gaps are as the journal has
-	// them then; what else follows from polls is zero.
+	// Elsewhere: another node of a fleet searches. Then LastPoll and Gaps come from the
+	// journal, and all else that follows from polls is zero.
 	Elsewhere bool
-	Part      fleet.Part // that it is of
+	Part      fleet.Part // of the query
 	Node      string     // as in AccountStatus
 }
 
-// Query tells how a query is doing, by its text as in QuerySubscription.Query;
-// ok is false when nobody has it. It waits for Run to begin.
+// Query returns the status of a query, by its text as in QuerySubscription.Query; ok is
+// false when no rule has it. It waits for Run to begin.
 func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok bool, err error) {
 	unlock, err := d.router.lock(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	return found, true, nil
 }
 
-// queryShard is the shard that owns a query, by its QueryTarget.
+// queryShard returns the shard that owns a query, by its QueryTarget.
 func queryShard(d *Detector, target string) *shards.Shard {
 	return d.shards[accounts.Hash(target)%uint64(len(d.shards))]
 }

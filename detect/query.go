@@ -31,8 +31,8 @@ type QuerySubscription struct {
 	// Interval is the wished time between two polls; the shortest of a query's
 	// subscriptions counts.
 	Interval time.Duration
-	// Next, in place of Interval, gives the first time after another at which to
-	// poll; Every is the shortest time between two of them, for plans.
+	// Next, in place of Interval, returns the first time after its argument at which to
+	// poll; Every is the shortest time between two such times, for plans.
 	Next  func(time.Time) time.Time
 	Every time.Duration
 	// MaxResults bounds the posts read in a poll; the largest of a query's
@@ -42,10 +42,10 @@ type QuerySubscription struct {
 	Since time.Time
 	// Match decides whether a post that the Searcher found is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
-	// Authors are accounts whose timelines together have every post that answers
-	// the query, and Answers, the query itself, tells which those are. Where
-	// monitors have them all polled as often anyway, no search is made. Nil when
-	// there are none. They are asked for by monitor.Key.
+	// Authors are accounts whose timelines together have every post that answers the
+	// query, nil for none; Answers is the query, which tells those posts from others. Where
+	// monitors have all authors polled as often anyway, no search is made. The Fetcher is
+	// asked for them by monitor.Key.
 	Authors []string
 	Answers *query.Program
 	// Spread lets the first poll wait for its place in the interval.
@@ -55,9 +55,9 @@ type QuerySubscription struct {
 	timelines []string // of Authors, likewise
 }
 
-// ForRule returns an active rule's subscription; parsed is what the rule parses to.
-// What the Searcher finds is trusted unless check is set: then posts that the query
-// does not match are left out, where their records suffice to tell.
+// ForRule returns an active rule's subscription; parsed is the parsed rule. The Searcher's
+// answers are trusted unless check is set: then posts that do not match the query are left
+// out, if the query can be decided by a post alone.
 func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	p := parsed.Query
 	sub := QuerySubscription{
@@ -74,8 +74,8 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	return sub
 }
 
-// ErrNoSearcher is why a query cannot be polled: neither is there a Searcher,
-// nor do the timelines of certain accounts have all of its posts.
+// ErrNoSearcher reports a query that cannot be polled: there is no Searcher, and there are
+// no accounts whose timelines have all of its posts.
 var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 
 // maxQuery bounds a query's text, in bytes, and maxFound what a poll may read.
@@ -117,7 +117,7 @@ func (s *QuerySubscription) check() error {
 	return nil
 }
 
-// every is how often the subscription has its query polled at most.
+// every is the shortest time between two polls that the subscription asks for.
 func (s *QuerySubscription) every() time.Duration {
 	if s.Next != nil {
 		return s.Every
@@ -125,13 +125,13 @@ func (s *QuerySubscription) every() time.Duration {
 	return s.Interval
 }
 
-// terms is what the shard that searches for the query gets.
+// terms returns the subscription in the form of the shard that searches for the query.
 func (s *QuerySubscription) terms() *queries.Terms {
 	return &queries.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Query: s.Query,
 		Interval: s.Interval, Next: s.Next, Every: s.Every, MaxResults: s.MaxResults, Since: s.Since, Spread: s.Spread}
 }
 
-// want is what routing needs to know of the subscription.
+// want returns the subscription in the form of package routing.
 func (s *QuerySubscription) want() routing.Want {
 	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
 }
@@ -150,13 +150,13 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	return d.router.set(ctx, sub)
 }
 
-// RemoveQuery ends a source's query subscription and returns when nothing of it
-// can be committed any more. A source that has none is fine.
+// RemoveQuery ends a source's query subscription, if there is one, and returns when
+// nothing of it can be committed any more.
 func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 	return d.router.remove(ctx, sourceID)
 }
 
-// QueryTarget is a query's name in the journal, and in a Gap: "query:" and its
-// text, or for one of more than 500 bytes its SHA-256. AccountTarget is an account's.
+// QueryTarget returns a query's name in the journal and in a Gap: "query:" and its text, or
+// of a text of more than 500 bytes the SHA-256. AccountTarget returns an account's name.
 func QueryTarget(text string) string       { return queries.Target(text) }
 func AccountTarget(username string) string { return accounts.Key(username) }

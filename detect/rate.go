@@ -9,20 +9,20 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// Hold keeps polls, probes and searches from beginning until it is called with false: for a
-// node of a fleet that does not know whether its parts are its own any more. Those under
-// way go on, and so do the streams.
+// Hold lets no poll, probe or search begin until it is called with false. It is for a node
+// of a fleet that does not know whether its parts are still its own. Calls under way go on,
+// and so do the streams.
 func (d *Detector) Hold(hold bool) {
 	d.gate.Hold(hold)
 	d.ring()
 }
 
-// Rates are Config.FetchRate and Config.ProbeRate: what the nodes of a fleet have together.
+// Rates returns Config.FetchRate and Config.ProbeRate, which the nodes of a fleet share.
 func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.cfg.ProbeRate }
 
-// SetRate sets how many calls a second are made in place of Config.FetchRate, which must
-// not be 0: the share of it that this node of a fleet has. With 0 none is made.
-// Config.FetchBurst, but for one call, and Cost.Limit change in proportion.
+// SetRate sets how many calls a second this node of a fleet may make: its share of
+// Config.FetchRate, which must not be 0. With 0 it makes none. Config.FetchBurst, but for
+// one call, and Cost.Limit change in proportion.
 func (d *Detector) SetRate(perSecond float64) {
 	d.env.Budget.SetRate(max(0, perSecond))
 	if perSecond > 0 {
@@ -30,8 +30,8 @@ func (d *Detector) SetRate(perSecond float64) {
 	}
 }
 
-// SetProbeRate sets how many calls a second probes make in place of Config.ProbeRate,
-// which must not be 0.
+// SetProbeRate sets how many calls a second probes of this node may make: its share of
+// Config.ProbeRate, which must not be 0.
 func (d *Detector) SetProbeRate(perSecond float64) {
 	if d.probes == nil {
 		return
@@ -43,10 +43,11 @@ func (d *Detector) SetProbeRate(perSecond float64) {
 	}
 }
 
-// Demand is what this node's accounts ask for, by which the nodes of a fleet share
-// FetchRate: under a budget Σ√(weight × rate of posts), as package pace shares it, of so
-// many accounts; where intervals set the pace, the calls a second that these take, searches
-// included, and 0 accounts. It is cheap, and may be some seconds old.
+// Demand returns the demand of this node, in proportion to which the nodes of a fleet share
+// FetchRate. Under a budget sum is Σ√(weight × rate of posts) over the node's accounts, as
+// package pace shares calls, and accounts is their number. Where intervals set the pace, sum
+// is the number of calls a second needed, searches included, and accounts is 0. The call is
+// cheap; the figures may be some seconds old.
 func (d *Detector) Demand() (sum float64, accounts int64) {
 	of := shards.ByInterval
 	if d.paced != nil {
@@ -61,9 +62,9 @@ func (d *Detector) Demand() (sum float64, accounts int64) {
 	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load()), 0
 }
 
-// CloseBucket has calls wait until a time that count against a limit which another process
-// has met, as Deps.OnClosed told it there; "" is the limit of all calls. It is never
-// closed for longer than 15 min at a time.
+// CloseBucket lets no call begin before until that counts against a limit: another process
+// has met it, and was told by Deps.OnClosed. "" is the limit of all calls. A bucket is
+// closed for 15 min at most at a time.
 func (d *Detector) CloseBucket(bucket string, until time.Time) {
 	const why = "another process has met it"
 	if wait := until.Sub(d.deps.Now()); bucket == "" {
@@ -74,7 +75,7 @@ func (d *Detector) CloseBucket(bucket string, until time.Time) {
 	d.ring()
 }
 
-// pagesPer is how many pages a successful poll of a kind has read in the mean.
+// pagesPer returns how many pages a successful poll of a kind has read on average.
 func (p planner) pagesPer(kind poll.Kind) float64 {
 	c := &p.d.env.Count.Kinds[kind]
 	polls := c.Polls.Load() - c.Errors.Load()

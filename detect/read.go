@@ -13,18 +13,17 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// ReadUntil returns until when a source has got what its accounts published, by
-// monitor.Key: MaxOverlap before they were read for it, because posts may become
-// visible late. Accounts that have not been read for it are missing; before Run all
-// are. Those that other nodes poll are only there if they are named; of them the journal
-// tells.
+// ReadUntil returns, by monitor.Key, the time up to which each account was read for a
+// source, less MaxOverlap, because posts may become visible late. Accounts not read for it
+// yet are left out, before Run all of them. An account polled by another node is included
+// only if named; its time comes from the journal.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.teller.Begun() {
 		return until, nil
 	}
 	for _, sh := range d.shards {
-		part := map[string]time.Time{} // of its own: ask may return before it is written
+		part := map[string]time.Time{} // one for each call: after an error the shard may still write to it
 		err := sh.Ask(ctx, func(sh *shards.Shard) {
 			src := sh.Accounts.Source(sourceID)
 			if src == nil {
@@ -54,9 +53,8 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...stri
 	return until, err
 }
 
-// QueryReadUntil returns until when a query subscription has got what was published:
-// MaxOverlap before its query or its authors' timelines were read for it; zero when
-// they were not yet.
+// QueryReadUntil returns the time up to which the query of a subscription, or its authors'
+// timelines, were read for it, less MaxOverlap; zero if they were not read yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
 	r := d.router
 	unlock, err := r.lock(ctx)
@@ -79,8 +77,8 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 	return read.Add(-d.cfg.MaxOverlap), nil
 }
 
-// readUntil returns until when a subscription's posts have been read for it from an
-// origin; zero when they were not yet.
+// readUntil returns the time up to which a subscription's posts were read for it from an
+// origin; zero if they were not read yet.
 func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QuerySubscription) (until time.Time, err error) {
 	switch from {
 	case routing.Search:
@@ -91,9 +89,9 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 	return time.Time{}, nil
 }
 
-// searchedUntil returns when the last complete poll of a subscription's query began,
-// or Start.Read if there was none since it joined. Of a query that another node searches
-// for the journal tells.
+// searchedUntil returns when the last complete poll of a subscription's query began, or
+// Start.Read if none was made since the subscription joined. If another node searches for
+// the query, the time comes from the journal.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
 		c, err := r.cursorOf(ctx, sub.target)
@@ -109,11 +107,11 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 	return found, nil
 }
 
-// timelinesUntil returns until when all accounts of a subscription have been read for
-// it; zero when one was not yet.
+// timelinesUntil returns the time up to which all accounts of a subscription were read for
+// it; zero if one of them was not read yet.
 func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}
-	var others []string // that other nodes poll
+	var others []string // targets that other nodes poll
 	for i, target := range sub.timelines {
 		if r.d.sharing.elsewhere.Has(sub.Source.ID, accounts.Hash(target)) {
 			others = append(others, target)

@@ -56,8 +56,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	return nil
 }
 
-// take has a rule begin whose query another node has searched for until now: as after a
-// restart.
+// take resumes, as after a restart, a rule whose query another node has searched for.
 func (r *router) take(ctx context.Context, rule *routing.Rule) error {
 	sub, state := r.subs[rule.ID], rule.State
 	before, err := r.readBefore(ctx, &sub)
@@ -73,7 +72,7 @@ func (r *router) take(ctx context.Context, rule *routing.Rule) error {
 	return nil
 }
 
-// remove forgets one.
+// remove ends a source's subscription.
 func (r *router) remove(ctx context.Context, sourceID string) error {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -98,7 +97,7 @@ func (r *router) remove(ctx context.Context, sourceID string) error {
 	return nil
 }
 
-// put notes where a rule's posts come from.
+// put sets the subscription and the state of a rule.
 func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State) {
 	s.Elsewhere = !r.d.sharing.share.Query(sub.Query)
 	r.rules.Put(rule, sub.want(), s)
@@ -112,7 +111,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 	var gaps []poll.Gap
 	var err error
 	own := r.d.sharing.share.Query(sub.Query)
-	// Searched for as before, and not to be read anew for each change of the parts.
+	// The search goes on as before: it is not read anew whenever parts change.
 	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
 	if !covered && own && !same {
 		var stored poll.Cursor
@@ -194,8 +193,8 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 	return nil
 }
 
-// unsearch ends a source's search and waits until nothing of it can be
-// committed any more.
+// unsearch ends a source's search, and returns when nothing of it can be committed any
+// more.
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
 	return r.d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
 		sh.Queries.Set(sourceID, nil, queries.Start{})
@@ -207,7 +206,7 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// cursorOf returns the journal's cursor of a query, the zero one if there is none.
+// cursorOf returns the journal's cursor of a query, the zero Cursor if there is none.
 func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, error) {
 	found, err := r.d.sharing.cursors(ctx, []string{target})
 	if c := found[target]; c != nil && !c.Since.IsZero() {
@@ -220,7 +219,7 @@ func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, erro
 // for any more, once the timelines have been read for all rules that have left the
 // search: until then the next process needs the cursor. It reports whether some are left.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
-	read := map[*routing.Rule]bool{} // of the rules that have left
+	read := map[*routing.Rule]bool{} // by rule that has left, whether its timelines were read
 	for rule := range r.rules.All() {
 		if !rule.Behind || rule.Origin != routing.Timelines || !r.d.sharing.share.Query(rule.Query) {
 			continue
@@ -241,10 +240,10 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 	return open, err
 }
 
-// readBefore returns until when earlier processes have searched for a subscription's
-// query, and read its authors' timelines, by the journal. It is called before Run:
-// once a target is polled its cursor moves, also for subscriptions that are not
-// part of that poll.
+// readBefore returns the state in which a subscription begins: up to when earlier
+// processes searched for its query and read its authors' timelines, by the journal. Before
+// Run it is called before any poll: a poll moves the cursor of its target for all
+// subscriptions, including those that it did not serve.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
 	targets := []string{sub.target}
 	if sub.coverable() {

@@ -30,7 +30,7 @@ func newRouter(d *Detector) *router {
 	return &router{d: d, turn: make(chan struct{}, 1), bell: batch.NewBell(), subs: map[string]QuerySubscription{}}
 }
 
-// lock waits for the change under way to end. It gives up when the detector stops:
+// lock waits until no other change is under way. It fails when the detector stops, since
 // that change may wait for Run, which waits for the caller.
 func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	select {
@@ -48,8 +48,8 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// run routes what was set before Run, and again whenever accounts have changed.
-// It is a goroutine of Run.
+// run routes the rules that were set before Run, and all rules again whenever accounts
+// have changed. It is a goroutine of Run.
 func (r *router) run(ctx context.Context) {
 	ctx, end := deadline.UntilStop(ctx, r.d.stop)
 	defer end()
@@ -89,13 +89,13 @@ const (
 	rerouteMost = 5 * time.Minute
 )
 
-// rulesWait is how long the first polls wait at most for the rules that were set
-// before Run to be routed. A poll moves the cursor of its target, so a rule that joins
-// later lacks posts that the next process would take for read.
+// rulesWait is the longest time that the first polls wait until the rules set before Run
+// are routed. A poll moves the cursor of its target: a rule that joins later lacks posts
+// that the next process would take for read.
 const rulesWait = 2 * time.Second
 
-// reroute routes every rule whose origin should change. open reports that it has to
-// be called again later: see forgetQueries.
+// reroute routes every rule whose origin should change. open reports whether it has to be
+// called again later: see forgetQueries.
 func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
-// shared follows a change of which queries the detector searches for. Those that it has
-// taken begin when they are set again.
+// shared follows a change of the parts: it marks the rules whose queries were given up.
+// Rules whose queries were taken begin when they are set again.
 func (r *router) shared() {
 	for rule := range r.rules.All() {
 		if !rule.Elsewhere && !r.d.sharing.share.Query(rule.Query) {
@@ -138,7 +138,7 @@ func (r *router) shared() {
 	r.note()
 }
 
-// accountsChanged wakes run, and has the stream follow.
+// accountsChanged wakes run, and tells the stream that its accounts may have changed.
 func (r *router) accountsChanged() {
 	r.bell.Ring()
 	r.d.streams[poll.Accounts].Changed()
@@ -156,7 +156,7 @@ func (r *router) note() {
 	}
 }
 
-// planned are the rules for a forecast.
+// planned returns the rules for a forecast.
 func (r *router) planned(ctx context.Context) ([]forecast.Rule, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {

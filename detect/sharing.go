@@ -11,17 +11,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts says that from now on only the accounts and queries of these parts are polled,
-// by fleet.PartOf of their cursors' targets as the journal has them, with Deps.Platform
-// and a slash before. All that a stream brings is of one part, that of "stream/" and
-// Deps.Platform, so that one node has the stream, and hands it over with its position.
-// Without a call all parts are the detector's own. Every node has all subscriptions: by
-// them all decide alike about rules.
+// SetParts sets the parts whose accounts and queries the detector polls; without a call it
+// polls all. The part of an account or query is fleet.PartOf of its target in the journal,
+// which begins with Deps.Platform and a slash if there is a platform. Everything that a
+// stream brings belongs to one part, fleet.PartOf of "stream/" and Deps.Platform, so that
+// one node has the stream and hands it over with its position. Every node has all
+// subscriptions, so that all decide alike about rules.
 //
-// What is given up ends at once: no poll of it begins, and SetParts returns when nothing
-// of it can be committed any more. What is taken begins when the subscriptions are set
-// again, from the cursors that the journal has then, as after a restart. After an error
-// call it again: until then cursors may be missing that the next node needs.
+// Polls of a part that is given up end at once: SetParts returns when nothing of them can
+// be committed any more. Polls of a part that is taken begin when the subscriptions are set
+// again, at the cursors then in the journal, as after a restart. After an error SetParts
+// has to be called again: the journal may lack cursors that the next node needs.
 func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 	return d.sharing.set(ctx, own, false)
 }
@@ -30,25 +30,25 @@ func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 // since other nodes may have the parts.
 func Lose(ctx context.Context, d *Detector) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
-// Part is the part of an account: see SetParts.
+// Part returns the part of an account: see SetParts.
 func (d *Detector) Part(username string) fleet.Part { return d.sharing.share.OfAccount(username) }
 
-// sharing is what a Detector has to do because other nodes poll, too.
+// sharing divides targets between a Detector and the other nodes of a fleet.
 type sharing struct {
 	d         *Detector
 	share     *parts.Share
 	elsewhere parts.Elsewhere
 	left      shards.Left
-	turn      chan struct{} // held by SetParts
-	// setting is held by those who set and remove subscriptions of accounts, and all of it
-	// while accounts are given up.
+	turn      chan struct{} // a semaphore of one slot, for SetParts
+	// setting is a semaphore: setting or removing a subscription of accounts takes a slot,
+	// and giving up accounts takes all.
 	setting chan struct{}
 }
 
-// maxSetting is how many subscriptions are set at a time.
+// maxSetting is how many subscriptions may be set at a time.
 const maxSetting = 64
 
-// changeTold is how long the other nodes take to hear of a change, at most.
+// changeTold is the longest time until the other nodes hear of a change.
 const changeTold = 30 * time.Second
 
 func newSharing(d *Detector) *sharing {
@@ -91,26 +91,26 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	return nil
 }
 
-// hold takes n of what a channel holds.
-func (s *sharing) hold(ctx context.Context, of chan struct{}, n int) error {
+// hold acquires n slots of the semaphore sem.
+func (s *sharing) hold(ctx context.Context, sem chan struct{}, n int) error {
 	for held := range n {
 		select {
-		case of <- struct{}{}:
+		case sem <- struct{}{}:
 		case <-ctx.Done():
-			s.release(of, held)
+			s.release(sem, held)
 			return fmt.Errorf("detect: %w", context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-func (s *sharing) release(of chan struct{}, n int) {
+func (s *sharing) release(sem chan struct{}, n int) {
 	for range n {
-		<-of
+		<-sem
 	}
 }
 
-// give sets the parts, and gives up what is not of them.
+// give sets the parts, and gives up the targets of all others.
 func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 	d := s.d
 	unlock, err := d.router.lock(ctx)
@@ -148,8 +148,8 @@ func (s *sharing) storeLacking(ctx context.Context) error {
 	})
 }
 
-// stored returns until when accounts have been read for a source by other nodes, as far
-// as the journal tells, by their keys in the journal.
+// stored returns the times up to which other nodes have read accounts for a source, by key,
+// from the journal. Accounts are left out whose cursors may be of polls for other sources.
 func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
 	joined := s.elsewhere.Joined(sourceID)
 	cursors, err := s.cursors(ctx, keys)
@@ -159,7 +159,7 @@ func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (m
 	until := make(map[string]time.Time, len(cursors))
 	for key, c := range cursors {
 		at := poll.ReadUntil(c.Since, c.Gaps, s.d.env.Oldest())
-		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(changeTold))) { // else it may have been for others
+		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(changeTold))) {
 			until[key] = at
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// put has each shard follow its own of a subscription's accounts.
+// put sets a subscription on all shards, on each for its share of the accounts.
 func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	if err := s.hold(ctx, s.setting, 1); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	return err
 }
 
-// try does so. It reports false when an account that it found polled was not any more:
-// then nothing has changed on that shard. With known unset, all cursors are read.
+// try is put, but reads no cursors of accounts that are polled already if known is set. done
+// is false when such an account has been released meanwhile: its shard has changed nothing.
 func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Division, known bool) (done bool, err error) {
 	if err := s.all().Divide(ctx, div, known); err != nil {
 		return false, err
@@ -54,12 +54,12 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	return true, nil
 }
 
-// all are the detector's shards, and what they do not have.
+// all returns the detector's shards with what they need to divide accounts.
 func (s *sharing) all() *shards.All {
 	return &shards.All{Shards: s.d.shards, Share: s.share, Elsewhere: &s.elsewhere, Cursors: s.cursors}
 }
 
-// cursors reads cursors, by their targets.
+// cursors returns the journal's cursors of targets, by target.
 func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*poll.Cursor, error) {
 	cursors := make(map[string]*poll.Cursor)
 	for from := 0; from < len(targets); from += cursorChunk {

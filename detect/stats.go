@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Stats counts what a Detector did since it was made.
+// Stats are a Detector's counters since it was made, and its present state.
 type Stats struct {
 	Targets int64 // accounts watched now
 
@@ -20,57 +20,57 @@ type Stats struct {
 	Pages      int64 // pages read
 	PollErrors int64
 	Panics     int64 // Fetcher calls that panicked
-	Unchanged  int64 // first pages that were as they had been, and not read
+	Unchanged  int64 // first pages that had not changed, and were not read
 
 	Posts    int64 // posts on all pages, those not decoded included
 	Events   int64 // events committed
 	Known    int64 // events the journal knew already
 	Baseline int64 // posts from before a monitor tracked the account
 	Late     int64 // posts with events, published before the poll that should have shown them
-	Ancient  int64 // posts that turned up older than the horizon, not delivered
+	Ancient  int64 // posts that became visible when older than the horizon, not delivered
 	Gaps     int64 // ranges that could not be read
-	// Shallow polls reached beyond the poll before, and not to the end of the
-	// overlap: the page cap is low for so busy an account. A post that became
-	// visible late may hide behind them: see Config.MaxPages.
+	// Shallow counts polls that read back beyond the poll before, but not over the whole
+	// overlap: the page cap is low for so busy an account. They may have missed a post that
+	// became visible late: see Config.MaxPages.
 	Shallow int64
-	Filled  int64 // of them, read later
+	Filled  int64 // gaps that were read later
 
 	Dropped DroppedStats
 
 	LimitStats
 	BreachStats
-	// Parts is what SetParts has left to other nodes; zero without it.
+	// Parts tells how SetParts has divided the targets; zero without it.
 	Parts PartsStats
 
 	NegativeLatency int64 // clamped to 0: clocks disagree
 	Commits         int64
 	CommitErrors    int64
 
-	// Queries counts the searches. Targets, Polls, PollErrors and Pages count
-	// accounts alone, Latency the posts they found; the rest is of both.
+	// Queries counts the searches. Targets, Polls, PollErrors and Pages are of accounts
+	// alone, Latency of the posts that their polls found; all else is of both.
 	Queries QueryStats
 
-	// Lag is from when a poll was due until it began; under a budget every
-	// poll is due when it may be made.
+	// Lag is the time from when a poll was due until it began; under a budget a poll is
+	// due when its calls are allowed.
 	Lag latency.Snapshot
-	// Fetch is how long calls of the Fetcher took that brought a page.
+	// Fetch is the time taken by calls of the Fetcher that returned a page.
 	Fetch latency.Snapshot
-	// Latency is how long it took until posts were committed, by cause.
+	// Latency is the time from publication to commit, by cause.
 	Latency latency.Parts
-	// Lateness is how late posts become visible, and Overlap what follows.
+	// Lateness is how late posts become visible, with the overlap that follows from it.
 	Lateness Lateness
-	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
-	// a running mean good to about half a second, or to how long calls take if
-	// that is more; 0 while none told the time;
-	// SkewedPolls are those with clocks more than 2 s apart.
+	// ClockSkew is how far our clock is ahead of the upstream's, by the times in its
+	// answers: a running mean, exact to about half a second or to the time of a call,
+	// whichever is more; 0 while no answer had a time. SkewedPolls counts polls at which
+	// the clocks were more than 2 s apart.
 	ClockSkew   time.Duration
 	SkewedPolls int64
 
 	Pace PaceStats
-	// Probes is what Roles.Probe has told. Its calls are in Calls.
+	// Probes counts the probes. Their calls are contained in Calls.
 	Probes ProbeStats
-	// Stream is what Roles.Stream has brought, and SearchStream what
-	// Roles.SearchStream has; Accounts are queries there.
+	// Stream is of Roles.Stream, and SearchStream of Roles.SearchStream, where Accounts
+	// counts queries.
 	Stream, SearchStream StreamStats
 	// Cost is what the platform has charged.
 	Cost CostStats
@@ -81,8 +81,9 @@ type Stats struct {
 
 // LimitStats tells of the platform's limits.
 type LimitStats struct {
-	RateLimited int64 // polls refused for being over one
-	// Closed are those that hold calls up now, by name, and until when; "" is that of all.
+	RateLimited int64 // polls refused because of a limit
+	// Closed are the limits that hold calls up now, by bucket, with the time until which
+	// they do; "" is the limit of all calls.
 	Closed map[string]time.Time
 }
 
@@ -91,17 +92,17 @@ type LimitStats struct {
 type BreachStats struct {
 	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
 	NoNext int64
-	// WrongVersions counts pages whose Page.Version stayed while their posts
-	// differ. After the first, TimelineQuery.Known is not set any more.
+	// WrongVersions counts pages whose posts changed while Page.Version did not. After
+	// the first, TimelineQuery.Known is not set any more.
 	WrongVersions int64
 }
 
-// PartsStats tells what a node of a fleet polls, and what it does not.
+// PartsStats tells how much a node of a fleet polls, and how much it leaves to others.
 type PartsStats struct {
 	Own       int64 // parts
 	Elsewhere int64 // accounts that other nodes poll
-	// Fenced counts polls that were dropped because the journal refused their commit:
-	// they came after what was polled had gone to another node.
+	// Fenced counts polls that were dropped because the journal refused their commit: the
+	// target had gone to another node before.
 	Fenced int64
 }
 
@@ -114,29 +115,27 @@ type CostStats = spend.Stats
 // QueryStats counts what was done for queries.
 type QueryStats struct {
 	Targets int64 // queries polled now
-	Covered int64 // rules that the accounts' polls serve now: see QuerySubscription.Authors
+	Covered int64 // rules whose posts come from timelines now: see QuerySubscription.Authors
 	Polls   int64 // polls finished, failed ones included
 	Pages   int64 // pages read
 	Errors  int64 // polls that failed
-	// Latency is that of the posts which searches found; Stats.Latency has the
-	// others.
+	// Latency is of the posts that searches found; Stats.Latency is of the others.
 	Latency latency.Parts
 }
 
 // PaceStats tells how a budget is doing; zero when intervals set the pace.
 type PaceStats struct {
-	// Budget is how many accounts a second the calls allow to poll, by how many
-	// share a call and how many pages a poll reads.
+	// Budget is how many accounts a second can be polled with the calls allowed, given how
+	// many accounts share a call and how many pages a poll reads.
 	Budget float64
-	// Demand is what the longest times between polls need of it. Above Budget
-	// they are not kept: every poll is late by about the same time. It counts
-	// those that Config.Shares.OwnerSurplus does not let their owner have, too.
+	// Demand is how much of Budget the bounds on the time between polls need. If it is more
+	// than Budget, they are not kept: every poll is late by about the same time. It includes
+	// polls that Config.Shares.OwnerSurplus denies their owner.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }
 
-// counters are what Stats has of commits and queries; the rest is counted by
-// package poll.
+// counters are the counters of commits and queries; package poll has the others.
 type counters struct {
 	events, known, commits, commitErrors atomic.Int64
 	covered, fenced                      atomic.Int64

@@ -13,14 +13,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// StreamStats counts what a stream did; zero without one.
+// StreamStats counts what a stream brought; zero without a Streamer.
 type StreamStats = push.Stats
 
-// streaming is what a Detector has to do for its streams, and for other positions that
-// commits carry.
+// streaming joins a Detector with its streams, and stores the positions that commits carry.
 type streaming struct{ d *Detector }
 
-// of makes the stream of a kind, nil without a Streamer.
+// of returns a new stream of a kind, nil without a Streamer.
 func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
 	if streamer == nil {
 		return nil
@@ -42,7 +41,7 @@ func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream
 		Position: s.position, Store: s.store, Backoff: d.env.Backoff, Billed: d.env.Budget.Spend.Add, Closed: d.env.Budget.Spend.Wait})
 }
 
-// position reads a position from the journal, "" if there is none.
+// position returns a target's position in the journal, "" if there is none.
 func (s streaming) position(ctx context.Context, target string) (string, error) {
 	found, err := s.d.deps.Journal.Cursors(ctx, target)
 	if err != nil || len(found) == 0 {
@@ -51,10 +50,10 @@ func (s streaming) position(ctx context.Context, target string) (string, error) 
 	return found[0].Position, nil
 }
 
-// store has a commit made that carries the positions.
+// store queues an empty batch, whose commit carries the positions.
 func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}}) }
 
-// follow has a shard's accounts and queries follow the streams.
+// follow connects a shard's accounts and queries with the streams.
 func (s streaming) follow(sh *shards.Shard) {
 	if of := s.d.streams[poll.Accounts]; of != nil {
 		sh.Accounts.Pushed = accounts.NewPushed(sh.Accounts, of.Health(), s.d.cfg.AuditEvery)
@@ -71,8 +70,8 @@ func (s streaming) run(ctx context.Context, kind poll.Kind) {
 	s.d.streams[kind].Run(ctx)
 }
 
-// positions are the cursors of the streams, and of what was spent, to commit with a group,
-// as far as they are not in the journal already.
+// positions returns batches with the positions of the streams, and of the costs, that are
+// not in the journal yet, to be committed with a group. stored is to be called then.
 func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
 	d := s.d
 	var numbers [len(d.streams)][]uint64

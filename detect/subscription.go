@@ -17,9 +17,9 @@ import (
 type Subscription struct {
 	Source   deliver.Source
 	Accounts []monitor.Account
-	// Interval is the wished time between two polls of an account; the
-	// shortest of an account's subscriptions counts. When a budget sets the
-	// pace it is a bound, and 0 is none.
+	// Interval is the wished time between two polls of an account; the shortest of
+	// an account's subscriptions counts. When a budget sets the pace, Interval is only
+	// an upper bound, and 0 means none.
 	Interval time.Duration
 	// Weight is how much a post's latency counts when a budget sets the pace;
 	// the weights of an account's subscriptions add up. Defaults to 1.
@@ -29,9 +29,9 @@ type Subscription struct {
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
 	Spread bool
-	// Missed is for how long accounts may not have been polled, because the node that
-	// polled them is gone: with Spread, those whose place came in this time are polled at
-	// once.
+	// Missed is for how long accounts may not have been polled because the node that polled
+	// them is gone. With Spread, accounts whose place in the interval came in this time are
+	// polled at once.
 	Missed time.Duration
 
 	program *query.Program // of a rule whose posts come from timelines; in place of Match
@@ -45,8 +45,8 @@ const (
 	maxWeight   = 1e6
 )
 
-// MinBound is the least Interval of a subscription where a budget sets the
-// pace: no account is polled more often.
+// MinBound is the shortest Interval allowed where a budget sets the pace. No account is
+// polled more often.
 const MinBound = time.Second
 
 // ForMonitor makes an active monitor's subscription.
@@ -67,7 +67,7 @@ func (s *Subscription) weight() float64 {
 	return s.Weight
 }
 
-// onShard is the subscription as a shard gets it, with its part of the accounts.
+// onShard returns the subscription in the form of a shard, for its share of the accounts.
 func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
 	return accounts.Subscription{
 		Terms: accounts.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
