@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Elsewhere is which sources want which of the accounts that other nodes poll. An account
-// is its accounts.HashName, and takes some 25 bytes for a source. It is safe for
-// concurrent use. The zero value is empty.
+// Elsewhere keeps which sources want the accounts that other nodes poll. It knows an
+// account by its accounts.HashName, and takes some 25 bytes for each account and source.
+// It is safe for concurrent use. The zero value is empty.
 type Elsewhere struct {
 	mu sync.RWMutex
-	// A hash table with linear probing, of each account once.
+	// A hash table with linear probing and an entry for each account.
 	keys []uint64 // 0 is empty
-	of   []int32  // the only source, or if negative ^ the first of nodes
-	n    int
+	of   []int32  // the only source; of several, ^ the index of the first node
+	n    int      // accounts
 
 	nodes   []node
-	free    int32 // of nodes, + 1; 0 for none
+	free    int32 // index + 1 of the first free node; 0 for none
 	sources []source
-	unused  []int32 // of sources
-	byID    map[string]int32
+	unused  []int32          // indexes of free sources
+	byID    map[string]int32 // indexes of sources
 }
 
-// node is one of several sources of an account.
-type node struct{ source, next int32 } // next + 1; 0 for none
+// node is an entry in the list of an account's sources; next is the index + 1 of the
+// next node, 0 for none.
+type node struct{ source, next int32 }
 
-// source is what is known of a monitor or rule.
+// source is a monitor or rule.
 type source struct {
 	Terms
 	joined time.Time
@@ -41,8 +42,9 @@ type Terms struct {
 	Interval time.Duration // 0 for none
 }
 
-// Set sets which accounts a source wants, by sorted hashes: none forgets it. What is
-// added has joined then; zero for what other nodes or processes have read for it before.
+// Set sets which accounts a source wants, by sorted hashes; without any the source is
+// forgotten. joined is when the source came to want the accounts that are added; zero if
+// other nodes or processes have read these for it before.
 func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -96,7 +98,7 @@ func (x *Elsewhere) Add(id string, t Terms, hashes []uint64) {
 	x.set(id, t, slices.Compact(hashes), time.Time{})
 }
 
-// Has reports whether a source wants an account that another node polls.
+// Has reports whether a source wants an account that is polled by another node.
 func (x *Elsewhere) Has(id string, hash uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -108,7 +110,8 @@ func (x *Elsewhere) Has(id string, hash uint64) bool {
 	return has
 }
 
-// Joined is when a source last came to want an account, as far as Set was told.
+// Joined returns when a source last came to want another account, as told to Set; zero if
+// Set was told of none.
 func (x *Elsewhere) Joined(id string) time.Time {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -118,14 +121,15 @@ func (x *Elsewhere) Joined(id string) time.Time {
 	return time.Time{}
 }
 
-// Wants is what sources ask for of an account together.
+// Wants sums up the terms of an account's sources.
 type Wants struct {
 	Sources   int
-	Shortest  time.Duration // interval; 0 for none
-	ByMonitor time.Duration // the shortest that monitors ask for
+	Shortest  time.Duration // the shortest interval; 0 for none
+	ByMonitor time.Duration // the shortest interval of a monitor; 0 for none
 }
 
-// Wants returns that of an account, by the sources of some owners; nil is all.
+// Wants returns the Wants of an account, counting sources of the owners for which of
+// returns true; a nil of counts all.
 func (x *Elsewhere) Wants(hash uint64, of func(owner string) bool) (w Wants) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -163,7 +167,7 @@ func (w *Wants) add(t Terms, of func(owner string) bool) {
 	}
 }
 
-// Len is how many accounts there are.
+// Len returns the number of accounts.
 func (x *Elsewhere) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -200,7 +204,7 @@ func (x *Elsewhere) add(hash uint64, source int32) {
 	x.of[at] = ^(x.newNode(source, first) - 1)
 }
 
-// newNode returns a node's index + 1.
+// newNode adds a node and returns its index + 1.
 func (x *Elsewhere) newNode(source, next int32) int32 {
 	if n := x.free; n != 0 {
 		x.free = x.nodes[n-1].next
@@ -211,7 +215,7 @@ func (x *Elsewhere) newNode(source, next int32) int32 {
 	return int32(len(x.nodes))
 }
 
-// remove removes a source that the account has.
+// remove removes a source from an account that has it.
 func (x *Elsewhere) remove(hash uint64, source int32) {
 	at, _ := x.find(hash)
 	if x.of[at] >= 0 {
@@ -234,10 +238,10 @@ func (x *Elsewhere) remove(hash uint64, source int32) {
 	x.of[at] = ^(first - 1)
 }
 
-// key is how a hash is kept.
+// key returns the key of a hash, which is not 0.
 func key(hash uint64) uint64 { return max(hash, 1) }
 
-// home is where the search for a key begins.
+// home returns where the search for a key begins.
 func (x *Elsewhere) home(key uint64) int {
 	hi, _ := bits.Mul64(key, uint64(len(x.keys)))
 	return int(hi)
@@ -263,7 +267,7 @@ func (x *Elsewhere) find(hash uint64) (at int, ok bool) {
 	return 0, false
 }
 
-// insert puts in an account that is not there.
+// insert adds an account that is not in the table.
 func (x *Elsewhere) insert(hash uint64, source int32) {
 	if size := len(x.keys); x.n >= size*7/8 {
 		x.resize(max(16, size+size/4))
@@ -290,7 +294,7 @@ func (x *Elsewhere) put(key uint64, of int32) {
 	x.keys[at], x.of[at] = key, of
 }
 
-// delete empties a place, and moves later ones up into the hole.
+// delete empties an entry, and moves later entries up into the hole.
 func (x *Elsewhere) delete(hole int) {
 	size := len(x.keys)
 	for i := x.after(hole); x.keys[i] != 0; i = x.after(i) {

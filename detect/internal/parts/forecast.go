@@ -7,10 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Groups returns what a forecast for the whole fleet is made from: the accounts of the
-// node and those elsewhere. These post as the node's own do, or, where it has none, so
-// many times a second: accounts are spread over the parts without regard to that.
-// Under a budget, where rates decide, each group of the node's own grows in proportion.
+// Groups returns the groups for a forecast for the whole fleet: own, the groups of the
+// node's own accounts, with the accounts of other nodes added. Accounts of other nodes are
+// taken to post as often as the node's own, since parts do not depend on that, or unknown
+// times a second if the node has none. Under a budget, where rates decide, each group of
+// own grows in proportion.
 func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []pace.Group {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -40,8 +41,8 @@ func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []p
 	return own
 }
 
-// scaled multiplies the accounts of groups, the sum of which is as exact as a number of
-// accounts can be.
+// scaled multiplies the numbers of accounts of groups. It rounds them so that their sum is
+// off by less than one account.
 func scaled(groups []pace.Group, by float64) []pace.Group {
 	var want, have float64
 	for i := range groups {

@@ -11,14 +11,14 @@ import (
 
 // Share says which accounts and queries a detector polls. It is safe for concurrent use.
 type Share struct {
-	prefix   string // of the targets of a platform that has a name
-	streamed [2]bool
-	stream   fleet.Part
+	prefix   string                    // of the targets of a platform that has a name
+	streamed [2]bool                   // by poll.Kind
+	stream   fleet.Part                // of everything that a stream brings
 	own      atomic.Pointer[fleet.Set] // nil: all
 }
 
-// NewShare is that of a detector which polls everything. What a stream brings, streamed
-// by poll.Kind, is of one part.
+// NewShare returns the Share of a detector that polls everything. All targets of a kind
+// that is streamed, by poll.Kind, belong to one part.
 func NewShare(platform string, streamed [2]bool) *Share {
 	s := &Share{streamed: streamed, stream: fleet.PartOf("stream/" + platform)}
 	if platform != "" {
@@ -27,10 +27,10 @@ func NewShare(platform string, streamed [2]bool) *Share {
 	return s
 }
 
-// Alone reports whether all parts are its own because Set was never called.
+// Alone reports whether Set was never called: then all parts are the detector's own.
 func (s *Share) Alone() bool { return s.own.Load() == nil }
 
-// Set sets the parts, and returns those that are its own no more.
+// Set sets the detector's own parts, and returns those that it had before and has no more.
 func (s *Share) Set(own fleet.Set) (given fleet.Set) {
 	before := s.own.Swap(&own)
 	if before == nil {
@@ -40,7 +40,7 @@ func (s *Share) Set(own fleet.Set) (given fleet.Set) {
 	return before.Minus(own)
 }
 
-// Parts is how many parts are its own.
+// Parts returns how many parts are the detector's own.
 func (s *Share) Parts() int {
 	if own := s.own.Load(); own != nil {
 		return own.Len()
@@ -48,13 +48,13 @@ func (s *Share) Parts() int {
 	return fleet.Parts
 }
 
-// Account reports whether an account is of its parts.
+// Account reports whether the detector polls an account.
 func (s *Share) Account(username string) bool {
 	own := s.own.Load()
 	return own == nil || own.Has(s.OfAccount(username))
 }
 
-// OfAccount is the part of an account.
+// OfAccount returns the part of an account.
 func (s *Share) OfAccount(username string) fleet.Part {
 	switch {
 	case s.streamed[poll.Accounts]:
@@ -65,13 +65,13 @@ func (s *Share) OfAccount(username string) fleet.Part {
 	return fleet.PartOf(s.prefix + accounts.Key(username))
 }
 
-// Query reports whether a query is of its parts.
+// Query reports whether the detector searches for a query.
 func (s *Share) Query(text string) bool {
 	own := s.own.Load()
 	return own == nil || own.Has(s.OfQuery(text))
 }
 
-// OfQuery is the part of a query.
+// OfQuery returns the part of a query.
 func (s *Share) OfQuery(text string) fleet.Part {
 	if s.streamed[poll.Queries] {
 		return s.stream
@@ -79,5 +79,5 @@ func (s *Share) OfQuery(text string) fleet.Part {
 	return fleet.PartOf(s.prefix + queries.Target(text))
 }
 
-// Stream reports whether the streams are of its parts.
+// Stream reports whether the detector has the streams.
 func (s *Share) Stream() bool { return s.own.Load().Has(s.stream) }
