@@ -14,28 +14,29 @@ const (
 	Timelines               // its authors' timelines
 )
 
-// State is where a rule's posts come from, and how far it has got them.
+// State is where a rule's posts come from, and up to when the rule has got them.
 type State struct {
 	Origin Origin
-	// Read: the rule has got what was visible at this time; zero for nothing that is
-	// known.
+	// Read: the rule has got all posts visible at this time; zero if not known.
 	Read time.Time
-	// Behind: the journal has a cursor of its query that no search of the rule moves.
-	// The next process would take it for how far the rule's posts were read.
+	// Behind: the journal has a cursor of the rule's query that no search of the rule
+	// moves. The next process would take it for the time up to which the rule's posts were
+	// read.
 	Behind bool
-	// Elsewhere: another node searches for its query, if it is to be searched for.
+	// Elsewhere: searching for the rule's query is the task of another node.
 	Elsewhere bool
-	// Restarted: it was there before Run, so the journal tells what earlier processes
-	// have read for it.
+	// Restarted: the rule was set before Run, so the journal has the cursors of what
+	// earlier processes read for it.
 	Restarted bool
-	// Until when earlier processes have searched for its query, and read its authors'
-	// timelines; zero if they did not.
+	// The times up to which earlier processes searched for the rule's query, and read its
+	// authors' timelines; zero if they did not.
 	SearchedBefore, TimelinesBefore time.Time
 }
 
-// Restart returns the state of a rule that is there before Run. Earlier processes have
-// searched for its query until searched, zero for never, and read those of its authors'
-// timelines that they have read, out of so many, until the times of timelines.
+// Restart returns the state of a rule that is set before Run. By the journal, its query was
+// searched for up to the time searched, zero for never. timelines has a time for each
+// author's timeline that was read: the time up to which it was. authors is how many authors
+// there are.
 func Restart(searched time.Time, timelines []time.Time, authors int) State {
 	s := State{Restarted: true, SearchedBefore: searched, Behind: !searched.IsZero()}
 	if len(timelines) > 0 && len(timelines) == authors {
@@ -46,11 +47,12 @@ func Restart(searched time.Time, timelines []time.Time, authors int) State {
 
 // Facts are what a change of a rule depends on, beside its state.
 type Facts struct {
-	Covered bool // its authors' timelines have its posts, and are polled as often
-	// ReadUntil is until when it has got its posts from its Origin; zero for nothing.
+	Covered bool // the authors' timelines have the rule's posts, and are polled as often
+	// ReadUntil is the time up to which the rule has got its posts from its Origin; zero
+	// if it has got none.
 	ReadUntil time.Time
 	Stored    time.Time // the journal's cursor of its query, zero if there is none
-	Oldest    time.Time // since when the journal is sure to know events
+	Oldest    time.Time // the journal knows events from then on; older ones it may forget
 	Overlap   time.Duration
 }
 
@@ -60,23 +62,23 @@ type Move struct {
 	// Leave is the origin to end afterwards, Undecided for none.
 	Leave Origin
 
-	// Since, for timelines: posts published before are not events. Resumes: earlier
-	// processes have read each of them for the rule until its cursor in the journal.
+	// For timelines. Posts published before Since are not events. Resumes: earlier
+	// processes have read each timeline for the rule up to its cursor in the journal.
 	Since   time.Time
 	Resumes bool
 
-	// Read: the rule has got, or does not want, what was visible then.
+	// Read: the rule has got, or does not want, all posts visible at this time.
 	Read time.Time
 
 	// For a search. Store is the cursor to put in the journal first, zero for none:
 	// without it the next process would go by the cursors of timelines, which move on
-	// without the rule. Start is until when the query has been read, unless other
+	// without the rule. Start is the time up to which the query was read, unless other
 	// rules search for it already. The rule's first poll reads back to From.
 	Store, Start, From time.Time
 }
 
-// Route returns what to do for a rule with these wants, and its state when that is
-// done. It changes nothing.
+// Route returns what to do for a rule with these wants, and the state of the rule
+// afterwards. It changes nothing.
 func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	next, had := r.State, r.Origin
 	if r.Query != want.Query { // what was read was another query
@@ -115,9 +117,9 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	return next, m
 }
 
-// readBefore returns until when earlier processes have read a rule's posts for it.
-// Where rules share a query, it may have been searched for the others while this one
-// got its posts from timelines; then the earlier of both times counts.
+// readBefore returns the time up to which earlier processes have read a rule's posts for
+// it. If rules share the query, the others may have been searched for while this rule got
+// its posts from timelines: then the earlier of both times counts.
 func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if s.SearchedBefore.IsZero() {
 		return s.TimelinesBefore
@@ -125,18 +127,18 @@ func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if shared := len(rs.byQuery[text]) > 1; !shared || s.TimelinesBefore.IsZero() || !s.TimelinesBefore.Before(s.SearchedBefore) {
 		return s.SearchedBefore
 	}
-	return latest(s.TimelinesBefore, oldest) // an account may not be reached any more
+	return latest(s.TimelinesBefore, oldest) // an account that cannot be read any more has an old cursor
 }
 
-// ReadBefore is until when the processes before have read a rule's posts for it.
+// ReadBefore returns the time up to which earlier processes have read a rule's posts for it.
 func (rs *Rules) ReadBefore(r *Rule, oldest time.Time) time.Time {
 	return rs.readBefore(r.Query, r.State, oldest)
 }
 
-// searchFrom returns from when on to search for a query that was never searched: until
-// then the rule, and others that may search for it, have got their posts from
-// timelines. It is zero if none has, and if another rule searches for it already,
-// whose polls store the cursor.
+// searchFrom returns where the search for a query begins that was never searched for: the
+// time up to which the rule, and others that may search, have got their posts from
+// timelines. It is zero if none has got any, and if another rule searches already, whose
+// polls store the cursor.
 func (rs *Rules) searchFrom(r *Rule, want Want, read, oldest time.Time) time.Time {
 	from, known := want.Since, !read.IsZero()
 	if known {

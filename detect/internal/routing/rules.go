@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Want is what a rule asks for.
+// Want is what a rule asks for: see detect.QuerySubscription.
 type Want struct {
 	ID      string
 	Query   string
@@ -22,31 +22,30 @@ type Rule struct {
 	State
 }
 
-// Rules are all rules. It is not safe for concurrent use. The zero value has
-// none.
+// Rules holds all rules. It is not safe for concurrent use. The zero value is empty.
 type Rules struct {
 	byID    map[string]*Rule
 	byQuery map[string][]*Rule
-	polls   float64 // a second, of all searches
+	polls   float64 // of all searches, a second
 	covered int     // rules whose posts come from timelines
 }
 
-// Len is the number of rules.
+// Len returns the number of rules.
 func (rs *Rules) Len() int { return len(rs.byID) }
 
 // Get returns a rule by its id, nil if there is none.
 func (rs *Rules) Get(id string) *Rule { return rs.byID[id] }
 
-// All are the rules, in no order.
+// All returns the rules, in no order.
 func (rs *Rules) All() iter.Seq[*Rule] { return maps.Values(rs.byID) }
 
-// Of are the rules that have a query. Do not change the slice.
+// Of returns the rules with a query. The slice must not be changed.
 func (rs *Rules) Of(query string) []*Rule { return rs.byQuery[query] }
 
-// Polls is how many polls a second the searches take.
+// Polls returns how many polls a second the searches take.
 func (rs *Rules) Polls() float64 { return rs.polls }
 
-// Covered is how many rules get their posts from timelines.
+// Covered returns how many rules get their posts from timelines.
 func (rs *Rules) Covered() int { return rs.covered }
 
 // Put sets what a rule wants and its state. The rule may be new.
@@ -69,8 +68,8 @@ func (rs *Rules) Drop(r *Rule) {
 	rs.left(r)
 }
 
-// left marks the rules of r's query that are on timelines as Behind when r, which has left
-// the query, may have stored a cursor of it.
+// left follows the removal of r from its query, of which searches for r may have stored a
+// cursor: the other rules of the query that are on timelines are Behind then.
 func (rs *Rules) left(r *Rule) {
 	for _, other := range rs.byQuery[r.Query] {
 		other.Behind = other.Behind || other.Origin == Timelines && (r.Origin == Search || r.Behind)
@@ -87,7 +86,7 @@ func (rs *Rules) drop(r *Rule) {
 	})
 }
 
-// change changes the list of a query's rules, and with it the sums.
+// change changes the list of a query's rules with fn, and the sums with it.
 func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 	polls, covered := sums(rs.byQuery[text])
 	rs.polls, rs.covered = rs.polls-polls, rs.covered-covered
@@ -101,8 +100,8 @@ func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 	}
 }
 
-// sums is how many polls a second one query's rules take, and how many of them
-// need none.
+// sums returns how many polls a second the rules of one query take, and how many of the
+// rules get their posts from timelines.
 func sums(list []*Rule) (polls float64, covered int) {
 	for _, r := range list {
 		switch r.Origin {
@@ -118,9 +117,9 @@ func sums(list []*Rule) (polls float64, covered int) {
 	return polls, covered
 }
 
-// NeedCursor reports whether rules need the journal's cursor of a query: because they
-// search, or may do so because they are not routed yet, or because they are Behind and
-// their timelines, as read says, have not been read for them.
+// NeedCursor reports whether a rule needs the journal's cursor of a query: because it
+// searches; because it is not routed yet, and may search; or because it is Behind and its
+// timelines have not been read for it, as read says.
 func (rs *Rules) NeedCursor(query string, read map[*Rule]bool) bool {
 	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool {
 		return r.Origin != Timelines || r.Behind && !read[r]
