@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 )
 
-// demand is what a shard's accounts ask for together, summed up now and then.
+// demand is the sum of what a shard's accounts ask for. It is renewed on demand.
 type demand struct {
 	bits  atomic.Uint64 // of the last sum
 	begun atomic.Int64  // when it was begun, on the detector's clock; 0 for never
@@ -16,11 +16,11 @@ type demand struct {
 
 const (
 	demandEvery = int64(time.Second)
-	demandSlots = 4096 // looked at at a time, so that polls do not wait
+	demandSlots = 4096 // slots added up at a time, so that polls do not wait
 )
 
-// ByInterval and ByBudget are what an account asks for where intervals set the pace, polls
-// a second, and where a budget does.
+// ByInterval and ByBudget return what an account asks for: polls a second where intervals
+// set the pace, and where a budget does √(weight × rate of posts).
 func ByInterval(sh *Shard, slot int32) float64 {
 	if every := accounts.PolledEvery(sh.Accounts, slot); every > 0 {
 		return 1 / every.Seconds()
@@ -36,8 +36,8 @@ func ByBudget(sh *Shard, slot int32) float64 {
 	return math.Sqrt(sh.Accounts.Ask(slot).Weight * rate)
 }
 
-// Demand is the sum of what each account asks for, up to a second old and the time that
-// adding up takes; 0 before the first sum.
+// Demand returns the sum of what of returns for each account; 0 before the first sum. It
+// may be a second old, and the time that adding up takes.
 func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
 	d, now := &sh.demand, max(1, sh.env.Clock())
 	if begun := d.begun.Load(); (begun == 0 || now-begun >= demandEvery) && d.begun.CompareAndSwap(begun, now) {

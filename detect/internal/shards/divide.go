@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// All are the shards of a detector, and what they do not have.
+// All is the shards of a detector, with what tells their accounts from those elsewhere.
 type All struct {
 	Shards    []*Shard
 	Share     *parts.Share
@@ -21,7 +21,7 @@ type All struct {
 	Cursors func(ctx context.Context, keys []string) (map[string]*poll.Cursor, error)
 }
 
-// Division is a source's accounts divided among the shards, and the other nodes.
+// Division is a source's accounts, divided between the shards and the other nodes.
 type Division struct {
 	Source    string
 	Accounts  []monitor.Account
@@ -29,11 +29,12 @@ type Division struct {
 	Shards    [][]accounts.Account // by shard
 	Elsewhere []uint64             // hashes of the accounts that other nodes poll, sorted
 
-	taken map[uint64]bool // those that were among them before
+	taken map[uint64]bool // hashes that were Elsewhere before
 }
 
-// Divide sorts a source's accounts by shard and looks up their cursors; with known set,
-// not of those that are polled already. It may be called again for a Division.
+// Divide divides a source's accounts and looks up the cursors of those on shards. With known
+// set, it leaves out the cursors of accounts that are polled already. It may be called again
+// for the same Division.
 func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 	n, alone := uint64(len(a.Shards)), a.Share.Alone()
 	div.Shards, div.Elsewhere = make([][]accounts.Account, n), nil
@@ -77,7 +78,7 @@ func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 				part[i].Cursor = cursors[accounts.Key(div.Accounts[part[i].Index].Username)]
 			}
 		}
-		if step := uint64(div.Interval); step > 0 { // what is polled together lies together
+		if step := uint64(div.Interval); step > 0 { // accounts due together get neighbouring slots
 			slices.SortFunc(part, func(a, b accounts.Account) int { return cmp.Compare(a.Hash%step, b.Hash%step) })
 		}
 	}
@@ -94,7 +95,7 @@ func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err er
 		for len(part) > 0 {
 			chunk := part[:min(askAtOnce, len(part))]
 			part = part[len(chunk):]
-			known := make([]bool, len(chunk)) // of its own: Ask may return before it is written
+			known := make([]bool, len(chunk)) // one for each call: after an error the shard may still write to it
 			err := a.Shards[i].Ask(ctx, func(sh *Shard) {
 				for k, mine := range chunk {
 					_, known[k] = sh.Accounts.Find(mine.Hash, div.Accounts[mine.Index].Username)
@@ -113,8 +114,8 @@ func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err er
 	return keys, nil
 }
 
-// Each calls fn on its shard for each account named by a key of names that is polled. The
-// calls come one after the other.
+// Each calls fn for each account that is polled and named by a key of names, one after the
+// other, each on the account's shard.
 func (a *All) Each(ctx context.Context, names map[string]time.Duration, fn func(sh *Shard, name string, slot int32)) error {
 	byShard := make([][]string, len(a.Shards))
 	for name := range names {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Gate keeps polls, probes and searches from beginning: before a moment, and while it is
-// held. All shards share it. The zero value is open.
+// Gate lets no poll, probe or search begin before a moment, and while it is held. All
+// shards share it. The zero value is open.
 type Gate struct {
 	until atomic.Int64 // on the detector's clock; longSleep while it is held
 
@@ -15,8 +15,8 @@ type Gate struct {
 	held bool
 }
 
-// From closes the gate before a moment of the detector's clock; 0 opens it. It reports
-// whether that was a change.
+// From closes the gate until a moment of the detector's clock; 0 opens it. changed is false
+// if it was closed until then already.
 func (g *Gate) From(at int64) (changed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -26,7 +26,7 @@ func (g *Gate) From(at int64) (changed bool) {
 	return changed
 }
 
-// Hold closes the gate, or lets it go.
+// Hold closes the gate until it is called with false.
 func (g *Gate) Hold(held bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

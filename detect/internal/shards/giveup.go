@@ -80,12 +80,12 @@ func (l *Left) add(cursors map[string]*poll.Cursor) {
 	}
 }
 
-// giveUpSlots is how many accounts are looked at at a time, so that polls do not wait.
+// giveUpSlots is how many slots are looked at in one go, so that polls do not wait.
 const giveUpSlots = 4096
 
-// GiveUp gives up the accounts and queries that are not of the share, tells elsewhere of
-// the accounts, and calls done at the end. Polls of them that wait for their commit still
-// are committed.
+// GiveUp gives up the accounts and queries that are not of the share, adds the accounts to
+// elsewhere and the cursors to store to left, and calls done at the end. Polls that wait for
+// their commit are still committed.
 func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	lacking := map[string]*poll.Cursor{}
 	for text, c := range sh.Queries.GiveUp(share.Query) {
@@ -95,7 +95,7 @@ func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Le
 	sh.giveUp(0, share, elsewhere, left, done)
 }
 
-// giveUp gives up accounts from a slot on.
+// giveUp is GiveUp for accounts, from a slot on.
 func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	given, more := accounts.GiveUp(sh.Accounts, from, giveUpSlots, share.Account)
 	for src, hashes := range given.Wanted {
@@ -109,7 +109,7 @@ func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhe
 	sh.Tell(func(sh *Shard) { sh.giveUp(from+giveUpSlots, share, elsewhere, left, done) })
 }
 
-// WhenSettled calls fn when all polls have ended that wait for their commit now.
+// WhenSettled calls fn when all polls that wait for their commit now have ended.
 func (sh *Shard) WhenSettled(fn func()) {
 	sh.Accounts.Polls.WhenSettled(func() { sh.Queries.Polls.WhenSettled(fn) })
 }

@@ -7,11 +7,10 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// groupSlots is how many targets are summarised at a time, so that polls do not wait for a
-// plan.
+// groupSlots is how many slots are summarised in one go, so that polls do not wait.
 const groupSlots = 4096
 
-// Groups summarises the accounts for a forecast.
+// Groups returns the accounts in groups, for a forecast.
 func (a *All) Groups(ctx context.Context) ([]pace.Group, error) {
 	counts := map[pace.Group]int{}
 	for _, sh := range a.Shards {

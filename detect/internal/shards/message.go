@@ -9,13 +9,13 @@ import (
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
-// message is what a shard is sent: one of its fields; err goes with settled.
+// message is a message to a shard. One field is set; err belongs to settled.
 type message struct {
-	landed  *poll.Poll // its pages have come
-	settled *poll.Poll // what it brought is committed, or with err is not
+	landed  *poll.Poll // whose pages have come
+	settled *poll.Poll // that is committed, or with err is not
 	err     error
-	probed  *probe.Call // has ended
-	tell    func(*Shard)
+	probed  *probe.Call  // that has ended
+	tell    func(*Shard) // to call
 }
 
 func (sh *Shard) handle(m *message) {
@@ -37,10 +37,10 @@ func (sh *Shard) handle(m *message) {
 // Ring wakes the shard, so that it looks at the clock, the budget and Config.Stop.
 func (sh *Shard) Ring() { sh.mail.Bell().Ring() }
 
-// Tell has fn called on the shard's goroutine, after what it was told before.
+// Tell has fn called on the shard's goroutine, after the functions of earlier calls.
 func (sh *Shard) Tell(fn func(*Shard)) { sh.mail.Put(message{tell: fn}) }
 
-// Settled says that what a poll brought is committed, or with an error that it is not.
+// Settled tells the shard that a poll is committed, or with an error that it is not.
 func (sh *Shard) Settled(p *poll.Poll, err error) { sh.mail.Put(message{settled: p, err: err}) }
 
 // Ask runs fn on the shard's goroutine and waits for it. After an error fn may still run.
@@ -50,7 +50,7 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	select {
 	case <-done:
 		return nil
-	case <-sh.cfg.Stop: // who stops it waits for some of the callers
+	case <-sh.cfg.Stop: // Run waits for some of the callers
 		return sh.env.Budget.Stopped()
 	case <-sh.cfg.Done:
 		return sh.env.Budget.Stopped()
@@ -59,10 +59,10 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	}
 }
 
-// Streamed is a Shard as streams see it.
+// Streamed makes a Shard a streams.Shard.
 type Streamed struct{ *Shard }
 
-// Do and Ask are those of streams.Shard.
+// Do and Ask implement streams.Shard.
 func (s Streamed) Do(kind poll.Kind, fn func(streams.Covered)) {
 	s.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 )
 
-// maxProbing is how many calls of the Prober a shard has under way.
+// maxProbing is how many calls of the Prober a shard may have under way.
 const maxProbing = 4
 
-// startProbes makes the calls that probes have to themselves, and says when the
-// next one may be made.
+// startProbes begins the probes that are due at the rate reserved for them, and returns
+// when the next one may begin.
 func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	sweep := sh.Accounts.Probes
 	if sweep == nil {
@@ -27,7 +27,8 @@ func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	return sweep.NextAt()
 }
 
-// startProbe calls the Prober, if a call is free and there are accounts.
+// startProbe begins a call of the Prober, and returns false if no slot is free or no
+// account is to be probed.
 func (sh *Shard) startProbe(ctx context.Context) bool {
 	if sh.probing == maxProbing || sh.room() <= 0 {
 		return false

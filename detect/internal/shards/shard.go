@@ -25,12 +25,12 @@ type Shard struct {
 
 	hasTicket bool
 	ticket    int64  // when the next call may be made, on the detector's clock
-	changes   uint64 // of the budget, when it was taken
+	changes   uint64 // Budget.Changes when the ticket was taken
 	stopping  bool
 
 	times poll.Times // as updateClocks read them
 
-	probing int // calls under way
+	probing int // calls of the Prober under way
 	demand  demand
 
 	taken []schedule.Due
@@ -41,14 +41,14 @@ type Shard struct {
 type Config struct {
 	Env       *poll.Env
 	Slots     int // upstream calls that may be under way at once
-	BatchSize int // accounts in a call at most
+	BatchSize int // the highest number of accounts in a call
 	// Gather has polls that are due within it begin together; 0 for each when it is due.
 	Gather time.Duration
-	// Stop is closed to have Run end, and Done when it has.
+	// Stop is closed to end Run, and Done when Run has returned.
 	Stop, Done <-chan struct{}
-	// Gate says before when no poll begins: see Gate.
+	// Gate keeps polls from beginning while it is closed.
 	Gate *Gate
-	// Commit has a poll's events and its cursor committed, and Settled called then.
+	// Commit queues a poll's events and cursor for a commit, after which Settled is called.
 	Commit func(sh *Shard, p *poll.Poll, events []deliver.Event)
 }
 
@@ -115,17 +115,17 @@ func (sh *Shard) stopped() bool {
 	}
 }
 
-// open is how many polls have not ended.
+// open returns how many polls have not ended.
 func (sh *Shard) open() int { return sh.Accounts.Polls.Open() + sh.Queries.Polls.Open() }
 
-// UnderWay is how many upstream calls and polls have not ended.
+// UnderWay returns how many upstream calls and polls have not ended.
 func (sh *Shard) UnderWay() (calls, polls int) { return sh.workers.Busy(), sh.open() }
 
 // updateClocks reads both clocks.
 func (sh *Shard) updateClocks() { sh.times = poll.Times{Now: sh.env.Clock(), Wall: sh.env.Now()} }
 
-// never is a time that does not come, and longSleep one that only messages come
-// before.
+// never is a time that does not come. longSleep is the wake-up time of a shard that only a
+// message wakes.
 const (
 	never     = queries.Never
 	longSleep = int64(1 << 62)
@@ -134,11 +134,11 @@ const (
 // Bounds that are not configurable.
 const (
 	maxOpen     = 1024 // polls under way or waiting for commit
-	followSlots = 4096 // accounts looked at at a time when a stream's trust changes
+	followSlots = 4096 // slots looked at in one go when the trust in a stream changes
 )
 
-// startDue starts the polls that are due, as far as slots and budget allow, and
-// returns when to go on if no message comes.
+// startDue starts the polls that are due, as far as slots and budget allow, and returns
+// when to call it again if no message comes.
 func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
@@ -190,7 +190,7 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	return longSleep
 }
 
-// budgetWait is how long the next call must wait for the budget.
+// budgetWait returns how long the next call must wait for the budget.
 func (sh *Shard) budgetWait(now int64) time.Duration {
 	b := sh.env.Budget
 	if closed := b.Closed(now); closed > 0 {
@@ -206,7 +206,7 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 		sh.hasTicket = false
 	}
 	if !sh.hasTicket && b.Reading() {
-		return time.Duration(longSleep - now) // the last of them rings
+		return time.Duration(longSleep - now) // the last poll that waits to read on rings
 	}
 	if !sh.hasTicket {
 		sh.changes = b.Changes()
@@ -215,8 +215,8 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 	return time.Duration(sh.ticket - now)
 }
 
-// startPolls begins the poll of the account due first, and in the same call of
-// those that are due about then, as many as one call takes.
+// startPolls begins the poll of the account that is due first, and polls of accounts due
+// about then that fit into the same call.
 func (sh *Shard) startPolls(ctx context.Context) {
 	var group []*poll.Poll
 	sh.take()
@@ -241,7 +241,8 @@ func (sh *Shard) startPolls(ctx context.Context) {
 	}
 }
 
-// take takes out the accounts that share the next upstream call.
+// take removes from the schedule the accounts that share the next upstream call, and sets
+// taken to them.
 func (sh *Shard) take() {
 	sched := sh.Accounts.Sched
 	sh.taken = sh.taken[:0]
@@ -252,7 +253,7 @@ func (sh *Shard) take() {
 		}
 		alone := sh.Accounts.At(due.Slot).Is(accounts.Alone)
 		if alone && len(sh.taken) > 0 {
-			sched.Fail(due.Slot, due.At) // for the next call
+			sched.Fail(due.Slot, due.At) // it goes into the next call
 			return
 		}
 		sh.taken = append(sh.taken, due)

@@ -2,15 +2,15 @@ package shards
 
 import "context"
 
-// sweepMost is how many polls are begun by one reading of the clocks. They take well
-// below 0.1 ms.
+// sweepMost is how many polls may begin by one reading of the clocks. Beginning them takes
+// well below 0.1 ms.
 const sweepMost = 16
 
-// room is how many calls may be begun now.
+// room returns how many calls may begin now.
 func (sh *Shard) room() int { return min(sh.cfg.Slots-sh.workers.Busy(), maxOpen-sh.open()) }
 
-// sweep begins the polls of the accounts that are due first, each with a call of its
-// own. It is for when nothing else is due and calls are not bounded.
+// sweep begins the polls of the accounts that are due first, each with a call of its own.
+// It is called when nothing else is due and the number of calls has no bound.
 func (sh *Shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]

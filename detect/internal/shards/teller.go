@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Teller tells all shards of a detector what to do. What several callers tell comes in the
-// same order on all shards.
+// Teller calls functions on all shards of a detector, those of several callers in the same
+// order on all shards.
 type Teller struct {
 	Shards  []*Shard
 	Done    <-chan struct{} // closed when no shard runs any more
-	Stopped error           // the answer then
+	Stopped error           // the error of Tell after that
 
 	mu    sync.Mutex
 	begun bool
 }
 
-// Begin says that the shards run from now on, and returns false when it was called before.
+// Begin notes that the shards run from now on, and returns false if it was called before.
 func (t *Teller) Begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,8 +33,8 @@ func (t *Teller) Begun() bool {
 	return t.begun
 }
 
-// Tell has fn called on each shard, which is the i-th, and waits until each has called
-// done. Before Begin, as begun says, it does not wait.
+// Tell has fn called on each shard, with its index, and waits until each call has called
+// done. Before Begin it does not wait, and begun is false.
 func (t *Teller) Tell(ctx context.Context, fn func(sh *Shard, i int, begun bool, done func())) error {
 	waits := make([]chan struct{}, len(t.Shards))
 	t.mu.Lock()

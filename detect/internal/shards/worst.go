@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/top"
 )
 
-// Order says by what accounts are compared: see detect.WorstBy.
+// Order is the figure by which accounts are compared: see detect.WorstBy.
 type Order uint8
 
 const (
@@ -21,19 +21,19 @@ const (
 	Slow
 )
 
-// Query asks for the accounts of a shard that stand worst.
+// Query says which accounts Worst returns: see detect.WorstQuery.
 type Query struct {
 	By    Order
 	Limit int
-	// Sees says whose accounts are looked at: those that a source of such an owner has.
+	// Sees returns true for the owners whose sources' accounts are looked at.
 	Sees func(owner string) bool
 }
 
-// LeastMissing is how many posts must be missing, by an account's rate, before it counts as
-// silent: by chance no post comes then in one case of 20.
+// LeastMissing is how many posts must be missing, by an account's rate, for the account to
+// count as silent. That many are missing by chance in one case of 20.
 const LeastMissing = 3
 
-// Missing is how many posts an account's rate makes expected since its last post; 0
+// Missing returns how many posts are expected since an account's last post, by its rate; 0
 // while either is unknown.
 func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	last := a.At(slot).Post
@@ -43,7 +43,7 @@ func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	return max(0, a.PostRate(slot)*now.Sub(last.Time()).Seconds())
 }
 
-// Delays are the mean delays of the accounts of which polls are remembered, by slot.
+// Delays returns the mean delays of the accounts whose polls are remembered, by slot.
 func Delays(a *accounts.Targets) map[int32]time.Duration {
 	of := map[int32]time.Duration{}
 	a.Polls.Memory.Delays(func(slot int32, hash uint64, mean time.Duration) {
@@ -54,15 +54,15 @@ func Delays(a *accounts.Targets) map[int32]time.Duration {
 	return of
 }
 
-// ranked is an account and how bad it stands, above 0.
+// ranked is an account and its rank, which is above 0 and higher if it stands worse.
 type ranked struct {
 	slot int32
 	rank float64
 }
 
-// Worst finds the accounts that stand worst. Of those of each shard status makes, on its
-// goroutine, what is returned, the worst first. A shard looks at some accounts at a time,
-// so that polls do not wait.
+// Worst returns the statuses of the accounts that stand worst, the worst first. status makes
+// them, on the shard's goroutine. A shard looks at some accounts in one go, so that polls do
+// not wait.
 func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *accounts.Targets, slot int32, rank float64) T) (list []T, err error) {
 	type made struct {
 		status T
@@ -147,7 +147,7 @@ func (r ranking) of(slot int32) float64 {
 	return 0
 }
 
-// sees reports whether somebody watches an account whose accounts are looked at.
+// sees reports whether an account is looked at: see Query.Sees.
 func (r ranking) sees(slot int32) (sees bool) {
 	r.sh.Accounts.Subscribers(slot, func(src deliver.Source) { sees = sees || r.q.Sees(src.Owner) })
 	return sees
