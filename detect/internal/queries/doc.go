@@ -1,4 +1,4 @@
-// Package queries keeps the queries of a shard: which rules share them, how far
-// each was searched, and when it is next. A query has no author and no order that
-// could be relied on, so it remembers the ids that it showed by age.
+// Package queries keeps the queries of a shard: which rules share a query, up to when it
+// was searched, and when it is searched next. A query's answers have no single author and no
+// reliable order, so the ids that they showed are remembered for a time.
 package queries

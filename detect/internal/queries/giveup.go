@@ -6,10 +6,10 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// GiveUp gives up the queries that are not kept, so that another node may search for
-// them: no rule has them any more. It returns cursors, by text, of those of which the
-// journal would have the next node read too little: a rule has joined that lacks posts
-// from before.
+// GiveUp gives up the queries for which kept returns false, so that another node may search
+// for them: afterwards no rule here has them. It returns the cursors to store, by text, of
+// queries of which the next node would read too little by the journal's: a rule has joined
+// that lacks earlier posts.
 func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
 	for text, q := range s.byText {
@@ -25,7 +25,7 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 			}
 		}
 		q.subs = nil
-		if q.polled { // what the poll brings is dropped, also if the query comes back meanwhile
+		if q.polled { // its posts are dropped, even if the query comes back meanwhile
 			delete(s.byText, text)
 		} else {
 			s.Polls.Release(q.slot)
@@ -34,8 +34,8 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 	return lacking
 }
 
-// lack is from when on those lack posts who are fresh, where that is before the query was
-// read.
+// lack returns the earliest time from which on a fresh subscriber lacks posts; ok is false
+// if none lacks posts from before the last complete poll.
 func (q *Query) lack(oldest time.Time) (since time.Time, ok bool) {
 	since = q.since
 	for i := range q.subs {

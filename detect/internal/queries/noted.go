@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// NextAt tells when a query is due.
+// NextAt returns when a query is due.
 func (s *Targets) NextAt(slot int32) poll.Next {
 	q := s.slots[slot]
 	next := poll.Next{Wished: q.wished, Hurried: q.again}
@@ -17,7 +17,7 @@ func (s *Targets) NextAt(slot int32) poll.Next {
 	return next
 }
 
-// Note sets what a State says of a query.
+// Note adds a query's state to a State.
 func (s *Targets) Note(slot int32, st *poll.State) {
 	q := s.slots[slot]
 	st.Since, st.Cold = q.since, q.cold
@@ -29,8 +29,8 @@ func (s *Targets) Note(slot int32, st *poll.State) {
 	}
 }
 
-// Adopt adds a query in the state that Note told of one with this hash, which remembers a
-// set, and is not due. It has no subscribers yet: see Follow.
+// Adopt adds a query with a hash, a State that Note has made and the ids that it remembers.
+// The query is not due, and has no subscribers yet: see Follow.
 func Adopt(s *Targets, text string, hash uint64, st *poll.State, set *seen.Set, horizon time.Duration) (slot int32) {
 	q := s.queryFor(text, Start{})
 	q.hash, q.since, q.cold = hash, st.Since, st.Cold
@@ -43,8 +43,8 @@ func Adopt(s *Targets, text string, hash uint64, st *poll.State, set *seen.Set, 
 	return q.slot
 }
 
-// Follow makes the subscribers of a query those that Note told of it. match decides what
-// each wants, and next is the schedule of those that have one.
+// Follow sets the subscribers of a query to readers that Note has made. match returns the
+// terms of a source, and next is the schedule of the sources that have one.
 func Follow(s *Targets, slot int32, readers []poll.ReaderState, match func(sourceID string) Terms, next func(time.Time) time.Time) {
 	q := s.slots[slot]
 	q.subs = q.subs[:0]
@@ -59,8 +59,8 @@ func Follow(s *Targets, slot int32, readers []poll.ReaderState, match func(sourc
 	}
 }
 
-// Hurry has a query polled again at once after the poll under way, or not.
+// Hurry sets whether a query is polled again at once after the poll under way.
 func Hurry(s *Targets, slot int32, hurried bool) { s.slots[slot].again = hurried }
 
-// Memory is what a query remembers.
+// Memory returns the ids that a query remembers.
 func Memory(s *Targets, slot int32) *seen.Set { return s.slots[slot].seen }

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Pushed is what a stream covers of a shard's queries. On nil, which is for no stream,
-// since, audits, memory and applied do nothing.
+// Pushed follows which queries of a shard a stream covers. Without a stream it is nil, on
+// which since, audits, memory and applied do nothing.
 type Pushed struct {
 	s       *Targets
 	health  *push.Health
@@ -18,15 +18,15 @@ type Pushed struct {
 	trusted bool
 }
 
-// pushed is what a stream does for a query.
+// pushed is a query's state with the stream.
 type pushed struct {
-	from    time.Time // since when it brings its posts; zero when it does not
-	resting bool      // polls were planned as audits
-	brought int       // posts since the last whole poll
+	from    time.Time // since when the stream brings the query's posts; zero when it does not
+	resting bool      // the next poll was planned as an audit
+	brought int       // posts that the stream has brought since the last whole poll
 }
 
-// mostBrought is how many posts a stream brings between two polls of a query that have no
-// bound of their own.
+// mostBrought bounds the posts that a stream brings between two polls of a query, where the
+// rules' MaxResults do not.
 const mostBrought = 100
 
 // full reports whether a poll would hardly reach beyond what the stream has brought since
@@ -39,13 +39,13 @@ func (q *Query) full() bool {
 	return 2*q.stream.brought >= most
 }
 
-// NewPushed is for a stream that covers nothing yet.
+// NewPushed returns a Pushed for a stream that covers nothing yet.
 func NewPushed(s *Targets, health *push.Health, every time.Duration) *Pushed {
 	return &Pushed{s: s, health: health, every: every}
 }
 
-// wanted reports whether the posts of a query may come at any time. A schedule says when
-// they should.
+// wanted reports whether a stream may bring the posts of a query, which then come at any
+// time: not when a rule has a schedule.
 func (q *Query) wanted() bool {
 	for i := range q.subs {
 		if q.subs[i].Next != nil {
@@ -55,7 +55,7 @@ func (q *Query) wanted() bool {
 	return len(q.subs) > 0
 }
 
-// since is from when on the stream brings a query's posts; zero when it does not.
+// since returns since when the stream brings a query's posts; zero when it does not.
 func (p *Pushed) since(q *Query) time.Time {
 	if p == nil {
 		return time.Time{}
@@ -63,10 +63,10 @@ func (p *Pushed) since(q *Query) time.Time {
 	return q.stream.from
 }
 
-// audits returns how often a query is polled because a stream brings its posts, and it
-// was read to the end since that began; 0 where that is not so, and when the stream has
-// brought as many posts as a poll reads: a later one could not tell whether any are
-// missing.
+// audits returns the interval of a query's polls while the stream is trusted with it: the
+// stream covers the query, and a complete poll was made since. It returns 0 otherwise, and
+// when the stream has brought so many posts that a later poll could not tell whether any
+// are missing.
 func (p *Pushed) audits(q *Query) time.Duration {
 	if p == nil || !p.trusted || q.stream.from.IsZero() || q.since.Before(q.stream.from) || q.anyFresh() || q.full() {
 		return 0
@@ -74,7 +74,7 @@ func (p *Pushed) audits(q *Query) time.Duration {
 	return p.every
 }
 
-// memory is how long the posts are remembered that it brings between two polls.
+// memory returns how long posts must be remembered that the stream brings between two polls.
 func (p *Pushed) memory() time.Duration {
 	if p == nil {
 		return 0
@@ -87,8 +87,8 @@ func (q *Query) anyFresh() bool {
 	return slices.ContainsFunc(q.subs, func(s sub) bool { return s.fresh })
 }
 
-// applied follows a poll that is committed, and looks for posts that the stream has
-// missed.
+// applied follows a poll that is committed: it counts the posts that the stream has brought,
+// and reports those that it has missed.
 func (p *Pushed) applied(q *Query, of *poll.Poll) {
 	switch {
 	case p == nil:
@@ -104,8 +104,8 @@ func (p *Pushed) applied(q *Query, of *poll.Poll) {
 	}
 }
 
-// Cover sets the list of queries that the stream covers. One that was on the list before
-// is covered since then if unbroken is set, others from now on.
+// Cover sets the queries that the stream covers, from now on. With unbroken set, queries
+// that were covered before stay so since then.
 func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	listed := make(map[*Query]bool, len(texts))
 	for _, text := range texts {
@@ -124,8 +124,9 @@ func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	p.follow()
 }
 
-// Gap has the covering begin anew: of all queries, or of those named, which are polled at
-// once, covered or not.
+// Gap notes that the stream has missed posts: of all queries if all is set, otherwise of
+// those named. They are covered only from now on; named queries are polled at once, covered
+// or not.
 func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 	for _, q := range p.s.byText {
 		named := slices.Contains(texts, q.text)
@@ -143,14 +144,14 @@ func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 	}
 }
 
-// Trust says whether polls of the queries that the stream covers may rest.
+// Trust sets whether polls of the queries that the stream covers may rest.
 func (p *Pushed) Trust(trusted bool) {
 	p.trusted = trusted
 	p.follow()
 }
 
-// follow plans the next polls of queries that begin or cease to rest. Those under way,
-// and those that fail, are planned when they end.
+// follow plans the next polls of the queries that begin or cease to rest. A query whose
+// poll is under way, or fails, is planned when that has ended.
 func (p *Pushed) follow() {
 	for _, q := range p.s.byText {
 		p.s.followStream(q)
@@ -163,8 +164,8 @@ func (s *Targets) followStream(q *Query) {
 	}
 }
 
-// Named calls fn for each query from a slot on whose posts are wanted, n slots at most.
-// How often they come is not known. It reports whether slots are left.
+// Named calls fn for each query that is wanted in the n slots from a slot on. perSecond is
+// 0, since the rate of posts is not known. It reports whether slots are left.
 func (p *Pushed) Named(from, n int32, fn func(query fetcher.Account, perSecond float64)) (more bool) {
 	slots := p.s.slots
 	for slot := from; slot < min(from+n, int32(len(slots))); slot++ {

@@ -18,11 +18,11 @@ type Query struct {
 	subs []sub
 
 	seen    *seen.Set
-	horizon time.Duration // of seen
+	horizon time.Duration // how long seen remembers an id
 
-	// version is that of the first page that has been dealt with, for posts up to
-	// limit; 0 for none. shown are its posts, which do not change: an unchanged page shows
-	// them again.
+	// version is the version of the last first page, read for up to limit posts, whose
+	// posts were all dealt with; 0 for none. shown are the ids on that page, which an
+	// unchanged page shows again.
 	version uint64
 	limit   int
 	shown   []string
@@ -32,11 +32,11 @@ type Query struct {
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
 	dropped   bool // a post was dropped, and the log has it
-	// cold: another process has read it, and this one not yet. A first answer that is
-	// empty is more likely a glitch than the truth.
+	// cold: another process has read the query, and this process not yet. If the first
+	// answer is empty, that is probably a fault.
 	cold   bool
 	again  bool  // poll at once when the poll under way is done
-	wished int64 // by schedules, as the next poll was planned last; 0 for none
+	wished int64 // when schedules want the next poll, as last planned; 0 for none
 	polled bool  // a poll is under way
 
 	stream pushed
@@ -46,11 +46,11 @@ type Query struct {
 type sub struct {
 	Terms
 	from           time.Time // while fresh: how far back to read for it
-	read           time.Time // while fresh: it has got, or does not want, what was visible then
+	read           time.Time // while fresh: it has got, or does not want, all posts visible then
 	fresh, covered bool
 }
 
-// interval is the shortest that is wished, 0 when schedules alone are.
+// interval returns the shortest interval that a rule asks for, 0 if all have schedules.
 func (q *Query) interval() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
@@ -60,7 +60,7 @@ func (q *Query) interval() (shortest time.Duration) {
 	return shortest
 }
 
-// every is how often the query is polled at its busiest.
+// every returns the shortest time between two polls, of schedules, too.
 func (q *Query) every() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
@@ -103,17 +103,17 @@ func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 // maxMemory bounds how long a query remembers between two polls.
 const maxMemory = 366 * 24 * time.Hour
 
-// remember sees to it that seen remembers ids for twice the overlap and the time
-// between two polls, audits included. A set that does not is replaced by an empty one,
-// and the journal drops the posts that are taken for new then.
+// remember makes seen remember ids for twice the overlap and the time between two polls,
+// audits included. A set that remembers them for less is replaced by an empty set; then the
+// journal drops posts that are taken for new.
 func (q *Query) remember(overlap, audits time.Duration) {
 	if need := 2*overlap + max(audits, min(q.every(), maxMemory)); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0
 	}
 }
 
-// Target is a query's name in the journal: "query:" and its text, or for one of
-// more than 500 bytes its SHA-256.
+// Target returns a query's name in the journal: "query:" and its text, or of a text of more
+// than 500 bytes "query:sha256:" and its SHA-256.
 func Target(text string) string {
 	if len(text) <= 500 {
 		return "query:" + text

@@ -15,8 +15,8 @@ import (
 type Terms struct {
 	interest.Source
 	Query string // its text
-	// Interval is the wished time between two polls; or Next gives the first time
-	// after another at which to poll, and Every the shortest between two of them.
+	// Interval is the wished time between two polls. In its place, Next returns the first
+	// time after its argument at which to poll; Every is the shortest time between two.
 	Interval   time.Duration
 	Next       func(time.Time) time.Time
 	Every      time.Duration
@@ -25,7 +25,7 @@ type Terms struct {
 	Spread     bool      // the first poll waits for its place in the interval
 }
 
-// every is how often the query is polled for the rule at most.
+// every returns the shortest time between two polls that the rule asks for.
 func (t *Terms) every() time.Duration {
 	if t.Next != nil {
 		return t.Every
@@ -35,15 +35,15 @@ func (t *Terms) every() time.Duration {
 
 // Start is where the reading of a query begins.
 type Start struct {
-	Since time.Time // everything before was dealt with, but for the overlap
+	Since time.Time // the query was read up to then, but for the overlap
 	Gaps  []poll.Gap
-	// The rule has got, or does not want, what was visible at Read; its first poll
+	// The rule has got, or does not want, all posts visible at Read; its first poll
 	// reads back to From.
 	From, Read time.Time
 }
 
-// Set adds or replaces a source's subscription, and ends the one it had to another
-// query. On the shards that do not own the query terms are nil.
+// Set adds or replaces a source's subscription, and ends its subscription to another query.
+// On the shards that do not own the query, terms is nil.
 func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
 	had := s.bySub[sourceID]
 	var mine *Query
@@ -77,7 +77,7 @@ func (s *Targets) queryFor(text string, start Start) *Query {
 	return q
 }
 
-// followQuery adds a subscriber to a query, or renews the source's own.
+// followQuery adds a subscriber to a query, or renews the terms of the source's subscriber.
 func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	i := slices.IndexFunc(q.subs, func(s sub) bool { return s.ID == t.ID })
 	added := i < 0
@@ -127,7 +127,7 @@ func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	}
 }
 
-// ReadFor returns until when a query has been read for a source, zero if it was not.
+// ReadFor returns the time up to which a query was read for a source, zero if it was not.
 func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	if q := s.byText[text]; q != nil {
 		for i := range q.subs {
@@ -143,8 +143,8 @@ func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	return time.Time{}
 }
 
-// nextSearch returns when a query is due after a moment of the detector's clock: by
-// the shortest interval or the first of the schedules; Never when there is none.
+// nextSearch returns when a query is due after a moment of the detector's clock, by the
+// shortest interval and the schedules, whichever comes first; Never if it has none.
 func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	var next int64 = Never
 	if iv := max(q.interval(), s.Pushed.audits(q)); iv > 0 {
@@ -167,10 +167,10 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	return min(next, wished)
 }
 
-// Turn reports whether a query should be polled now, and when the next
-// one is due. account is when the next account is. Where intervals set the
-// pace, who is due first goes first; where accounts are always due, they take
-// turns with queries.
+// Turn reports whether a query should be polled now, and returns when the next query is
+// due. account is when the next account is due. Where intervals set the pace, the target
+// that is due first is polled first; where accounts are always due, accounts and queries
+// take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
 	_, at, ok := s.Sched.Next()
 	switch {

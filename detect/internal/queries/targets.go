@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Targets are the queries of a shard as polls see them, and as rules do.
+// Targets holds the queries of a shard, and the rules that subscribe to them.
 type Targets struct {
 	env    *poll.Env
 	byText map[string]*Query
@@ -20,29 +20,28 @@ type Targets struct {
 	Sched  due.Queue
 	Polls  *poll.Machine
 
-	// Pushed is what a stream covers, nil without a Streamer of queries.
+	// Pushed follows the stream, nil without a Streamer of queries.
 	Pushed *Pushed
 
-	// AccountsHadLast says whether accounts had the last turn, where they take
-	// turns with queries.
+	// AccountsHadLast: the last turn was the accounts', where they take turns with queries.
 	AccountsHadLast bool
 }
 
 var _ poll.Targets = (*Targets)(nil)
 
-// NewTargets makes targets without queries; times and commit are those of poll.NewMachine.
+// NewTargets returns Targets without queries. times and commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	s := &Targets{env: env, byText: map[string]*Query{}, bySub: map[string]*Query{}}
 	s.Polls = poll.NewMachine(env, times, traits, s, commit)
 	return s
 }
 
-// Wall gives the time of the day for a moment of the detector's clock.
+// Wall returns the wall-clock time of a moment of the detector's clock.
 func (s *Targets) Wall(at int64) time.Time {
 	return s.env.Now().Add(time.Duration(at - s.env.Clock()))
 }
 
-// Plan has a poll ask the Searcher, back to the overlap before the last complete
+// Plan plans a poll that asks the Searcher, back to the overlap before the last complete
 // poll.
 func (s *Targets) Plan(p *poll.Poll) {
 	q, plan := s.slots[p.Slot], &p.Plan
@@ -67,7 +66,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 	plan.Expected = !plan.Blank || q.cold
 	plan.Unordered = q.unordered
 	fresh := false
-	plan.Joins = q.since // or what brought in a subscriber that has got less
+	plan.Joins = q.since // or earlier, for a fresh subscriber that has got less
 	for i := range q.subs {
 		sub := &q.subs[i]
 		if sub.covered = sub.fresh; sub.fresh && sub.read.Before(plan.Joins) {
@@ -75,8 +74,8 @@ func (s *Targets) Plan(p *poll.Poll) {
 		}
 		fresh = fresh || sub.fresh
 	}
-	// Who has joined gets known posts, too; and how far back an answer that is not
-	// newest first reaches, only its posts tell.
+	// Not for a fresh subscriber, which gets known posts, too, nor for answers that are
+	// not newest first: only their posts tell how far back they reach.
 	if !fresh && !q.unordered && q.limit == plan.Limit {
 		s.Polls.AskKnown(p, q.version)
 	}
@@ -92,7 +91,7 @@ func (s *Targets) Landed(p *poll.Poll) {
 
 func (s *Targets) View(p *poll.Poll, v *poll.View) {
 	q := s.slots[p.Slot]
-	if v.Since = q.since; !p.Plan.Pushed { // else no poll was needed
+	if v.Since = q.since; !p.Plan.Pushed { // else the post did not wait for a poll
 		v.Last = p.Plan.Since
 	} else {
 		v.First = time.Time{}
@@ -124,13 +123,13 @@ func (s *Targets) Apply(p *poll.Poll) {
 	}
 }
 
-// note keeps what the first page was, when all of it has been dealt with.
+// note keeps the version and ids of the first page, if all its posts have been dealt with.
 func (q *Query) note(p *poll.Poll) {
 	if p.Out.Unchanged {
 		q.seen.Add(p.Out.Begun, q.shown...)
 	}
 	q.version = p.Out.Version
-	if !p.Whole() || !p.Sound { // what was dropped may be fit to deliver later
+	if !p.Whole() || !p.Sound { // a dropped post may be fit to deliver later
 		q.version = 0
 	}
 	switch {
@@ -152,7 +151,7 @@ func (s *Targets) Release(slot int32) {
 	s.Sched.Remove(slot)
 	s.slots[slot] = nil
 	s.free = append(s.free, slot)
-	if s.byText[q.text] == q { // else it was given up
+	if s.byText[q.text] == q { // else q was given up
 		delete(s.byText, q.text)
 	}
 	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
@@ -165,7 +164,7 @@ func (s *Targets) Tell(slot int32, err error) {
 	}
 }
 
-// tell reports to one rule how its query's polls fare.
+// tell reports to one rule that its query's polls fail, or with nil that they recover.
 func tell(s *Targets, q *Query, t *Terms, err error) {
 	s.env.On.Trouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
 }
@@ -199,7 +198,7 @@ func (s *Targets) Done(p *poll.Poll, now int64) {
 	}
 }
 
-// Status is how a query is doing.
+// Status is the state of a query: see detect.QueryStatus.
 type Status struct {
 	Since, LastPost, Contact time.Time
 	Every                    time.Duration
@@ -209,7 +208,7 @@ type Status struct {
 	Gaps                     []poll.Gap
 }
 
-// Status gives that of a query, the zero one of a query that is not here.
+// Status returns the Status of a query, the zero Status if the query is not here.
 func (s *Targets) Status(text string) (st Status) {
 	q := s.byText[text]
 	if q == nil {
@@ -224,8 +223,8 @@ func (s *Targets) Status(text string) (st Status) {
 	return st
 }
 
-// Brought has a query polled at once for which something waits: a rule that was added
-// meanwhile, or posts that could not be committed.
+// Brought has a query polled at once, after a pushed post, if a rule was added meanwhile or
+// the post could not be committed.
 func (s *Targets) Brought(slot int32, failed bool, now int64) {
 	if q := s.slots[slot]; failed || q.again {
 		s.Sched.Set(slot, now)

@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// traits of polls that search. A gap of them is not read on later: a rule that asks
-// for at most so many results means it. A post may come to answer a query long after
-// its publication, when it has more likes.
+// traits are those of polls that search. Their gaps are not read later, since rules bound
+// the number of results. A post may come to match a query long after its publication, when
+// it has more likes.
 var traits = poll.Traits{
 	Kind: poll.Queries, Noun: "query", Key: "query",
 	Call:      call,
@@ -21,13 +21,13 @@ var traits = poll.Traits{
 func call(ctx context.Context, e *poll.Env, p *poll.Poll) (fetcher.Page, error) {
 	pg, err := e.Roles.Search.Search(ctx, p.NextSearch(e.PageSize))
 	if err == nil && pg.Err == nil && pg.Skipped != 0 && !pg.Unchanged {
-		err = errors.New("detect: searcher leaves out posts that it was not asked to")
+		err = errors.New("detect: searcher leaves out posts without being asked to")
 	}
 	return pg, err
 }
 
-// endsKnown reports whether a page is unchanged or has a known post at its end. A
-// process that begins knows no posts of a query, and takes the cursor's word.
+// endsKnown reports whether a page is unchanged or has a known post at its end. A process
+// that begins knows no posts of a query, and relies on the cursor alone.
 func endsKnown(p *poll.Poll, pg *fetcher.Page) bool {
 	if pg.Unchanged {
 		return p.Plan.KnowsAll(pg)
