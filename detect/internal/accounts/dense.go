@@ -6,7 +6,7 @@ type dense[T any] struct{ chunks []*[chunkSize]T }
 
 const chunkSize = 1024
 
-// at is the slot's element; the array grows up to it.
+// at returns the slot's element. The array grows as needed.
 func (a *dense[T]) at(slot int32) *T {
 	for int(slot) >= len(a.chunks)*chunkSize {
 		a.chunks = append(a.chunks, new([chunkSize]T))

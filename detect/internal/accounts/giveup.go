@@ -6,18 +6,18 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// Given is what GiveUp tells of accounts that it has given up.
+// Given describes accounts that GiveUp has given up.
 type Given struct {
 	// Wanted are their hashes, by the sources that want them.
 	Wanted map[*Source][]uint64
-	// Cursors are of those of which the journal would have the next node read too little,
-	// by their keys: a source has joined that lacks posts from before.
+	// Cursors are the cursors to store, by key, of accounts of which the next node would
+	// read too little by the journal's: a source has joined that lacks earlier posts.
 	Cursors map[string]*poll.Cursor
 }
 
-// GiveUp gives up the accounts from a slot on, n slots at most, that are not kept, so
-// that another node may poll them: nobody subscribes to them any more. It reports whether
-// slots are left.
+// GiveUp gives up the accounts in the n slots from a slot on for which kept returns false,
+// so that another node may poll them: afterwards nobody here subscribes to them. It reports
+// whether slots are left.
 func GiveUp(a *Targets, from, n int32, kept func(username string) bool) (g Given, more bool) {
 	g = Given{Wanted: map[*Source][]uint64{}, Cursors: map[string]*poll.Cursor{}}
 	slots := map[*Source][]int32{}
@@ -36,7 +36,7 @@ func GiveUp(a *Targets, from, n int32, kept func(username string) bool) (g Given
 			slots[src] = append(slots[src], slot)
 			a.Unsubscribe(slot, src)
 		}
-		if a.Polled(slot) { // what the poll brings is dropped, also if the account comes back meanwhile
+		if a.Polled(slot) { // its posts are dropped, even if the account comes back meanwhile
 			a.roster.remove(slot)
 		} else {
 			a.Polls.Release(slot)
@@ -49,8 +49,8 @@ func GiveUp(a *Targets, from, n int32, kept func(username string) bool) (g Given
 	return g, from+n < a.Size()
 }
 
-// lacking is a cursor from which on a node that takes an account reads what those lack
-// that have joined, nil when the journal's will do.
+// lacking returns the cursor at which the next node has to begin so that sources that have
+// joined an account lack nothing; nil if it can begin at the journal's.
 func lacking(a *Targets, slot int32) *poll.Cursor {
 	t := a.At(slot)
 	if t.Since == 0 {
@@ -70,7 +70,8 @@ func lacking(a *Targets, slot int32) *poll.Cursor {
 	return &poll.Cursor{Since: since, UserID: a.UserID(slot), Gaps: a.Polls.Gaps(slot)}
 }
 
-// lack is from when on those lack posts who are fresh; ok is false when none is.
+// lack returns the earliest time from which on a fresh subscriber lacks posts; ok is false
+// if no subscriber is fresh.
 func lack(t *Table, slot int32) (since time.Time, ok bool) {
 	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
 		from = latest(from, latest(src.read, t.wants.list[s.want].from))
@@ -81,9 +82,9 @@ func lack(t *Table, slot int32) (since time.Time, ok bool) {
 	return since, ok
 }
 
-// readElsewhere is from when on an account has to be read for a source for which another
-// node has read it until now, by the cursor with which it was taken; zero if there was
-// none.
+// readElsewhere returns how far back an account has to be read for a source for which
+// another node has read it until now, by the cursor with which the account was taken; zero
+// if there was none.
 func readElsewhere(a *Targets, slot int32) time.Time {
 	if a.found.chunks == nil || *a.found.at(slot) == 0 {
 		return time.Time{}

@@ -6,11 +6,11 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// UnknownRate stands for that of accounts not polled yet: a post a day.
+// UnknownRate is the rate assumed of accounts that were not polled yet: a post a day.
 const UnknownRate = 1.0 / 86_400
 
-// Groups counts the accounts from a slot on, n slots at most, by what matters for a
-// forecast. It reports whether slots are left.
+// Groups adds the accounts in the n slots from a slot on to counts, by the group in which a
+// forecast counts them. It reports whether slots are left.
 func Groups(a *Targets, from, n int32, counts map[pace.Group]int) (more bool) {
 	for slot := from; slot < min(from+n, a.Size()); slot++ {
 		if a.Watched(slot) {
@@ -20,7 +20,7 @@ func Groups(a *Targets, from, n int32, counts map[pace.Group]int) (more bool) {
 	return from+n < a.Size()
 }
 
-// group is the group of one account, with its rate to an eighth of an e-fold.
+// group returns the group of an account, with the rate rounded to an eighth of an e-fold.
 func group(a *Targets, slot int32) pace.Group {
 	ask := a.Table.Ask(slot)
 	g := pace.Group{Interval: ask.Interval, Weight: ask.Weight, Rate: UnknownRate}

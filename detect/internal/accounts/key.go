@@ -6,19 +6,19 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// keyPrefix begins the name of an account's timeline.
+// keyPrefix begins the key of an account.
 const keyPrefix = "account:"
 
-// Key names an account's timeline: in the journal, and for its hash.
+// Key returns an account's key: its target in the journal, which is also hashed.
 func Key(username string) string { return keyPrefix + monitor.Key(username) }
 
-// NameOf is the monitor.Key of the account that has a Key.
+// NameOf returns the monitor.Key of an account, by its Key.
 func NameOf(key string) string { return strings.TrimPrefix(key, keyPrefix) }
 
-// Hash is FNV-1a over the target's key: the same in every process.
+// Hash returns a hash of a target's key, the same in every process: FNV-1a, mixed.
 func Hash(key string) uint64 { return mix(fnv(fnvBasis, key)) }
 
-// HashName is Hash of a username's Key.
+// HashName returns the Hash of a username's Key.
 func HashName(username string) uint64 {
 	h := keyPrefixHash
 	for i := 0; i < len(username); i++ {
@@ -45,7 +45,7 @@ func fnv(h uint64, s string) uint64 {
 	return h
 }
 
-// mix spreads: FNV's high bits differ little for short keys.
+// mix spreads a hash over all bits: FNV's high bits differ little for short keys.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

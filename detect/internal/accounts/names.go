@@ -13,11 +13,11 @@ type names struct {
 	live, garbage int // bytes
 }
 
-// nameBits is the part of a reference that counts within a chunk.
+// nameBits is how many bits of a reference are the offset in a chunk.
 const nameBits = 16
 
-// add keeps s, which must fit into a chunk of 64 KB with its length, and returns a
-// reference to it.
+// add adds s and returns a reference to it. With its length, s must fit into a chunk of
+// 64 KB.
 func (n *names) add(s string) uint32 {
 	var buf [binary.MaxVarintLen64]byte
 	size := binary.PutUvarint(buf[:], uint64(len(s)))
@@ -56,5 +56,5 @@ func (n *names) drop(ref uint32) {
 	n.garbage += size
 }
 
-// wasteful reports whether packing would at least halve the space.
+// wasteful reports whether packing would save at least half of the space, and over 1 MB.
 func (n *names) wasteful() bool { return n.garbage > 1<<20 && n.garbage > n.live }

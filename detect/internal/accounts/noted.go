@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// NextAt tells when an account is due.
+// NextAt returns when an account is due.
 func (a *Targets) NextAt(slot int32) poll.Next {
 	next := poll.Next{Hurried: a.At(slot).Is(Again)}
 	if at, ok := a.Sched.At(slot); ok {
@@ -17,7 +17,7 @@ func (a *Targets) NextAt(slot int32) poll.Next {
 	return next
 }
 
-// Note sets what a State says of an account.
+// Note adds an account's state to a State.
 func (a *Targets) Note(slot int32, s *poll.State) {
 	t := a.Table.At(slot)
 	s.Since, s.Cold, s.UserID = t.Since.Time(), t.Is(Cold), a.UserID(slot)
@@ -29,8 +29,8 @@ func (a *Targets) Note(slot int32, s *poll.State) {
 	})
 }
 
-// Adopt adds an account in the state that Note told, which remembers a window, and is
-// not due. It has no subscribers yet: see Follow.
+// Adopt adds an account with a State that Note has made and a window of seen posts. The
+// account is not due, and has no subscribers yet: see Follow.
 func Adopt(a *Targets, username string, s *poll.State, w seen.Window) (slot int32) {
 	slot = a.Table.Add(username)
 	t := a.Table.At(slot)
@@ -43,12 +43,12 @@ func Adopt(a *Targets, username string, s *poll.State, w seen.Window) (slot int3
 	return slot
 }
 
-// Follow makes the subscribers of an account those that Note told of it. match decides
-// what each wants.
+// Follow sets the subscribers of an account to readers that Note has made. match returns
+// the terms of a source.
 func Follow(a *Targets, slot int32, readers []poll.ReaderState, match func(sourceID string) Terms) {
 	var had []*Source
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { had = append(had, src) })
-	was := map[string]bool{} // who has been covered by the poll under way
+	was := map[string]bool{} // by source, whether the poll under way covers it
 	a.change(slot, func(s Subscriber) Subscriber {
 		was[a.wants.list[s.want].source.ID] = s.covered
 		return s

@@ -10,13 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxBetween is how many posts a stream brings of an account before it is polled
-// sooner than AuditEvery: they are remembered until then, and have to fit into the pages
-// of a poll, with the overlap.
+// maxBetween is after how many posts of an account from a stream the account is polled
+// before AuditEvery is over. The posts are remembered until the poll, and have to fit into
+// its pages together with the overlap.
 const maxBetween = 100
 
-// Pushed is what a stream covers of a shard's accounts. On nil, which is for no stream,
-// the methods do nothing.
+// Pushed follows which accounts of a shard a stream covers. Without a stream it is nil, on
+// which methods that polls call do nothing.
 type Pushed struct {
 	a       *Targets
 	health  *push.Health
@@ -24,31 +24,31 @@ type Pushed struct {
 	trusted bool
 	listed  uint32 // number of the list of accounts that the stream covers
 	states  dense[pushed]
-	retime  int32 // slot from which on accounts may have to be timed anew
-	// posts are when those were published that the stream has brought since the last
-	// whole poll, by slot.
+	retime  int32 // slot from which on the schedule may have to be told anew: see Follow
+	// posts are the publication times of the posts that the stream has brought since the
+	// last whole poll, by slot.
 	posts map[int32][]time.Time
 }
 
-// pushed is the state of an account.
+// pushed is an account's state with the stream.
 type pushed struct {
-	from    Seconds // since when the stream brings its posts
-	listed  uint32  // number of the last list that had it
-	audited bool    // as the schedule was told
+	from    Seconds // since when the stream brings the account's posts
+	listed  uint32  // number of the last list with the account
+	audited bool    // whether the schedule has the account polled at AuditEvery
 }
 
-// NewPushed is for a stream that covers nothing yet.
+// NewPushed returns a Pushed for a stream that covers nothing yet.
 func NewPushed(a *Targets, health *push.Health, every time.Duration) *Pushed {
 	return &Pushed{a: a, health: health, every: every, posts: map[int32][]time.Time{}}
 }
 
-// at is an account's state, and whether the stream covers it.
+// at returns an account's state, and whether the stream covers it.
 func (s *Pushed) at(slot int32) (st *pushed, covered bool) {
 	st = s.states.at(slot)
 	return st, st.from != 0 && st.listed == s.listed
 }
 
-// since is from when on the stream brings an account's posts; zero when it does not.
+// since returns since when the stream brings an account's posts; zero when it does not.
 func (s *Pushed) since(slot int32) time.Time {
 	if s != nil {
 		if st, ok := s.at(slot); ok {
@@ -58,8 +58,8 @@ func (s *Pushed) since(slot int32) time.Time {
 	return time.Time{}
 }
 
-// between is when the posts were published that the stream has brought since the last
-// whole poll.
+// between returns the publication times of the posts that the stream has brought of an
+// account since its last whole poll.
 func (s *Pushed) between(slot int32) []time.Time {
 	if s == nil {
 		return nil
@@ -67,7 +67,8 @@ func (s *Pushed) between(slot int32) []time.Time {
 	return s.posts[slot]
 }
 
-// applied follows a poll that is committed.
+// applied follows a poll that is committed: it notes the posts that the stream has brought,
+// and reports those that it has missed.
 func (s *Pushed) applied(p *poll.Poll) {
 	switch {
 	case s == nil:
@@ -87,7 +88,8 @@ func (s *Pushed) applied(p *poll.Poll) {
 	}
 }
 
-// learned is a whole poll with what the stream has brought since the one before.
+// learned returns a whole poll, for the schedule, together with the posts that the stream
+// has brought since the poll before.
 func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
 	posts := s.between(p.Slot)
 	if len(posts) == 0 {
@@ -97,7 +99,7 @@ func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
 	return withPushed{p, posts}
 }
 
-// withPushed is a poll and the posts that it need not find any more.
+// withPushed is a poll with posts that the stream has brought.
 type withPushed struct {
 	*poll.Poll
 	posts []time.Time
@@ -127,8 +129,8 @@ func (s *Pushed) forget(slot int32) {
 	}
 }
 
-// Cover sets the list of accounts that the stream covers. One that was on the list
-// before is covered since then if unbroken is set, others from now on.
+// Cover sets the accounts that the stream covers, from now on. With unbroken set, accounts
+// that were covered before stay so since then.
 func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 	s.listed++
 	for _, name := range names {
@@ -145,11 +147,12 @@ func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 	s.retime = 0
 }
 
-// after is the first whole second after a moment.
+// after returns the first whole second after a moment.
 func after(t time.Time) Seconds { return ToSeconds(t.Add(time.Second)) }
 
-// Gap has the covering begin anew: of all accounts, or of those named, which are polled
-// at once, covered or not.
+// Gap notes that the stream has missed posts: of all accounts if all is set, otherwise of
+// those named. They are covered only from now on; named accounts are polled at once,
+// covered or not.
 func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 	if all {
 		for slot := range s.a.Size() {
@@ -169,18 +172,18 @@ func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 	}
 }
 
-// begin has the covering of an account begin anew, if it is covered.
+// begin sets that an account, if it is covered, is so only from now on.
 func (s *Pushed) begin(slot int32, now time.Time) {
 	if st, ok := s.at(slot); ok {
 		st.from = after(now)
 	}
 }
 
-// Trust says whether polls of the accounts that the stream covers may rest.
+// Trust sets whether polls of the accounts that the stream covers may rest.
 func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
 
-// audits returns how often an account is polled because a stream brings its posts, and
-// it was read to the end since that began; 0 where that is not so.
+// audits returns the interval of an account's polls while the stream is trusted with it: the
+// stream covers the account, and a complete poll was made since. It returns 0 otherwise.
 func (s *Pushed) audits(slot int32) time.Duration {
 	if s == nil || !s.trusted {
 		return 0
@@ -191,7 +194,7 @@ func (s *Pushed) audits(slot int32) time.Duration {
 	return s.every
 }
 
-// follow tells the schedule when an account's polls begin or cease to rest.
+// follow tells the schedule of an account whose polls begin or cease to rest.
 func (s *Pushed) follow(slot int32, now int64) {
 	if s == nil {
 		return
@@ -208,8 +211,8 @@ func (s *Pushed) follow(slot int32, now int64) {
 	s.a.Sched.Set(slot, now, s.a.ask(slot), first)
 }
 
-// Follow tells the schedule of n more slots after a change of what the stream covers or
-// of the trust in it. It reports whether slots are left.
+// Follow calls follow for the next n slots after a change in what the stream covers, or in
+// the trust in it. It reports whether slots are left.
 func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	if s == nil {
 		return false
@@ -223,9 +226,9 @@ func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	return s.retime < size
 }
 
-// Named calls fn for each account from a slot on, n slots at most, with how many posts
-// a second are expected of the stream: none of one that it does not cover. It reports
-// whether slots are left.
+// Named calls fn for each watched account in the n slots from a slot on, with the rate of
+// posts expected from the stream, 0 for accounts that it does not cover. It reports whether
+// slots are left.
 func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account, perSecond float64)) (more bool) {
 	a := s.a
 	for slot := from; slot < min(from+n, a.Size()); slot++ {

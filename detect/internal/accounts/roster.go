@@ -4,22 +4,22 @@ import (
 	"math/bits"
 )
 
-// roster is a hash table from names to slots: open addressing with linear probing,
-// some 5 bytes an account. It keeps slots alone; the names are the Table's.
+// roster is a hash table from names to slots, with linear probing and some 5 bytes an
+// account. It holds only slots; the names are in the Table.
 type roster struct {
 	table []int32 // slot + 1; 0 is empty
 	n     int
 	hash  func(slot int32) uint64
 }
 
-// home is where the search for a hash begins. It depends on the high bits: the low
-// ones choose the shard.
+// home returns where the search for a hash begins, by its high bits: the low bits choose
+// the shard.
 func (r *roster) home(hash uint64) int {
 	hi, _ := bits.Mul64(hash, uint64(len(r.table)))
 	return int(hi)
 }
 
-// find returns the slot for which is reports true.
+// find returns the slot with a hash for which is returns true.
 func (r *roster) find(hash uint64, is func(slot int32) bool) (int32, bool) {
 	if r.n == 0 {
 		return 0, false
@@ -39,7 +39,7 @@ func (r *roster) after(i int) int {
 	return i
 }
 
-// add puts in a slot that is not there yet.
+// add adds a slot that is not in the table.
 func (r *roster) add(slot int32) {
 	if r.n >= len(r.table)*7/8 {
 		old := r.table
@@ -76,7 +76,7 @@ func (r *roster) remove(slot int32) {
 	}
 	r.n--
 	for i := r.after(hole); r.table[i] != 0; i = r.after(i) {
-		// What stands behind the hole may fill it unless its home is between.
+		// A later entry may fill the hole unless its home lies between the two.
 		home := r.home(r.hash(r.table[i] - 1))
 		if between := (i-home+len(r.table))%len(r.table) < (i-hole+len(r.table))%len(r.table); !between {
 			r.table[hole] = r.table[i]

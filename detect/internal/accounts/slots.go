@@ -2,13 +2,13 @@ package accounts
 
 import "sort"
 
-// slotSet is a set of slots as runs of neighbours: a source's accounts come
-// together, and so do their slots.
+// slotSet is a set of slots as sorted runs of neighbours: the accounts of a source are
+// usually added together, and get neighbouring slots.
 type slotSet []slotRun
 
-type slotRun struct{ from, to int32 } // to is behind the last
+type slotRun struct{ from, to int32 } // to is not in the run
 
-// setOf makes a set of sorted slots.
+// setOf returns the set of sorted slots.
 func setOf(sorted []int32) slotSet {
 	runs := 0
 	for i := range sorted {
@@ -32,7 +32,7 @@ func (s slotSet) has(slot int32) bool {
 	return i < len(s) && s[i].from <= slot
 }
 
-// without is the set but for some sorted slots.
+// without returns the set without some slots, which are sorted.
 func (s slotSet) without(sorted []int32) slotSet {
 	var left slotSet
 	for _, run := range s {

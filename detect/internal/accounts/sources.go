@@ -15,8 +15,8 @@ type Source struct {
 	interval time.Duration
 	read     time.Time // see Terms
 	resumes  bool
-	slots    slotSet // its accounts
-	wants    []int32 // its wants
+	slots    slotSet // of its accounts
+	wants    []int32 // indexes of its wants
 }
 
 // Terms are what a source asks for of all its accounts.
@@ -24,18 +24,18 @@ type Terms struct {
 	interest.Source
 	Interval time.Duration // the longest time between two polls; 0 for none
 	Weight   float64       // how much latency counts
-	// Read is until when the source has got the posts of all its accounts in another
-	// way, or by another process; zero if it has not.
+	// Read is the time up to which the source has got the posts of all its accounts in
+	// another way, or by another process; zero if it has got none so.
 	Read time.Time
-	// Resumes: each of its accounts that is cold was read for it, by another process.
+	// Resumes: another process has read for the source all its accounts that are cold.
 	Resumes bool
 }
 
 // Source returns a source by its id, nil when it has no account here.
 func (t *Table) Source(id string) *Source { return t.sources[id] }
 
-// SetSource finds or adds a source and sets its terms. It reports whether they change
-// when its accounts are due.
+// SetSource finds or adds a source and sets its terms. changed reports whether these change
+// when the accounts of the source are due.
 func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	if src = t.sources[terms.ID]; src == nil {
 		src = &Source{}
@@ -49,10 +49,9 @@ func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	return src, changed
 }
 
-// SetAccounts sets which accounts a source has, by sorted slots to which it has been
-// subscribed, and the program that decides for it, nil for none. It calls left for
-// each account that the source does not have any more. A source without accounts is
-// forgotten.
+// SetAccounts sets which accounts a source has, by sorted slots that it is subscribed to,
+// and the program that decides for it, nil for none. It calls left for each account that
+// the source has no more. A source without accounts is forgotten.
 func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
 	had := src.slots
 	src.slots = setOf(sorted)
@@ -68,7 +67,7 @@ func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left 
 	t.index.Follow(&src.Source, p)
 }
 
-// Programs is how many sources have a program that decides for them.
+// Programs returns how many sources have a program that decides for them.
 func (t *Table) Programs() int { return t.index.Len() }
 
 // drop removes accounts from a source, by sorted slots. A source without accounts is
@@ -80,14 +79,14 @@ func (t *Table) drop(src *Source, sorted []int32) {
 	}
 }
 
-// Interval is the longest time between two polls that the source asks for; 0 for none.
+// Interval returns the interval that the source asks for; 0 for none.
 func (src *Source) Interval() time.Duration { return src.interval }
 
 // EachOf calls fn for each account of a source.
 func (src *Source) EachOf(fn func(slot int32)) { src.slots.each(fn) }
 
-// wants are the times from which on sources watch accounts. Most accounts of a source
-// begin together and share a want.
+// wants holds the wants of all sources. Most accounts of a source begin at the same time
+// and share a want.
 type wants struct {
 	list []want
 	free []int32
@@ -97,8 +96,8 @@ type wants struct {
 type want struct {
 	source *Source
 	since  time.Time
-	// from is how far back to read for who is fresh where that is later than since,
-	// because another node has read what was before; zero for since.
+	// from is how far back to read while the subscriber is fresh, if later than since
+	// because another node has read the posts before; zero for since.
 	from     time.Time
 	interval time.Duration // a copy of the source's, close to what a poll reads anyway
 	refs     int

@@ -10,31 +10,31 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Subscription is a source and the accounts that it has on this shard.
+// Subscription is a source with its accounts.
 type Subscription struct {
 	Terms
-	Program *query.Program // decides in place of Match, nil for none
-	All     []monitor.Account
-	Mine    []Account
-	Spread  bool          // the first polls wait for their place in the interval
-	Missed  time.Duration // see schedule.Ask
-	Late    bool          // it comes after Run has begun
-	Shared  bool          // other nodes poll other accounts
+	Program *query.Program    // decides in place of Match, nil for none
+	All     []monitor.Account // on all shards and nodes
+	Mine    []Account         // on this shard
+	Spread  bool              // the first polls wait for their place in the interval
+	Missed  time.Duration     // see schedule.Ask
+	Late    bool              // it is set after Run has begun
+	Shared  bool              // other nodes poll other accounts
 }
 
 // Account is one of a Subscription.
 type Account struct {
 	Hash   uint64       // see HashName
 	Index  int          // in All
-	Cursor *poll.Cursor // what the journal has, nil for nothing
-	// Known: it is a target, so that Cursor was not read.
+	Cursor *poll.Cursor // the journal's, nil for none
+	// Known: the account was a target already, and Cursor was not read.
 	Known bool
 	// Taken: another node has polled it for the source until now.
 	Taken bool
 }
 
-// SetSubscription adds or replaces a source's subscription. It returns false, and does
-// nothing, when an account that is Known is no target any more.
+// SetSubscription adds or replaces a source's subscription. If an account that is Known is
+// not a target any more, it does nothing and returns false.
 func (a *Targets) SetSubscription(s *Subscription) bool {
 	for _, mine := range s.Mine {
 		if mine.Known {
@@ -73,7 +73,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	return true
 }
 
-// slotFor finds or makes an account's target.
+// slotFor returns an account's slot, and adds the account if it is not in the table.
 func slotFor(a *Targets, mine Account, account monitor.Account, shared bool) int32 {
 	if slot, ok := a.Table.Find(mine.Hash, account.Username); ok {
 		return slot
@@ -87,7 +87,8 @@ func slotFor(a *Targets, mine Account, account monitor.Account, shared bool) int
 		if shared {
 			*a.found.at(slot) = t.Since
 		}
-		// A subscriber that begins now means the account that has the handle now.
+		// The account had this id when it was read last; a subscriber that begins later
+		// means the account that has the handle then.
 		if !account.Since.After(c.Since) {
 			a.Table.SetUserID(slot, c.UserID)
 		}
@@ -116,9 +117,9 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	a.Sched.Set(slot, a.env.Clock(), ask, first)
 }
 
-// rewindFor moves a cold account's cursor back for a subscriber that is added after Run
-// has begun and was not there before, to Horizon at most. The journal drops what the
-// others have got.
+// rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that
+// is new and added after Run has begun. The journal drops the posts that other subscribers
+// have got.
 func rewindFor(a *Targets, slot int32, since time.Time) {
 	t := a.Table.At(slot)
 	if oldest := a.env.Oldest(); since.Before(oldest) {
@@ -142,8 +143,8 @@ func (a *Targets) unsubscribe(slot int32, src *Source) {
 	}
 }
 
-// RemoveSubscription ends a source's subscription, if there is one. Polls that wait
-// to be committed still are.
+// RemoveSubscription ends a source's subscription, if there is one. Polls that wait for
+// their commit are still committed.
 func (a *Targets) RemoveSubscription(sourceID string) {
 	if src := a.Source(sourceID); src != nil {
 		a.SetAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })

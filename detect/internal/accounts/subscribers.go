@@ -12,8 +12,8 @@ import (
 // Subscriber is one source's interest in an account.
 type Subscriber struct {
 	want int32
-	// Fresh: this subscriber may lack posts that the window knows. It gets known
-	// posts, too, until a whole poll was made for it.
+	// Fresh: the subscriber may lack posts that the window has. It gets these, too, until
+	// a whole poll was made for it.
 	Fresh   bool
 	covered bool // fresh, and the poll under way is made for it
 }
@@ -63,7 +63,7 @@ func (t *Table) subscribers(slot int32) int {
 	return 1 + len(t.more[slot])
 }
 
-// Asker returns what decides which sources want the posts of a poll.
+// Asker returns the Asker that decides which subscribers of an account want a post.
 func (t *Table) Asker(slot int32) interest.Asker { return t.index.Asker(t.subscribers(slot)) }
 
 // AnyFresh reports whether a subscriber is fresh.
@@ -72,7 +72,7 @@ func (t *Table) AnyFresh(slot int32) (any bool) {
 	return any
 }
 
-// Cover notes that the poll that begins is made for those who are fresh now.
+// Cover notes that the poll that begins is made for the subscribers that are fresh now.
 func (t *Table) Cover(slot int32) {
 	t.change(slot, func(s Subscriber) Subscriber {
 		s.covered = s.Fresh
@@ -80,7 +80,7 @@ func (t *Table) Cover(slot int32) {
 	})
 }
 
-// Covered notes that this poll was whole: they are not fresh any more.
+// Covered notes that this poll was whole: its subscribers are not fresh any more.
 func (t *Table) Covered(slot int32) {
 	if !t.At(slot).Is(fresh | shared) {
 		return
@@ -93,9 +93,9 @@ func (t *Table) Covered(slot int32) {
 	})
 }
 
-// Uncovered returns from when on those who joined during the poll lack posts: the
-// earliest of their beginnings, or until when the account has been read for them where
-// that is later; ok is false when none joined.
+// Uncovered returns the earliest time from which on a subscriber that joined during the
+// poll lacks posts: its beginning, or the time up to which the account was read for it,
+// whichever is later. ok is false if none joined.
 func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
 	tg := t.At(slot)
 	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
@@ -112,7 +112,7 @@ func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
 	return since, ok
 }
 
-// Interval is the shortest interval that a subscriber of the account asks for; 0 for
+// Interval returns the shortest interval that a subscriber of an account asks for; 0 for
 // none.
 func (t *Table) Interval(slot int32) (shortest time.Duration) {
 	tg := t.At(slot)
@@ -130,7 +130,7 @@ func (t *Table) Interval(slot int32) (shortest time.Duration) {
 	return shortest
 }
 
-// MonitorInterval is the shortest interval that a monitor asks for; 0 for none.
+// MonitorInterval returns the shortest interval that a monitor asks for; 0 for none.
 func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
 	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
@@ -140,9 +140,9 @@ func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
 	return shortest
 }
 
-// Ask is what the subscribers of an account ask for together.
+// Ask sums up what the subscribers of an account ask for.
 func (t *Table) Ask(slot int32) (a schedule.Ask) {
-	var most float64 // of an owner's weight; between equal ones the first by name
+	var most float64 // the highest weight, whose owner is returned; of several owners the first by name
 	a.Interval = t.Interval(slot)
 	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		a.Weight += src.Weight
@@ -153,13 +153,12 @@ func (t *Table) Ask(slot int32) (a schedule.Ask) {
 	return a
 }
 
-// Cutoff returns how far back the next poll must read: to the overlap before the
-// last complete poll, for a fresh subscriber to its beginning, and never beyond the
-// earliest beginning of all. After a start all subscribers are fresh, and the
-// process before has dealt with what lies before the overlap: a cold account is read
-// back over the overlap alone.
+// Cutoff returns how far back the next poll must read: by the overlap before the last
+// complete poll; for a fresh subscriber to its beginning; and never beyond the earliest
+// beginning of all subscribers. A cold account is read back over the overlap alone: after a
+// start all subscribers are fresh, and the process before has dealt with earlier posts.
 //
-// ahead is how far our clock is ahead of the upstream's: so much further is read.
+// ahead is how far our clock is ahead of the upstream's: the poll reads back so much further.
 func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
 	tg := t.At(slot)
 	first := true
@@ -192,10 +191,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Subscribe adds a subscriber to an account, or renews the source's own, and reports
-// whether it was added. With anew set, a source that is renewed asks for something
-// else, of which it has got nothing yet. One that is added has got what another node has
-// read before from; zero for nothing.
+// Subscribe adds a subscriber to an account, or renews the source's subscriber, and reports
+// whether it was added. With anew set, a renewed subscriber asks for other posts than
+// before, and has got none yet. An added subscriber has got all posts before from through
+// another node; zero for none.
 func (t *Table) Subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
 	t.change(slot, func(s Subscriber) Subscriber {

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
 )
 
-// Table is the accounts of one shard. It is not safe for concurrent use.
+// Table holds the accounts of a shard. It is not safe for concurrent use.
 type Table struct {
 	// By slot.
 	targets dense[Target]
@@ -25,17 +25,17 @@ type Table struct {
 	index   *interest.Index
 }
 
-// NewTable makes an empty table.
+// NewTable returns an empty Table.
 func NewTable() *Table {
 	t := &Table{more: map[int32][]Subscriber{}, sources: map[string]*Source{}, index: interest.NewIndex()}
 	t.roster.hash = t.Hash
 	return t
 }
 
-// Size is one more than the highest slot that was ever used.
+// Size returns one more than the highest slot that was ever used.
 func (t *Table) Size() int32 { return t.size }
 
-// At is the account in a slot. The pointer stays valid.
+// At returns the account in a slot. The pointer stays valid.
 func (t *Table) At(slot int32) *Target { return t.targets.at(slot) }
 
 // Find returns the slot of an account that is in the table; hash is its HashName.
@@ -86,14 +86,14 @@ func (t *Table) Pack() {
 	}
 }
 
-// Username is the account's name, as its first subscriber wrote it, without "@".
+// Username returns the account's name as its first subscriber wrote it, without "@".
 func (t *Table) Username(slot int32) string { return t.names.at(t.At(slot).name) }
 
-// Hash is the account's HashName.
+// Hash returns the account's HashName.
 func (t *Table) Hash(slot int32) uint64 { return HashName(t.Username(slot)) }
 
-// UserID is the account's id on its platform, "" while it is not known. Ids that
-// are numbers are kept as such, others among the names.
+// UserID returns the account's id on its platform, "" while unknown. Numeric ids are kept
+// as numbers, others among the names.
 func (t *Table) UserID(slot int32) string {
 	tg := t.At(slot)
 	switch {

@@ -4,12 +4,12 @@ import "time"
 
 // Target is the state that every account has.
 type Target struct {
-	name         uint32 // reference of the username, in the user's spelling
+	name         uint32 // reference to the username, in the user's spelling
 	idHigh, idLo uint32 // the account's id: see Table.UserID
-	want         int32  // the first subscriber's, in wants; negative for none
+	want         int32  // index of the first subscriber's want; negative for none
 
-	// Since is when the last complete poll began, 0 before the first. It is rounded
-	// down to the second, so that a poll rather reads back too far.
+	// Since is when the last complete poll began, 0 before the first. It is rounded down
+	// to the second, so that a poll reads back too far rather than too little.
 	Since Seconds
 	// Post is the publication time of the newest post that was read.
 	Post Seconds
@@ -19,7 +19,7 @@ type Target struct {
 	flags Flags
 }
 
-// State is where an account stands.
+// State says whether an account is polled.
 type State uint8
 
 const (
@@ -32,16 +32,16 @@ const (
 type Flags uint8
 
 const (
-	// Cold: another process has read the account, and this one not yet. The window is
+	// Cold: another process has read the account, and this process not yet. The window is
 	// empty, and posts older than the overlap were dealt with.
 	Cold    Flags = 1 << iota
-	Again         // polled again at once when the poll under way is done
-	Dropped       // a post of it was dropped, and logged
-	Alone         // not read in one call with others
+	Again         // to be polled again at once after the poll under way
+	Dropped       // a post of the account was dropped, and logged
+	Alone         // not to be read in one call with others
 	textID        // the account's id is not a number
-	fresh         // of the first subscriber: see Subscriber
+	fresh         // of the first subscriber, as covered is: see Subscriber
 	covered
-	shared // it has more subscribers than the first: see Table.more
+	shared // the account has several subscribers: see Table.more
 )
 
 // Is reports whether one of the flags is set.
@@ -59,7 +59,7 @@ func (t *Target) Set(f Flags, on bool) {
 // Watched reports whether somebody subscribes to the account.
 func (t *Target) Watched() bool { return t.want >= 0 }
 
-// first is the account's first subscriber.
+// first returns the account's first subscriber.
 func (t *Target) first() Subscriber {
 	return Subscriber{want: t.want, Fresh: t.Is(fresh), covered: t.Is(covered)}
 }
@@ -81,7 +81,7 @@ func ToSeconds(t time.Time) Seconds {
 	return Seconds(min(max(t.Unix(), 1), 1<<32-1))
 }
 
-// Time is the moment.
+// Time returns the moment, zero for none.
 func (s Seconds) Time() time.Time {
 	if s == 0 {
 		return time.Time{}

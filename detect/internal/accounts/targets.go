@@ -11,27 +11,26 @@ import (
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
-// Targets are the accounts of a shard as polls see them, and as their subscribers
-// do.
+// Targets has the accounts of a shard polled, for their subscribers.
 type Targets struct {
 	*Table
 	Sched schedule.Schedule
 	Polls *poll.Machine
-	// Probes is told of polls, nil without a Prober.
+	// Probes makes the probes, and is told of polls; nil without a Prober.
 	Probes *probe.Sweep
-	// Pushed is what a stream covers, nil without a Streamer.
+	// Pushed follows the stream, nil without a Streamer.
 	Pushed *Pushed
 	env    *poll.Env
 	times  *poll.Times
 
-	found   dense[Seconds]     // Since of the journal, of those that Subscription.Shared brought
-	rewound map[int32]struct{} // by rewindFor, and not read since
+	found   dense[Seconds]     // Since in the journal, of accounts added with Subscription.Shared
+	rewound map[int32]struct{} // slots that rewindFor has moved back, and that were not read since
 }
 
 var _ poll.Targets = (*Targets)(nil)
 
-// NewTargets makes targets without accounts, which are polled at their intervals;
-// times and commit are those of poll.NewMachine.
+// NewTargets returns Targets without accounts. Accounts are polled at their intervals. times
+// and commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	a := &Targets{Table: NewTable(), env: env, times: times, rewound: map[int32]struct{}{}}
 	a.Sched = schedule.NewByInterval(intervals{a}, env.Epoch)
@@ -39,8 +38,8 @@ func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deli
 	return a
 }
 
-// Plan has a poll read the account's timeline, back to the overlap before the
-// last complete poll, or from a gap on.
+// Plan plans a poll that reads the account's timeline, back to the overlap before the last
+// complete poll, or from a gap on.
 func (a *Targets) Plan(p *poll.Poll) {
 	slot, plan := p.Slot, &p.Plan
 	t, window := a.Table.At(slot), a.Table.Shown.Window(slot)
@@ -54,9 +53,9 @@ func (a *Targets) Plan(p *poll.Poll) {
 	}
 	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.Table.UserID(slot), Limit: a.env.PageSize}
 	if plan.Gap != nil {
-		// No Seen: the window may know posts as history, or from a poll that did
-		// not cover every subscriber. And an empty answer does not say that there
-		// was nothing.
+		// No Seen: the window may have posts that were history, or that a poll showed
+		// which did not cover every subscriber. Expected, since an empty answer does not
+		// mean that there are no posts.
 		plan.Timeline.Cursor, plan.Cutoff, plan.Expected = plan.Gap.Resume, plan.Gap.From, true
 		return
 	}
@@ -80,7 +79,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	a.Polls.AskKnown(p, a.Table.Shown.Version(slot))
 }
 
-// Landed has an account read alone that made a shared call fail.
+// Landed sets Alone for an account whose call, shared with others, failed.
 func (a *Targets) Landed(p *poll.Poll) {
 	if p.Out.Err != nil && p.Out.Together {
 		a.Table.At(p.Slot).Set(Alone, true)
@@ -100,7 +99,7 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	}
 	switch {
 	case p.Plan.Pushed:
-		v.First = time.Time{} // no poll was needed
+		v.First = time.Time{} // the post did not wait for a poll
 	case !p.Plan.First:
 		v.Last, v.Grid = v.Since, a.Sched
 	}
@@ -128,7 +127,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 	if !p.Whole() {
 		return
 	}
-	if p.Plan.First { // it shows the past
+	if p.Plan.First { // its posts are history
 		var over time.Duration
 		if !out.Reach.IsZero() {
 			over = out.Begun.Sub(out.Reach)
@@ -138,7 +137,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 		t.Rate = t.Rate.After(len(p.Found)+len(a.Pushed.between(slot)), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
 	}
 	version := out.Version
-	if !p.Sound { // a post that was dropped may be fit to deliver later
+	if !p.Sound { // a dropped post may be fit to deliver later
 		version = 0
 	}
 	a.Table.Shown.SetVersion(slot, version)
@@ -176,7 +175,7 @@ func (a *Targets) Tell(slot int32, err error) {
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { a.tell(slot, src, err) })
 }
 
-// tell reports to one source how an account's polls fare.
+// tell reports to one source that an account's polls fail, or with nil that they recover.
 func (a *Targets) tell(slot int32, src *Source, err error) {
 	a.env.On.Trouble(poll.Trouble{Username: a.Username(slot), Source: src.Source.Source, Err: err})
 }
@@ -191,8 +190,8 @@ func (a *Targets) Every(slot int32) time.Duration { return a.Table.Interval(slot
 func (a *Targets) Fail(slot int32, until int64)   { a.Sched.Fail(slot, until) }
 func (a *Targets) Polled(slot int32) bool         { return a.Table.At(slot).State != Idle }
 
-// Waits returns until when an account cannot be polled: its gap is being read, or the
-// limit closed that its calls count against. It is 0 when it can.
+// Waits returns until when an account cannot be polled, because its gap is being read or
+// the limit is closed that its calls count against; 0 if it can be polled now.
 func (a *Targets) Waits(slot int32) (until int64) {
 	if a.Polled(slot) {
 		return a.times.Now + poll.BusyPause
@@ -228,13 +227,13 @@ func (a *Targets) Done(p *poll.Poll, now int64) {
 	t.Set(Again|Alone, false)
 	a.Pushed.follow(p.Slot, now)
 	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), again)
-	if a.Probes != nil && !again { // the next poll has begun after the mark
+	if a.Probes != nil && !again { // else the next poll, which begins after the mark, counts
 		a.Probes.Polled(p.Slot, p.Found, p.Plan.First, now)
 	}
 }
 
-// Brought has an account polled at once for which something waits: a subscriber that
-// was added meanwhile, or posts that could not be committed.
+// Brought has an account polled at once, after a pushed post, if a subscriber was added
+// meanwhile or the post could not be committed.
 func (a *Targets) Brought(slot int32, failed bool, now int64) {
 	t := a.At(slot)
 	if failed || t.Is(Again) {
@@ -243,8 +242,8 @@ func (a *Targets) Brought(slot int32, failed bool, now int64) {
 	}
 }
 
-// Hurry has an account polled at once: after the poll under way, which may have
-// begun too early. One whose polls fail waits as before.
+// Hurry has an account polled at once, or after the poll under way, which may have begun
+// too early. An account whose polls fail waits as before.
 func (a *Targets) Hurry(slot int32, now int64) {
 	switch t := a.At(slot); {
 	case t.State == Polled:
@@ -254,7 +253,8 @@ func (a *Targets) Hurry(slot int32, now int64) {
 	}
 }
 
-// ask is what the schedule is asked for.
+// ask returns what the schedule is asked for: Table.Ask, with the interval of audits while
+// the stream is trusted with the account.
 func (a *Targets) ask(slot int32) schedule.Ask {
 	ask := a.Table.Ask(slot)
 	if every := a.Pushed.audits(slot); every > 0 {
@@ -263,36 +263,36 @@ func (a *Targets) ask(slot int32) schedule.Ask {
 	return ask
 }
 
-// PolledEvery is how long an account's polls are apart: by its interval, or because a
-// stream brings its posts.
+// PolledEvery returns the time between two polls of an account: its interval, or that of
+// audits while a stream brings its posts.
 func PolledEvery(a *Targets, slot int32) time.Duration { return intervals{a}.Interval(slot) }
 
-// intervals are the accounts as the schedule asks for them.
+// intervals has the accounts in the form of schedule.ByInterval.
 type intervals struct{ *Targets }
 
 func (i intervals) Interval(slot int32) time.Duration {
 	return max(i.Table.Interval(slot), i.Pushed.audits(slot))
 }
 
-// ReadFor is until when an account was read for a source, without a gap that is to
-// be read yet; zero when it was not.
+// ReadFor returns the time up to which an account was read for a source, without a gap that
+// is still to be read; zero if it was not read.
 func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
 	until := poll.ReadUntil(a.Since(slot), a.Polls.Gaps(slot), a.env.Oldest())
 	a.Each(slot, func(s Subscriber, src *Source, _ time.Time) {
 		if !s.Fresh || src.ID != sourceID {
 			return
 		}
-		if from := a.wants.list[s.want].from; !from.IsZero() { // by another node
+		if from := a.wants.list[s.want].from; !from.IsZero() { // another node has read it
 			from = from.Add(a.env.MaxOverlap)
 			until = earliest(until, from)
 			return
 		}
-		until = time.Time{} // it has not got all yet
+		until = time.Time{} // it does not have all posts yet
 	})
 	return until
 }
 
-// PostRate is how often an account posts, a second; 0 when that is not known.
+// PostRate returns how many posts a second an account publishes; 0 while unknown.
 func (a *Targets) PostRate(slot int32) float64 {
 	if r, ok := a.Sched.Rate(slot); ok {
 		return r

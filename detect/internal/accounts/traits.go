@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// traits of polls that read accounts' timelines.
+// traits are those of polls that read accounts' timelines.
 var traits = poll.Traits{
 	Kind: poll.Accounts, Noun: "account", Key: "username",
 	Call:        call,
