@@ -51,11 +51,16 @@ func TestNothingIsCommittedAfterSetParts(t *testing.T) {
 				w := newWorld()
 				d := w.detector(t, nil)
 				defer start(t, d)()
-				set(t, d, sub("m", "nasa"))
+				others := accountNames(20) // whose commits nasa's has to wait for
+				m := sub("m", append(others, "nasa")...)
+				set(t, d, m)
 				after(15 * time.Second)
 				slow(w)
 				for k := range 20 {
 					w.publish("nasa", fmt.Sprint(k), 0)
+					for _, name := range others {
+						w.publish(name, fmt.Sprint(name, "-", k), 0)
+					}
 					after(time.Duration(k) * 550 * time.Millisecond)
 					if err := d.SetParts(t.Context(), fleet.Set{}); err != nil {
 						t.Fatal(err)
@@ -65,8 +70,7 @@ func TestNothingIsCommittedAfterSetParts(t *testing.T) {
 					if w.commits != commits || len(w.callTimes("nasa")) != polls {
 						t.Errorf("move %d: %d commits and %d polls after SetParts", k, w.commits-commits, len(w.callTimes("nasa"))-polls)
 					}
-					n := nodes{list: []*Detector{d}, subs: []Subscription{sub("m", "nasa")}}
-					n.subs[0].Accounts[0].Since = time.Time{}.Add(time.Hour)
+					n := nodes{list: []*Detector{d}, subs: []Subscription{m}}
 					n.give(t, 0, fleet.All())
 				}
 				after(time.Minute)
