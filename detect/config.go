@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"time"
@@ -175,10 +176,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		{"FetchSlots", &c.FetchSlots, 64, 65536},
 		{"MaxPages", &c.MaxPages, 10, 1000},
 	} {
-		if *f.ptr == 0 {
-			*f.ptr = f.def
-		}
-		if *f.ptr < 0 || *f.ptr > f.max {
+		if *f.ptr = cmp.Or(*f.ptr, f.def); *f.ptr < 0 || *f.ptr > f.max {
 			return c, fmt.Errorf("detect: %s %d is not allowed: want 1 to %d, or 0 for the default", f.name, *f.ptr, f.max)
 		}
 	}
@@ -191,13 +189,8 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	if c.FetchBurst < 0 || (c.FetchBurst > 0 && c.FetchRate == 0) {
 		return c, fmt.Errorf("detect: FetchBurst %d is not allowed: want a positive number together with FetchRate", c.FetchBurst)
 	}
-	if c.FetchBurst == 0 {
-		c.FetchBurst = burst
-	}
-	overlap := 180 * time.Second
-	if c.Overlap > 0 {
-		overlap = c.Overlap
-	}
+	c.FetchBurst = cmp.Or(c.FetchBurst, burst)
+	overlap := cmp.Or(max(0, c.Overlap), 180*time.Second)
 	for _, f := range []struct {
 		name string
 		ptr  *time.Duration
@@ -214,20 +207,14 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		{"Backoff.Min", &c.Backoff.Min, time.Second, time.Hour},
 		{"Backoff.Max", &c.Backoff.Max, 5 * time.Minute, 24 * time.Hour},
 	} {
-		if *f.ptr == 0 {
-			*f.ptr = f.def
-		}
-		if *f.ptr < 0 || *f.ptr > f.max {
+		if *f.ptr = cmp.Or(*f.ptr, f.def); *f.ptr < 0 || *f.ptr > f.max {
 			return c, fmt.Errorf("detect: %s %s is not allowed: want more than 0 and at most %s, or 0 for the default", f.name, *f.ptr, f.max)
 		}
 	}
 	if c.Backoff.Max < c.Backoff.Min {
 		return c, fmt.Errorf("detect: Backoff.Max %s is not allowed: want at least Backoff.Min, %s", c.Backoff.Max, c.Backoff.Min)
 	}
-	if c.MinOverlap == 0 {
-		c.MinOverlap = c.Overlap
-	}
-	if c.MinOverlap < 0 || c.MinOverlap > c.Overlap {
+	if c.MinOverlap = cmp.Or(c.MinOverlap, c.Overlap); c.MinOverlap < 0 || c.MinOverlap > c.Overlap {
 		return c, fmt.Errorf("detect: MinOverlap %s is not allowed: want more than 0 and at most Overlap, %s, or 0 for it", c.MinOverlap, c.Overlap)
 	}
 	if c.MaxOverlap < c.Overlap {
