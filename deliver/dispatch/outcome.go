@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -9,9 +8,6 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
-
-// tooManyWait is how long a lane waits after a 429 that does not say how long.
-const tooManyWait = time.Minute
 
 // conclude returns the settlement of an attempt that ended, and has the lane draw its
 // conclusions.
@@ -25,7 +21,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	if own > 0 {
 		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
-		wait = askedWait(s.cfg.RetrySchedule, it, res)
+		wait = retry.Asked(s.cfg.RetrySchedule, it.tried(), res)
 	}
 	if !l.handler && !l.given {
 		wait = s.judge(l, j.began, res, own > 0, wait)
@@ -77,27 +73,6 @@ func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted
 	}
 	s.health.Request(l.id, l.owner, l.health.Record(began, res, granted), s.cfg.Now())
 	return max(wait, asked)
-}
-
-// askedWait returns how long the whole endpoint is left alone after an attempt that
-// counts, because the receiver asks for it. What it asks for is bounded as for the
-// delivery itself: see retry.Delay.
-func askedWait(schedule []time.Duration, it *item, res *deliver.Result) time.Duration {
-	tooMany := res.StatusCode == http.StatusTooManyRequests
-	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {
-		return 0
-	}
-	if res.RetryAfter <= 0 {
-		if tooMany {
-			return tooManyWait
-		}
-		return 0
-	}
-	base := tooManyWait
-	if n := len(schedule); n > 0 {
-		base = schedule[min(it.tried(), n-1)]
-	}
-	return min(res.RetryAfter, 2*base)
 }
 
 // refuse returns the settlement of a delivery that is not sent at all: without a reason

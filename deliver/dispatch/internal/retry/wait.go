@@ -2,6 +2,7 @@ package retry
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -31,6 +32,30 @@ func Granted(waited time.Duration, res *deliver.Result) (own, others time.Durati
 	asked = min((asked + time.Millisecond - 1).Truncate(time.Millisecond), left)
 	spread := rand.N(time.Duration(float64(asked)*jitter) + 1).Truncate(time.Millisecond)
 	return min(asked+spread, left), min(res.RetryAfter, asked)
+}
+
+// tooManyWait is how long an endpoint is left alone after a 429 without a Retry-After.
+const tooManyWait = time.Minute
+
+// Asked returns how long no attempt to an endpoint begins because the receiver asked for
+// a wait in an attempt that counts, after tried others. It is bounded as the delivery's own
+// wait is: see Delay.
+func Asked(schedule []time.Duration, tried int, res *deliver.Result) time.Duration {
+	tooMany := res.StatusCode == http.StatusTooManyRequests
+	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	if res.RetryAfter <= 0 {
+		if tooMany {
+			return tooManyWait
+		}
+		return 0
+	}
+	base := tooManyWait
+	if n := len(schedule); n > 0 {
+		base = schedule[min(tried, n-1)]
+	}
+	return min(res.RetryAfter, 2*base)
 }
 
 // Delay is the wait after a failed attempt whose planned delay is base. A
