@@ -63,6 +63,18 @@ func (c claims) beginRound() round {
 	return round{c.s.overflow.round, c.s.overflow.take(), sh.parts, sh.terms}
 }
 
+// spillAgain keeps what could not be given back for the next look, unless the term was
+// lost.
+func (c claims) spillAgain(list []dueChange, term int) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if term == c.s.share.terms {
+		o := &c.s.overflow
+		o.spilled = append(list, o.spilled...)
+		o.spilled = o.spilled[:min(len(o.spilled), maxSpilled)]
+	}
+}
+
 // caughtUp tells that all that was due in this round has been claimed, except for the
 // endpoints that were skipped.
 func (c claims) caughtUp(round int64, skipped []string) {

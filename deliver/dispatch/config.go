@@ -59,6 +59,7 @@ type Config struct {
 
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
+	maxSpilled  = 2 * maxHeld      // changes of Due not stored yet; beyond it deliveries wait until they are due
 	maxLanes    = 65_536           // lanes, of which idle ones are then forgotten
 	endpointTTL = 10 * time.Second // how long an endpoint as it was read counts
 )

@@ -86,8 +86,8 @@ func (d *Dispatcher) giveBackHeld(run context.Context) {
 	list := d.reader.claims.giveBack(now)
 	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
-	if err := changeDue(ctx, d.cfg, list, now); err != nil {
-		d.cfg.Logger.Error("giving deliveries back failed", "deliveries", len(list), "error", err)
+	if rest, err := changeDue(ctx, d.cfg, list, now); err != nil {
+		d.cfg.Logger.Error("giving deliveries back failed", "deliveries", len(rest), "error", err)
 	}
 }
 

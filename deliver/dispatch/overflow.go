@@ -23,7 +23,7 @@ type overflow struct {
 // dueChange is a delivery whose Due is to be changed while it is claimed.
 type dueChange struct {
 	id, endpoint string
-	claimed      time.Time // until when
+	claimed      time.Time // until when, zero if it is not
 	due          time.Time
 }
 
@@ -68,11 +68,13 @@ func (o *overflow) forget(l *lane) {
 	o.kept.Take(l.id)
 }
 
-// hurry has the deliveries that a lane's waits have put off come at once, in the order in
+// hurry has deliveries that the lane's waits have put off come at once, in the order in
 // which they were made.
-func (o *overflow) hurry(l *lane, now time.Time, lease time.Duration) {
+func (o *overflow) hurry(l *lane, now time.Time) {
 	for id := range o.kept.Take(l.id) {
-		o.spilled = append(o.spilled, dueChange{id, l.id, now.Add(lease), now})
+		if len(o.spilled) < maxSpilled {
+			o.spilled = append(o.spilled, dueChange{id: id, endpoint: l.id, due: now})
+		}
 	}
 	o.alarm.WakeAt(now)
 }

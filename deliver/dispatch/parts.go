@@ -38,8 +38,8 @@ func (d *Dispatcher) SetParts(ctx context.Context, parts fleet.Set) error {
 	}
 	d.replayer.keep(taken)
 	list, term := d.moves.toGive()
-	if err := changeDue(ctx, d.cfg, list, d.cfg.Now()); err != nil {
-		d.moves.giveLater(list, term)
+	if rest, err := changeDue(ctx, d.cfg, list, d.cfg.Now()); err != nil {
+		d.moves.giveLater(rest, term)
 		return fmt.Errorf("dispatch: give deliveries back: %w", err)
 	}
 	if taken {

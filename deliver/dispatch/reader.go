@@ -91,10 +91,12 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	now := r.cfg.Now()
 	r.alarm.Clear()
 	round := r.claims.beginRound()
-	if err := changeDue(ctx, r.cfg, round.spilled, now); err != nil {
+	rest, err := changeDue(ctx, r.cfg, round.spilled, now)
+	r.moves.tellOf(round.spilled[:len(round.spilled)-len(rest)])
+	if err != nil {
+		r.claims.spillAgain(rest, round.term)
 		return 0, false, err
 	}
-	r.moves.tellOf(round.spilled)
 	if err := r.renew(ctx, now); err != nil {
 		return 0, false, err
 	}
@@ -137,28 +139,32 @@ func (r *reader) renew(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	list := r.claims.expiring(now.Add(r.cfg.Lease/2), now.Add(r.cfg.Lease))
-	if err := changeDue(ctx, r.cfg, list, now); err != nil {
-		return err
+	rest, err := changeDue(ctx, r.cfg, list, now)
+	r.claims.renewed(list[:len(list)-len(rest)], now)
+	if err == nil {
+		r.renewal = now.Add(r.cfg.Lease / 10)
 	}
-	r.renewal = now.Add(r.cfg.Lease / 10)
-	r.claims.renewed(list, now)
-	return nil
+	return err
 }
 
-// changeDue changes when deliveries are due that were claimed and not attempted: to now
-// or the end of a pause gives them back, to later renews the claim.
-func changeDue(ctx context.Context, cfg *Config, list []dueChange, now time.Time) error {
-	var ss []deliver.Settlement
-	for i, c := range list {
-		if cfg.leaseCovers(c.claimed, now) {
-			ss = append(ss, deliver.Settlement{DeliveryID: c.id, Due: c.due})
-		}
-		if len(ss) == settleGroup || i == len(list)-1 && len(ss) > 0 {
-			if err := cfg.Outbox.Settle(ctx, ss...); err != nil {
-				return err
+// changeDue changes when deliveries are due that were not attempted: now, or at the end of
+// a wait, gives a claimed one back; later renews its claim. After an error it returns those
+// that were not changed.
+func changeDue(ctx context.Context, cfg *Config, list []dueChange, now time.Time) (rest []dueChange, err error) {
+	for len(list) > 0 {
+		n := min(settleGroup, len(list))
+		var ss []deliver.Settlement
+		for _, c := range list[:n] {
+			if c.claimed.IsZero() || cfg.leaseCovers(c.claimed, now) {
+				ss = append(ss, deliver.Settlement{DeliveryID: c.id, Due: c.due})
 			}
-			ss = ss[:0]
 		}
+		if len(ss) > 0 {
+			if err := cfg.Outbox.Settle(ctx, ss...); err != nil {
+				return list, err
+			}
+		}
+		list = list[n:]
 	}
-	return nil
+	return nil, nil
 }

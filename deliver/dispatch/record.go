@@ -115,7 +115,7 @@ func (r records) reset(endpointID string) {
 	defer r.s.mu.Unlock()
 	if l, ok := r.s.lanes[endpointID]; ok {
 		l.reset()
-		r.s.overflow.hurry(l, r.s.cfg.Now(), r.s.cfg.Lease)
+		r.s.overflow.hurry(l, r.s.cfg.Now())
 		r.readAgain(l)
 		r.s.resume(l)
 	}

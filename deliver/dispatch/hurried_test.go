@@ -1,0 +1,90 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+)
+
+// asks answers with a wait until changed is set.
+func asks(wait time.Duration, changed *atomic.Bool) func(context.Context, *deliver.Delivery) deliver.Result {
+	return func(context.Context, *deliver.Delivery) deliver.Result {
+		if changed.Load() {
+			return deliver.Result{OK: true, StatusCode: 200}
+		}
+		return tooMany(wait)
+	}
+}
+
+// open returns how many deliveries are not final.
+func (b *bench) open() (n int) {
+	b.t.Helper()
+	for _, e := range b.log() {
+		if !e.State.Final() {
+			n++
+		}
+	}
+	return n
+}
+
+// Deliveries that found their lane full are sent as soon as it has room, also when the
+// store fails once in giving them back.
+func TestOverflowOutlivesAFailedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := false
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.LaneQueue = 4
+			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
+				if ss[0].Attempt == nil && !failed {
+					failed = true
+					return errors.New("store is down")
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 20, true)
+		pass(10 * time.Second)
+		if n := b.open(); n > 0 || !failed {
+			t.Errorf("%d of 20 are open after 10 s, want none; the call failed: %t", n, failed)
+		}
+		b.stop()
+	})
+}
+
+// What was kept for a receiver that has changed is sent at once when the store is back,
+// however long it fails.
+func TestKeptOutlivesAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changed, down atomic.Bool
+		b := newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) {
+			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
+				if ss[0].Attempt == nil && down.Load() {
+					return errors.New("store is down")
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 20, true)
+		pass(time.Second)
+		down.Store(true)
+		changed.Store(true)
+		b.d.Reset("a")
+		pass(2 * time.Minute)
+		down.Store(false)
+		pass(10 * time.Second)
+		if n := b.open(); n > 0 {
+			t.Errorf("%d of 20 are open 10 s after the outage, want none", n)
+		}
+		b.stop()
+	})
+}
