@@ -88,3 +88,29 @@ func TestKeptOutlivesAnOutage(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A Reset while the outcome of an attempt is being recorded has the delivery sent at once
+// when that is done.
+func TestResetBeforeTheOutcomeIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *bench
+		var changed atomic.Bool
+		b = newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) {
+			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
+				if ss[0].Attempt != nil && changed.CompareAndSwap(false, true) {
+					b.d.Reset("a")
+					<-time.After(100 * time.Millisecond)
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		pass(10 * time.Second)
+		if n := b.open(); n > 0 {
+			t.Error("open 10 s after Reset, want it delivered")
+		}
+		b.stop()
+	})
+}

@@ -73,6 +73,7 @@ type item struct {
 	sending  bool // taken from the queue
 	replayed bool // made by a step of a replay
 	lost     bool // claimed in a term that was lost
+	hurried  bool // a retry that is due as soon as it is recorded
 }
 
 // tried returns how many attempts of the retry schedule the delivery has had.

@@ -144,11 +144,16 @@ func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range group {
-		delete(s.held, o.item.ID)
+		it := o.item
+		delete(s.held, it.ID)
 		if st := &o.settlement; !st.EndpointDeleted && (st.State == deliver.StateRetrying || st.Attempt == nil) {
-			if p, theirs := s.share.theirs(o.item.EndpointID); theirs {
+			p, theirs := s.share.theirs(it.EndpointID)
+			switch {
+			case theirs:
 				elsewhere.Add(p)
-			} else {
+			case it.hurried && !it.lost:
+				s.overflow.hurry(it.EndpointID, it.ID, s.cfg.Now())
+			default:
 				s.alarm.WakeAt(st.Due)
 			}
 		}

@@ -32,7 +32,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	if timedOut {
 		s.trim(l, hungQueue)
 	}
-	kept := false // its receiver puts it off
+	postponed := false // for longer than the schedule has it, because of its receiver
 	switch schedule := s.cfg.RetrySchedule; {
 	case res.OK:
 		a.Error = ""
@@ -40,7 +40,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	case own > 0:
 		st.State = deliver.StateRetrying
 		st.Due, st.Wait = end.Add(own), own
-		kept = !l.given
+		postponed = true
 		s.counts.Retried++
 	case res.Permanent || it.tried() >= len(schedule):
 		st.State = deliver.StateFailed
@@ -49,10 +49,10 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		st.State = deliver.StateRetrying
 		delay := retry.Delay(schedule[it.tried()], res.RetryAfter)
 		st.Due = end.Add(max(wait, delay))
-		kept = wait > delay && !l.given
+		postponed = wait > delay
 		s.counts.Retried++
 	}
-	if kept {
+	if postponed && !l.given && s.lanes[l.id] == l {
 		s.overflow.kept.Add(l.id, it.ID)
 	}
 	if wait > 0 && !l.given {

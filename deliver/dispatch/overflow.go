@@ -68,13 +68,10 @@ func (o *overflow) forget(l *lane) {
 	o.kept.Take(l.id)
 }
 
-// hurry has deliveries that the lane's waits have put off come at once, in the order in
-// which they were made.
-func (o *overflow) hurry(l *lane, now time.Time) {
-	for id := range o.kept.Take(l.id) {
-		if len(o.spilled) < maxSpilled {
-			o.spilled = append(o.spilled, dueChange{id: id, endpoint: l.id, due: now})
-		}
+// hurry makes a delivery in the outbox that is not claimed due now.
+func (o *overflow) hurry(endpointID, id string, now time.Time) {
+	if len(o.spilled) < maxSpilled {
+		o.spilled = append(o.spilled, dueChange{id: id, endpoint: endpointID, due: now})
 	}
 	o.alarm.WakeAt(now)
 }

@@ -114,10 +114,22 @@ func (r records) reset(endpointID string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	if l, ok := r.s.lanes[endpointID]; ok {
-		l.reset()
-		r.s.overflow.hurry(l, r.s.cfg.Now())
+		r.forgive(l)
 		r.readAgain(l)
 		r.s.resume(l)
+	}
+}
+
+// forgive is reset for a lane; it is called with the mutex. The deliveries that the lane
+// has postponed are sent at once, those whose outcome is being recorded after that.
+func (r records) forgive(l *lane) {
+	l.reset()
+	for id := range r.s.overflow.kept.Take(l.id) {
+		if it, ok := r.s.held[id]; ok {
+			it.hurried = true
+		} else {
+			r.s.overflow.hurry(l.id, id, r.s.cfg.Now())
+		}
 	}
 }
 
