@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -56,6 +57,9 @@ type Config struct {
 	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
 	Now func() time.Time
 }
+
+// MaxRetries bounds the retries of a delivery after its first attempt.
+const MaxRetries = retry.MaxRetries
 
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
@@ -110,7 +114,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("dispatch: Lease %s is not allowed: want %s (4 × Timeout) to 1h", c.Lease, 4*c.Timeout)
 	}
 	var err error
-	if c.RetrySchedule, err = checkSchedule(c.RetrySchedule); err != nil {
+	if c.RetrySchedule, err = retry.Schedule(c.RetrySchedule); err != nil {
 		return c, err
 	}
 	if c.Observer == nil {

@@ -1,17 +1,19 @@
-package dispatch
+package retry
 
 import (
 	"fmt"
 	"time"
 )
 
-// MaxRetries bounds the retries of a delivery after its first attempt.
+// MaxRetries bounds the delays of a schedule.
 const MaxRetries = 3
 
 // defaultSchedule is the wait before each retry.
 var defaultSchedule = []time.Duration{5 * time.Second, time.Minute, 12 * time.Minute}
 
-func checkSchedule(s []time.Duration) ([]time.Duration, error) {
+// Schedule returns a copy of s, the default schedule for nil. An error is one of package
+// dispatch: s has too many delays, or one that is not allowed.
+func Schedule(s []time.Duration) ([]time.Duration, error) {
 	if s == nil {
 		return defaultSchedule, nil
 	}
