@@ -114,3 +114,47 @@ func TestResetBeforeTheOutcomeIsRecorded(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A change that a lane sees in the record, before Follow is called, has the deliveries sent
+// at once that were kept.
+func TestLaneSeesTheChange(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(e *deliver.Endpoint)
+		sent   bool
+	}{
+		"url":     {func(e *deliver.Endpoint) { e.URL = "https://b.example.com/" }, true},
+		"headers": {func(e *deliver.Endpoint) { e.Headers = []deliver.Header{{Name: "A", Value: "b"}} }, true},
+		"limit":   {func(e *deliver.Endpoint) { e.Limits.InFlight = 3 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var changed atomic.Bool
+				b := newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) { c.LaneInFlight = 50 })
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 50, true) // each waits for 50 to 60 minutes
+				pass(50*time.Minute - time.Second)
+				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				row.change(&e)
+				if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+					t.Fatal(err)
+				}
+				changed.Store(true)
+				pass(2 * time.Second)
+				b.commit("a", "new", 1, true)
+				pass(time.Second)
+				if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
+					t.Fatal(err)
+				}
+				pass(5 * time.Second)
+				if n := b.open(); row.sent != (n == 0) {
+					t.Errorf("%d of 51 are open, want none: %t", n, row.sent)
+				}
+				b.stop()
+			})
+		})
+	}
+}

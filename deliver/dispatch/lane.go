@@ -164,9 +164,6 @@ func (l *lane) class() class {
 // setRecord makes the endpoint as it was read the lane's.
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
-	if !was.StatusSince.Equal(e.StatusSince) || was.URL != e.URL {
-		l.reset() // another receiver, or the owner has enabled it again
-	}
 	if l.limiter == nil || was.Limits != e.Limits {
 		l.setLimits(e.Limits, cfg.LaneInFlight)
 	}

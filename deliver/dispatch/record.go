@@ -37,6 +37,9 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 		l.on(lanestate.EventReadFailed) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
+		if receivesAnew(&l.record.endpoint, &e) {
+			r.forgive(l)
+		}
 		l.setRecord(r.s.cfg, e, time.Now())
 		l.on(r.event(l))
 		if l.state.Record == lanestate.RecordUnread {
