@@ -33,6 +33,19 @@ func (b *bench) open() (n int) {
 	return n
 }
 
+// changesURL stores another URL of an endpoint, as another process does.
+func (b *bench) changesURL(id string) {
+	b.t.Helper()
+	e, err := b.store.Endpoints().Get(b.t.Context(), "o", id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	e.URL = "https://changed.example.com/"
+	if err := b.store.Endpoints().Update(b.t.Context(), e); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // Deliveries that found their lane full are sent as soon as it has room, also when the
 // store fails once in giving them back.
 func TestOverflowOutlivesAFailedCall(t *testing.T) {
@@ -157,4 +170,40 @@ func TestLaneSeesTheChange(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lane for which deliveries are kept is not forgotten while it stands idle: a change of
+// the receiver has them sent at once.
+func TestLaneStaysForWhatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changed atomic.Bool
+		b := newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) { c.LaneInFlight = 50 })
+		b.endpoint("a")
+		b.endpoint("other")
+		b.run()
+		b.commit("a", "p", 50, true) // each waits for 50 to 60 minutes
+		pass(50*time.Minute + time.Second)
+		changed.Store(true)
+		b.commit("a", "new", 1, true)
+		pass(time.Second)
+		b.d.SweepNext()
+		b.commit("other", "p", 1, true)
+		pass(time.Second)
+		b.changesURL("a")
+		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * time.Second)
+		if n := b.open(); n > 0 {
+			t.Errorf("%d of 52 are open 5 s after the change, want none", n)
+		}
+		b.d.SweepNext()
+		b.endpoint("last")
+		b.commit("last", "p", 1, true)
+		pass(time.Second)
+		if b.d.Remembers("a") {
+			t.Error("the lane stays when nothing is kept for it any more")
+		}
+		b.stop()
+	})
 }

@@ -171,7 +171,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	if len(s.lanes) >= s.sweepAt {
 		now := time.Now()
 		for id, l := range s.lanes {
-			if l.idle(now) {
+			if l.idle(now) && !s.overflow.kept.Has(id) {
 				delete(s.lanes, id)
 			}
 		}

@@ -25,6 +25,9 @@ func (k *Kept) Add(endpointID, id string) {
 	k.n++
 }
 
+// Has reports whether deliveries of an endpoint are remembered.
+func (k *Kept) Has(endpointID string) bool { return len(k.of[endpointID]) > 0 }
+
 // Drop forgets a delivery that waits no more.
 func (k *Kept) Drop(endpointID, id string) {
 	ids := k.of[endpointID]

@@ -15,10 +15,13 @@ func TestKept(t *testing.T) {
 		k.Add("a", id)
 	}
 	k.Add("b", "4")
+	if !k.Has("b") || k.Has("c") {
+		t.Errorf("has some of b: %t, of c: %t; want only of b", k.Has("b"), k.Has("c"))
+	}
 	k.Drop("a", "1")
 	k.Drop("b", "2")
 	k.Drop("b", "4")
-	if got := k.Take("a"); len(got) != 2 || k.n != 0 || len(k.of) != 0 {
+	if got := k.Take("a"); len(got) != 2 || k.Has("b") || k.n != 0 || len(k.of) != 0 {
 		t.Errorf("took %v, and %d of %v are left; want 2 and 3, and nothing", got, k.n, k.of)
 	}
 	for i := range most + 10 {
