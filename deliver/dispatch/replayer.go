@@ -181,13 +181,13 @@ func (r *replayer) look(ctx context.Context) {
 	}
 	r.asked, r.hinted, r.taken, r.looked = false, false, false, now
 	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := r.cfg.Replays.Running(ctx, due, limit)
+	found, err := r.cfg.Replays.Running(read, due, limit)
 	if err != nil {
 		r.mu.Lock()
 		r.taken = r.taken || taken
-		r.hinted = r.hinted || taken
+		r.hinted = true // again in about a second
 		r.mu.Unlock()
 		if ctx.Err() == nil {
 			r.cfg.Logger.Error("reading replays failed", "error", err)

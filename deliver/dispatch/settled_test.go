@@ -1,7 +1,12 @@
 package dispatch_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,4 +66,58 @@ func TestRenewalGoesOn(t *testing.T) {
 		b.cut()
 		<-b.done
 	})
+}
+
+// failing are replays whose Running calls fail, when that is set, and clears it.
+type failing struct {
+	deliver.Replays
+	fail atomic.Pointer[func(context.Context) error]
+}
+
+func (f *failing) Running(ctx context.Context, due time.Time, limit int) ([]deliver.Replay, error) {
+	if fail := f.fail.Swap(nil); fail != nil {
+		return nil, (*fail)(ctx)
+	}
+	return f.Replays.Running(ctx, due, limit)
+}
+
+// A replay begins within seconds, also when the store fails once in finding it; that is
+// logged.
+func TestReplayBeginsAfterAFailedRead(t *testing.T) {
+	for name, fail := range map[string]func(context.Context) error{
+		"an error": func(context.Context) error { return errors.New("store is down") },
+		"no answer": func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var replays *failing
+				var log bytes.Buffer
+				b := newBench(t, nil, func(c *dispatch.Config) {
+					replays = &failing{Replays: c.Replays}
+					c.Replays, c.Logger = replays, slog.New(slog.NewTextHandler(&log, nil))
+				})
+				b.commit("a", "old", 1, false) // before there is an endpoint
+				b.endpoint("a")
+				b.run()
+				pass(time.Minute)
+				replays.fail.Store(&fail)
+				now := time.Now()
+				r := deliver.Replay{ID: "r", Owner: "o", EndpointID: "a", SourceID: "a", Last: 1, State: deliver.ReplayRunning, Due: now, CreatedAt: now, UpdatedAt: now}
+				if err := b.d.StartReplay(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+				pass(8 * time.Second)
+				if n := len(b.all()); n != 1 {
+					t.Errorf("%d attempts 8 s after StartReplay, want 1", n)
+				}
+				if !strings.Contains(log.String(), "reading replays failed") {
+					t.Errorf("the log does not tell of the failure: %s", &log)
+				}
+				b.stop()
+			})
+		})
+	}
 }
