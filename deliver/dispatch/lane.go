@@ -70,10 +70,11 @@ type laneQueue struct {
 type item struct {
 	deliver.Delivery
 	lane     *lane
-	sending  bool // taken from the queue
-	replayed bool // made by a step of a replay
-	lost     bool // claimed in a term that was lost
-	hurried  bool // a retry that is due as soon as it is recorded
+	sending  bool              // taken from the queue
+	replayed bool              // made by a step of a replay
+	lost     bool              // claimed in a term that was lost
+	hurried  bool              // a retry that is due as soon as it is recorded
+	again    *deliver.Delivery // as it was claimed since it was taken
 }
 
 // tried returns how many attempts of the retry schedule the delivery has had.

@@ -151,6 +151,8 @@ func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 			switch {
 			case theirs:
 				elsewhere.Add(p)
+			case st.Attempt != nil && it.again != nil && it.again.Attempts >= st.Attempt.N && !it.lost:
+				s.push(it.again, true) // claimed after it was recorded
 			case it.hurried && !it.lost:
 				s.overflow.hurry(it.EndpointID, it.ID, s.cfg.Now())
 			default:
@@ -158,5 +160,6 @@ func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 			}
 		}
 	}
+	s.pump()
 	return elsewhere
 }

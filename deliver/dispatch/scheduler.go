@@ -118,8 +118,12 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed boo
 // push queues a delivery, or renews the claim on one that is held already.
 func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	if it, ok := s.held[dv.ID]; ok {
-		if it.Due = dv.Due; !it.sending {
+		it.Due = dv.Due
+		switch {
+		case !it.sending:
 			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited // another claimant may have tried
+		case claimed:
+			it.again = dv
 		}
 		return
 	}

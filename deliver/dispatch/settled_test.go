@@ -25,6 +25,51 @@ func (o settles) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return o.settle(ctx, ss)
 }
 
+// A retry that is due when it is stored, after an outage, is sent at once, also when the
+// reader claims it before the settler has heard that it is stored.
+func TestRetryClaimedBeforeItsReleaseIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *bench
+		var stored time.Time
+		up := time.Now().Add(20 * time.Second)
+		b = newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			if stored.IsZero() {
+				return deliver.Result{StatusCode: 500, Error: "status 500"}
+			}
+			return deliver.Result{OK: true, StatusCode: 200}
+		}, func(c *dispatch.Config) {
+			store := c.Outbox
+			c.Outbox = settles{store, func(ctx context.Context, ss []deliver.Settlement) error {
+				if time.Now().Before(up) {
+					return errors.New("store is down")
+				}
+				err := store.Settle(ctx, ss...)
+				if ss[0].Attempt != nil && stored.IsZero() {
+					stored = time.Now()
+					b.d.Wake()
+					<-time.After(100 * time.Millisecond)
+				}
+				return err
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		pass(time.Minute)
+		all := b.all()
+		if len(all) != 2 {
+			t.Fatalf("%d attempts in a minute, want 2", len(all))
+		}
+		if late := all[1].at.Sub(stored); late > time.Second {
+			t.Errorf("the retry began %s after the outcome was stored, want at once", late)
+		}
+		if st := b.d.Stats(); st.Held != 0 {
+			t.Errorf("%d are held at the end", st.Held)
+		}
+		b.stop()
+	})
+}
+
 // A call that renews many claims goes on from where it ended when the time is over.
 func TestRenewalGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
