@@ -119,13 +119,11 @@ func (s *settler) write(run context.Context, group []outcome) {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	for last := false; ; {
-		ctx, cancel := s.timeout(run)
-		err := s.cfg.Outbox.Settle(ctx, ss...)
+		err := s.settle(run, ss...)
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
-			err = s.recordEach(ctx, ss)
+			ss, err = s.recordEach(run, ss)
 		}
-		cancel()
 		if err == nil || last || run.Err() != nil {
 			if err != nil {
 				s.cfg.Logger.Error("recording outcomes failed, they are attempted again", "deliveries", len(ss), "error", err)
@@ -148,20 +146,25 @@ func (s *settler) write(run context.Context, group []outcome) {
 }
 
 // recordEach records outcomes one by one after the store has refused them as a group, so
-// that one refused outcome holds up no other.
-func (s *settler) recordEach(ctx context.Context, ss []deliver.Settlement) error {
-	for _, one := range ss {
-		err := s.cfg.Outbox.Settle(ctx, one)
+// that one refused outcome holds up no other. After another error it returns the rest.
+func (s *settler) recordEach(run context.Context, ss []deliver.Settlement) (rest []deliver.Settlement, err error) {
+	for i := range ss {
+		err := s.settle(run, ss[i])
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
-			s.cfg.Logger.Error("recording an outcome failed, the store refuses it", "delivery", one.DeliveryID, "error", err)
-			continue
-		}
-		if err != nil {
-			return err
+			s.cfg.Logger.Error("recording an outcome failed, the store refuses it", "delivery", ss[i].DeliveryID, "error", err)
+		} else if err != nil {
+			return ss[i:], err
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// settle is one call of the store.
+func (s *settler) settle(run context.Context, ss ...deliver.Settlement) error {
+	ctx, cancel := s.timeout(run)
+	defer cancel()
+	return s.cfg.Outbox.Settle(ctx, ss...)
 }
 
 // timeout bounds a call of the store: each on its own while the dispatcher
