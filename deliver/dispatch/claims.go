@@ -7,20 +7,20 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// claims is what the reader of the outbox asks of the scheduler. Its methods take the
+// claims are the scheduler's methods for the reader of the outbox. They take the
 // scheduler's mutex.
 type claims struct{ s *scheduler }
 
 // claimable says how much the reader may claim.
 type claimable struct {
 	limit    int           // deliveries
-	skip     []string      // endpoints whose lanes take none
-	again    time.Duration // when to look again if all that is due is theirs
-	emptying bool          // one of them will have room soon
+	skip     []string      // endpoints whose lanes take no deliveries
+	again    time.Duration // when to look again if every due delivery is for a skipped endpoint
+	emptying bool          // a skipped lane will soon have room
 }
 
-// allowed returns how much may be claimed. A lane that was found full is left alone
-// until it has emptied to the half, one that waits for long until it has waited.
+// allowed returns how much may be claimed. A lane that was found full is skipped until its
+// queue is half empty. A parked lane is skipped until its wait ends.
 func (c claims) allowed() claimable {
 	may := claimable{again: blockedWait}
 	c.s.mu.Lock()
@@ -46,15 +46,15 @@ func (c claims) allowed() claimable {
 	return may
 }
 
-// round is a look of the reader.
+// round is one look of the reader at the outbox.
 type round struct {
 	n       int64
-	spilled []dueChange // what has overflowed
-	parts   *fleet.Set  // whose deliveries may be claimed; nil is all
+	spilled []dueChange // deliveries to give back
+	parts   *fleet.Set  // that may be claimed; nil is all
 	term    int
 }
 
-// beginRound counts a look of the reader.
+// beginRound begins a look of the reader.
 func (c claims) beginRound() round {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -63,8 +63,8 @@ func (c claims) beginRound() round {
 	return round{c.s.overflow.round, c.s.overflow.take(), sh.parts, sh.terms}
 }
 
-// spillAgain keeps what could not be given back for the next look, unless the term was
-// lost.
+// spillAgain keeps deliveries that could not be given back for the next look, unless the
+// term was lost.
 func (c claims) spillAgain(list []dueChange, term int) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -75,8 +75,8 @@ func (c claims) spillAgain(list []dueChange, term int) {
 	}
 }
 
-// caughtUp tells that all that was due in this round has been claimed, except for the
-// endpoints that were skipped.
+// caughtUp notes that all deliveries due in this round have been claimed, except those for
+// skipped endpoints.
 func (c claims) caughtUp(round int64, skipped []string) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -91,8 +91,8 @@ func (c claims) holdsAny() bool {
 	return len(c.s.held) > 0
 }
 
-// expiring returns the queued deliveries whose claims end before soon, with due as
-// their new end.
+// expiring returns the queued deliveries whose claims end before soon, as changes to end
+// at due.
 func (c claims) expiring(soon, due time.Time) []dueChange {
 	var list []dueChange
 	c.s.mu.Lock()
@@ -109,7 +109,7 @@ func (c claims) expiring(soon, due time.Time) []dueChange {
 	return list
 }
 
-// renewed takes over the claims that were prolonged.
+// renewed notes that the claims in list were renewed.
 func (c claims) renewed(list []dueChange, now time.Time) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -120,7 +120,7 @@ func (c claims) renewed(list []dueChange, now time.Time) {
 	}
 }
 
-// giveBack forgets all that is held, and returns it as due now.
+// giveBack forgets all deliveries in memory, and returns them as due now.
 func (c claims) giveBack(now time.Time) []dueChange {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 // Config sets up a Dispatcher. The zero value of each field means
 // its default.
 type Config struct {
-	// Outbox and Endpoints are the store's. Required.
+	// Outbox and Endpoints are of one store. Required.
 	Outbox    deliver.Outbox
 	Endpoints deliver.EndpointStore
-	// Replays are the same store's, carried out while Run runs. Nil for none.
+	// Replays are of the same store, and carried out while Run runs. Nil for none.
 	Replays deliver.Replays
-	// Senders by URL scheme, such as "https". In-process handlers are sent to
+	// Senders by URL scheme, such as "https". The sender for in-process handlers is
 	// under SchemeHandler. Required.
 	Senders map[string]deliver.Sender
 
@@ -38,23 +38,24 @@ type Config struct {
 	// RetrySchedule is the wait before each retry, each ±20 %. Defaults to 5 s,
 	// 60 s, 720 s; empty and not nil means no retries.
 	RetrySchedule []time.Duration
-	// Lease is how long a claimed delivery is this dispatcher's. Defaults to
-	// 45 s; at least four times Timeout.
+	// Lease is how long a claim of a delivery lasts. Defaults to 45 s; at least
+	// four times Timeout.
 	Lease time.Duration
 
-	// Elsewhere is told of parts that are not this dispatcher's and have something due,
-	// or will have soon: see Dispatcher.SetParts. Whoever has them can be told, and call
+	// Elsewhere is called with parts of other dispatchers that have deliveries due now or
+	// soon: see Dispatcher.SetParts. The program can tell their dispatchers, which call
 	// Wake. It is called without locks, by several goroutines at once, and must not
 	// block. Defaults to none.
 	Elsewhere func(parts []fleet.Part)
 
-	// Observer is told of endpoints in trouble and deliveries given up: see
+	// Observer is called for endpoints in trouble and deliveries given up: see
 	// Notice. It is called without locks, by several goroutines at once, and must
-	// not block: what it holds up is the recording of outcomes. Defaults to none.
+	// not block, as it holds up the recording of outcomes. Defaults to none.
 	Observer func(deliver.Notice)
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger gets messages for an operator. Defaults to none.
 	Logger *slog.Logger
-	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 
@@ -64,8 +65,8 @@ const MaxRetries = retry.MaxRetries
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
 	maxSpilled  = 2 * maxHeld      // changes of Due not stored yet; beyond it deliveries wait until they are due
-	maxLanes    = 65_536           // lanes, of which idle ones are then forgotten
-	endpointTTL = 10 * time.Second // how long an endpoint as it was read counts
+	maxLanes    = 65_536           // lanes; beyond it idle ones are forgotten
+	endpointTTL = 10 * time.Second // how long a record of an endpoint is used
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -138,7 +139,7 @@ func (c *Config) sender(rawURL string) (deliver.Sender, string) {
 	return c.Senders[u.Scheme], u.Scheme
 }
 
-// leaseCovers reports whether a claim is this dispatcher's for long enough to do
-// something with it: to begin an attempt, or to change it. One that is about to end may
-// be another process's already, whose clock need not be ours; it is left to run out.
+// leaseCovers reports whether a claim lasts long enough to begin an attempt or to change
+// it. A claim about to end may already belong to another process with a different clock;
+// it is left to expire.
 func (c *Config) leaseCovers(claimed, now time.Time) bool { return !claimed.Before(now.Add(c.Timeout)) }

@@ -12,12 +12,11 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 )
 
-// Dispatcher sends deliveries: those that a commit hands over at once, and those that
-// the outbox holds when they are due. Each endpoint has a lane, a FIFO with a bound on
-// the attempts under way, and lanes take turns. A lane that has to wait, for its rate,
-// because the receiver asked for time, or because its breaker is open, takes no worker
-// meanwhile, and workers are kept back for lanes that have none, so that no receiver
-// holds up another. Its methods are safe for concurrent use.
+// Dispatcher sends deliveries: those of a commit at once, and those in the outbox when they
+// are due. Each endpoint has a lane, a FIFO with a bound on the attempts under way, and
+// lanes take turns. A lane that waits, for its rate, because the receiver asked for time,
+// or because its breaker is open, takes no worker, and workers are reserved for lanes that
+// have none, so that no receiver holds up another. Its methods are safe for concurrent use.
 type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
@@ -52,10 +51,9 @@ func New(cfg Config) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Run sends until Stop is called, then empties its queues and returns; when ctx ends, it
-// cuts the attempts under way and gives back what it holds. It may be called once.
-// Every attempt that ended is recorded before it returns, as far as the store answers
-// within 5 s.
+// Run sends until Stop is called, then empties its queues and returns. When ctx ends, it
+// cuts the attempts under way and gives its deliveries back. It may be called once. Every
+// attempt that ended is recorded before it returns, if the store answers within 5 s.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.sched.open(func(j *job) { d.workers.start(ctx, j) }) {
 		return errors.New("dispatch: Run called twice")
@@ -80,7 +78,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// giveBackHeld makes what is still queued at the end claimable by others.
+// giveBackHeld makes the deliveries still in memory claimable by others.
 func (d *Dispatcher) giveBackHeld(run context.Context) {
 	now := d.cfg.Now()
 	list := d.reader.claims.giveBack(now)
@@ -91,16 +89,16 @@ func (d *Dispatcher) giveBackHeld(run context.Context) {
 	}
 }
 
-// Stop makes Run end softly: what is due is sent, while retries, and what waits for its
-// rate or its receiver, are left to the next process. It does not wait.
+// Stop makes Run end softly: it sends due deliveries, and leaves retries, and deliveries
+// that wait for their rate or receiver, to the next process. Stop does not wait.
 func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 
-// Enqueue takes deliveries straight from a commit. It does not block: those that find
-// their lane full, or waiting for long, stay in the outbox until they are due, and then
-// take their turn before newer ones.
+// Enqueue queues the deliveries of a commit. It does not block: a delivery whose lane is
+// full, or waits for long, stays in the outbox until it is due, and is then sent before
+// newer ones.
 func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.cfg.tell(d.sched.enqueue(ds)) }
 
-// Stats reads the counters and histograms. The counters are of one moment.
+// Stats returns the counters and histograms. The counters are of one moment.
 func (d *Dispatcher) Stats() Stats {
 	s := d.sched.stats()
 	s.Replays = d.replayer.count()
@@ -108,12 +106,12 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
-// Drop ends an endpoint's lane: no attempt begins after it has returned. Those under way
-// finish.
+// Drop ends an endpoint's lane: no attempt begins after Drop has returned. Attempts under
+// way finish.
 func (d *Dispatcher) Drop(endpointID string) { d.records.drop(endpointID) }
 
-// Refresh makes the next attempt read the endpoint again: none begins by the old record
-// after it has returned.
+// Refresh makes the endpoint's record be read again before the next attempt: no attempt
+// uses the old record after Refresh has returned.
 func (d *Dispatcher) Refresh(endpointID string) {
 	d.records.changed(endpointID)
 	if d.moves.has(endpointID) {
@@ -122,19 +120,19 @@ func (d *Dispatcher) Refresh(endpointID string) {
 }
 
 // Reset forgets the failures of an endpoint whose owner has changed the receiver or says
-// that it is up again: deliveries wait neither for the breaker nor for a time that the
-// receiver asked for. Of those that went back to the outbox because of them, the 65,536 of
-// all endpoints that this process remembers come at once, others when they are due.
+// that it is up again: deliveries do not wait any more for the breaker, or for the time
+// that the receiver asked for. Deliveries that went back to the outbox for such a wait are
+// sent at once if this process remembers them, 65,536 of all endpoints, others when due.
 func (d *Dispatcher) Reset(endpointID string) { d.records.reset(endpointID) }
 
-// FailingSince returns when the first attempt of this process to an endpoint failed
-// since one succeeded, zero when none did.
+// FailingSince returns when the first failed attempt to an endpoint began since the last
+// success, of the attempts of this process; zero without one.
 func (d *Dispatcher) FailingSince(endpointID string) time.Time {
 	return d.records.failingSince(endpointID)
 }
 
-// Sender returns the sender for a URL scheme as attempts use it: bounded by
-// Config.Timeout, with a panic turned into a failure. It is nil when there is none.
+// Sender returns the sender for a URL scheme, bounded by Config.Timeout, with a panic turned
+// into a failure, as for attempts. It is nil if the scheme has no sender.
 func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	s := d.cfg.Senders[scheme]
 	if s == nil {
@@ -143,18 +141,18 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	return boundedSender{s, d.cfg.Timeout}
 }
 
-// Flush waits until the outcomes of all attempts that have ended are recorded, for 5 s
-// at most.
+// Flush waits until the outcomes of all attempts that have ended are recorded, at most 5 s.
 func (d *Dispatcher) Flush(ctx context.Context) { d.settler.flush(ctx) }
 
-// Reopen has final deliveries of an endpoint sent again, from now on: see deliver.Outbox.
+// Reopen makes final deliveries of an endpoint be sent again, from now on: see
+// deliver.Outbox.
 func (d *Dispatcher) Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error) {
 	now := d.cfg.Now()
 	n, err := d.cfg.Outbox.Reopen(ctx, deliver.ReopenRequest{Owner: owner, IDs: ids, Due: now})
 	if err != nil {
 		return 0, err
 	}
-	if !d.moves.tell(endpointID) {
+	if !d.moves.notifyOwner(endpointID) {
 		d.reader.alarm.WakeAt(now)
 	}
 	return n, nil
@@ -162,7 +160,7 @@ func (d *Dispatcher) Reopen(ctx context.Context, owner, endpointID string, ids [
 
 var errNoReplays = errors.New("dispatch: Config.Replays is missing: replays want a deliver.Replays")
 
-// StartReplay stores a replay, and carries it out: see deliver.Replays.
+// StartReplay stores a replay, which Run carries out: see deliver.Replays.
 func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
 	if d.cfg.Replays == nil {
 		return errNoReplays
@@ -170,14 +168,14 @@ func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
 	if err := d.cfg.Replays.Start(ctx, r); err != nil {
 		return err
 	}
-	if !d.moves.tell(r.EndpointID) {
+	if !d.moves.notifyOwner(r.EndpointID) {
 		d.replayer.ask()
 	}
 	return nil
 }
 
-// Replay returns an endpoint's replay with what this process knows of it: see
-// deliver.Replays.
+// Replay returns an endpoint's replay, with Waits set if this process knows why it does not
+// go on: see deliver.Replays.
 func (d *Dispatcher) Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
 	if d.cfg.Replays == nil {
 		return deliver.Replay{}, errNoReplays

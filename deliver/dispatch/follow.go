@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Follow is Refresh for an endpoint that another process may have changed, and what that
-// one has called besides: Reset when the owner has changed the receiver or enabled it
-// again, Drop when the endpoint was deleted. It reads the record, unless there is no lane.
+// Follow applies a change another process made: it calls Drop if the endpoint is gone,
+// Reset if its receiver changed or was enabled, Refresh otherwise. It reads the record. If
+// the endpoint has no lane, it does nothing.
 func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error {
 	was, ok := d.records.last(endpointID)
 	if !ok {
@@ -30,8 +30,8 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	return nil
 }
 
-// last returns the record by which a lane has sent last, the zero one if it has not; false
-// when there is no lane.
+// last returns the record that a lane has read last, zero before the first read. It reports
+// false if there is no lane.
 func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -42,8 +42,8 @@ func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 	return l.record.endpoint, true
 }
 
-// receivesAnew reports whether the failures of before say nothing any more: another
-// receiver, another request to it, or one whose owner says that it is up.
+// receivesAnew reports whether earlier failures do not count any more, because the receiver
+// or the request to it has changed, or its owner says that it is up.
 func receivesAnew(was, is *deliver.Endpoint) bool {
 	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) ||
 		!was.PausedSince.IsZero() && is.PausedSince.IsZero() || !was.FailingSince.IsZero() && is.FailingSince.IsZero())

@@ -16,22 +16,22 @@ const (
 	// hungQueue bounds the queue of a lane whose last attempt timed out: each of its
 	// attempts takes long, and other lanes need the memory.
 	hungQueue = 32
-	// rateQueue is for how long a lane with a rate may hold work in memory.
+	// rateQueue bounds the queue of a lane with a rate, as the time to send it.
 	rateQueue = 2 * time.Minute
-	// slowShare: an attempt is slow that takes this part of the time limit, 1 s by
+	// slowShare is the part of the time limit from which an attempt is slow, 1 s by
 	// default, whatever the answer: it holds a worker as one that times out does.
 	slowShare = 10
-	// freeShare: a lane may hold this part of what is free, so that there is room for
-	// the next lane however many stand still.
+	// freeShare is the part of the free memory that a lane may use, so that there is room
+	// for the next lane however many stand still.
 	freeShare = 8
 )
 
-// lane sends to one endpoint. The scheduler's mutex guards it. Its times are of the
-// runtime's clock, for waiting, where nothing else is said.
+// lane holds the deliveries to one endpoint and the state of sending to it. The scheduler's
+// mutex guards it. Its times are of the runtime's monotonic clock unless noted.
 type lane struct {
 	id, owner string
 	handler   bool // in-process: no record, no breaker
-	given     bool // another dispatcher's by now; it is here for what is under way
+	given     bool // of another dispatcher by now, and kept for an attempt or read under way
 	state     lanestate.State
 	record    laneRecord
 	queue     laneQueue
@@ -39,13 +39,13 @@ type lane struct {
 
 	inFlightLimit int // attempts under way at once
 	limiter       *rate.Limiter
-	until         time.Time   // nothing starts before, unless the gate is open
-	timer         *time.Timer // offers the lane again at until
+	until         time.Time   // no attempt begins before, unless the gate is open
+	timer         *time.Timer // offers the lane at until
 	breaker       breaker.Breaker
 	health        health.Health
 }
 
-// laneRecord is the endpoint as it was read last.
+// laneRecord is the last record of the endpoint that was read.
 type laneRecord struct {
 	endpoint deliver.Endpoint
 	sender   deliver.Sender // nil when there is none for its scheme
@@ -55,13 +55,13 @@ type laneRecord struct {
 	failures int       // reads that failed in a row
 }
 
-// laneQueue is what a lane holds in memory.
+// laneQueue holds the deliveries of a lane that are in memory.
 type laneQueue struct {
 	items     []*item // FIFO
 	replays   []*item // of replays: sent while items is empty
 	inFlight  int     // attempts under way
-	replaying int     // of them, those of replays
-	full      bool    // was found full, and has not emptied to the half since
+	replaying int     // those of inFlight that are of replays
+	full      bool    // was found full, and has not been half empty since
 	behind    int64   // the reader's round when it overflowed last, 0 once caught up
 }
 
@@ -74,10 +74,10 @@ type item struct {
 	replayed bool              // made by a step of a replay
 	lost     bool              // claimed in a term that was lost
 	hurried  bool              // a retry that is due as soon as it is recorded
-	again    *deliver.Delivery // as it was claimed since it was taken
+	again    *deliver.Delivery // the delivery as claimed again while sending
 }
 
-// tried returns how many attempts of the retry schedule the delivery has had.
+// tried returns the number of attempts that count in the retry schedule.
 func (it *item) tried() int { return max(0, it.Attempts-it.Uncounted) }
 
 // waiting returns how many deliveries are queued, those of replays included.
@@ -102,10 +102,10 @@ func (q *laneQueue) takeAll() []*item {
 	return all
 }
 
-// on moves the lane's state.
+// on applies an event to the lane's state.
 func (l *lane) on(e lanestate.Event) { l.state = l.state.After(e) }
 
-// gate returns whether attempts may begin now. A wait that is over opens it.
+// gate returns the state of the gate, and opens it if the wait is over.
 func (l *lane) gate(now time.Time) lanestate.GateState {
 	if l.state.Gate != lanestate.GateOpen && !now.Before(l.until) {
 		l.on(lanestate.EventElapsed)
@@ -126,13 +126,13 @@ func (l *lane) maxInFlight() int {
 	return l.inFlightLimit
 }
 
-// wantsWorker reports whether a worker could do something, but for the time.
+// wantsWorker reports whether a worker has a job in the lane, apart from waits.
 func (l *lane) wantsWorker() bool {
 	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.Record.Reading()
 }
 
-// mayReplay reports whether a delivery of a replay may be sent: replays take up to
-// half of the attempts under way, so that what is detected now does not wait for them.
+// mayReplay reports whether a delivery of a replay may be sent: replays take up to half of
+// the attempts under way, so that new deliveries do not wait for them.
 func (l *lane) mayReplay() bool {
 	return len(l.queue.replays) > 0 && l.queue.replaying < max(1, l.maxInFlight()/2)
 }
@@ -149,7 +149,7 @@ func (l *lane) idle(now time.Time) bool {
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
-// class returns how the lane stands when workers are short.
+// class returns the class of the lane in the ready queue.
 func (l *lane) class() class {
 	switch {
 	case l.state.Pace.Slow():
@@ -162,7 +162,7 @@ func (l *lane) class() class {
 	return classNew
 }
 
-// setRecord makes the endpoint as it was read the lane's.
+// setRecord makes e, which was read at now, the record of the lane.
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
 	if l.limiter == nil || was.Limits != e.Limits {
@@ -194,14 +194,13 @@ func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
 	}
 }
 
-// reset forgets what earlier attempts have brought on the lane.
+// reset forgets the failures and waits of the lane.
 func (l *lane) reset() {
 	l.on(lanestate.EventReset)
 	l.breaker, l.health = breaker.Breaker{}, health.Health{}
 }
 
-// capacity bounds the queue now, by what the configuration allows and what is free in
-// memory.
+// capacity returns the bound of the queue now, by the configuration and the free memory.
 func (l *lane) capacity(limit, held int) int {
 	n := min(limit, max(1, (maxHeld-held)/freeShare))
 	if l.state.Pace.Hung() {
@@ -213,8 +212,8 @@ func (l *lane) capacity(limit, held int) int {
 	return n
 }
 
-// replayWait returns how long a lane with a rate waits until it may use an attempt for
-// a replay: it leaves half of a burst to what is detected now.
+// replayWait returns how long a lane with a rate waits until it may use an attempt for a
+// replay: it leaves half of a burst to new deliveries.
 func (l *lane) replayWait(now time.Time) time.Duration {
 	if l.limiter == nil || len(l.queue.items) > 0 {
 		return 0
@@ -227,7 +226,7 @@ func (l *lane) replayWait(now time.Time) time.Duration {
 	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
 }
 
-// takesReplays reports whether more of a replay may be made for the lane.
+// takesReplays reports whether a step of a replay may be made for the lane.
 func (l *lane) takesReplays(now time.Time) bool {
 	if l.fresh(now) && l.state.Record == lanestate.RecordRefusing {
 		return false

@@ -9,38 +9,39 @@ import (
 	"github.com/streamwatch/streamwatch/internal/top"
 )
 
-// LaneStatus tells how the deliveries of one endpoint stand in this process. What waits
-// in the outbox alone is not counted.
+// LaneStatus is the state of one endpoint's deliveries in this process. Deliveries that are
+// only in the outbox are not counted.
 type LaneStatus struct {
 	EndpointID string // or that of a handler: see deliver.HandlerName
 	Owner      string // of the delivery that the lane was made for
-	// Record is what is known of the endpoint's record: "unread", "active", "refusing" with
-	// Refusal, or "deleted". It is read anew before the next attempt when that is due.
+	// Record is the state of the endpoint's record: "unread", "active", "refusing" with the
+	// reason in Refusal, or "deleted". Before an attempt an old record is read anew.
 	Record, Refusal string
-	// Gate says whether attempts may begin: "open", "waiting" or, when what is queued went
-	// back to the outbox, "parked".
+	// Gate says whether attempts may begin: "open", "waiting", or "parked" when the queue
+	// went back to the outbox.
 	Gate string
 	// Pace is how the receiver has answered lately: "untried", "steady", "slow", "hung", or
 	// "cautious" when one attempt at a time is made after a failure.
 	Pace string
 
 	Queued   int  // deliveries in memory that wait
-	Replays  int  // of them, those of replays
+	Replays  int  // those of Queued that are of replays
 	InFlight int  // attempts under way
-	Limit    int  // how many may be
-	Behind   bool // more of it is in the outbox, because memory holds no more
+	Limit    int  // bound of InFlight
+	Behind   bool // the outbox has more, because the lane was full or waited
 
-	// OpenUntil is until when the breaker is open, zero when it is closed. One in the past
-	// says that the next attempt decides.
+	// OpenUntil is when the breaker lets an attempt through, zero when it is closed. If it
+	// is in the past, the next attempt decides whether the breaker closes.
 	OpenUntil time.Time
 	// NextTry is when the next attempt may begin, zero for at once.
 	NextTry time.Time
-	// FailingSince is when the first of the attempts began that failed in a row.
+	// FailingSince is when the first attempt began since which all have failed, zero when
+	// the last one has not.
 	FailingSince time.Time
 }
 
-// Lane returns how an endpoint's lane stands; false when this process remembers nothing of
-// it, as when nothing waits, fails or was sent lately.
+// Lane returns the state of an endpoint's lane. It reports false if the endpoint has no lane
+// in this process.
 func (d *Dispatcher) Lane(endpointID string) (LaneStatus, bool) {
 	s := d.sched
 	s.mu.Lock()
@@ -52,8 +53,8 @@ func (d *Dispatcher) Lane(endpointID string) (LaneStatus, bool) {
 	return l.status(time.Now(), s.cfg.Now()), true
 }
 
-// Lanes returns up to limit of the lanes of all owners, first those whose breaker is open,
-// then those that wait, then those that fail, then by how much is queued.
+// Lanes returns up to limit lanes of all owners: open breakers first, then refusing
+// endpoints, waiting lanes, failing lanes; among equals by queue length.
 func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 	s := d.sched
 	s.mu.Lock()
@@ -74,7 +75,7 @@ func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 	return list
 }
 
-// trouble orders lanes for Lanes.
+// trouble returns the rank of a lane in Lanes, the highest for the first.
 func (l *lane) trouble(now time.Time) int {
 	switch {
 	case l.breaker.Open():
@@ -89,7 +90,7 @@ func (l *lane) trouble(now time.Time) int {
 	return 0
 }
 
-// status is the lane's; wall is the time of day now.
+// status returns the lane's state; wall is the time of day at now.
 func (l *lane) status(now, wall time.Time) LaneStatus {
 	onWall := func(t time.Time) time.Time { return wall.Add(t.Sub(now)).UTC().Round(0) }
 	gate := l.gate(now)

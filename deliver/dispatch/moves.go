@@ -6,12 +6,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// moves is what is asked of the scheduler where dispatchers share an outbox. Its methods
-// take the scheduler's mutex.
+// moves are the scheduler's methods for dispatchers that share an outbox: they change and
+// read the parts. They take the scheduler's mutex.
 type moves struct{ s *scheduler }
 
-// set makes parts the share. Lanes of others, handlers' excepted, are emptied into
-// share.giving. It returns the parts that are new.
+// set replaces this dispatcher's parts, and returns the new ones. It empties the lanes of
+// other parts into share.giving, except those of handlers.
 func (m moves) set(parts fleet.Set) (taken fleet.Set) {
 	s := m.s
 	s.mu.Lock()
@@ -34,8 +34,8 @@ func (m moves) set(parts fleet.Set) (taken fleet.Set) {
 	return taken
 }
 
-// toGive returns what is to be given back because parts were given up, with what their
-// lanes left to the outbox before.
+// toGive returns the deliveries to give back because their parts were given up, with those
+// that their lanes left to the outbox before.
 func (m moves) toGive() (list []dueChange, term int) {
 	s := m.s
 	s.mu.Lock()
@@ -51,7 +51,8 @@ func (m moves) toGive() (list []dueChange, term int) {
 	return list, s.share.terms
 }
 
-// giveLater keeps what was not given back for the next time, unless the term was lost.
+// giveLater keeps deliveries that were not given back for the next call of toGive, unless
+// the term was lost.
 func (m moves) giveLater(list []dueChange, term int) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -60,7 +61,7 @@ func (m moves) giveLater(list []dueChange, term int) {
 	}
 }
 
-// lose ends the share, and forgets all that is queued.
+// lose gives up all parts, and forgets all queued deliveries.
 func (m moves) lose() {
 	s := m.s
 	s.mu.Lock()
@@ -77,8 +78,8 @@ func (m moves) lose() {
 	}
 }
 
-// abandoned reports whether a delivery's claim was lost with its term, and forgets it
-// then.
+// abandoned reports whether a delivery's claim was lost with its term, and then forgets
+// the delivery.
 func (m moves) abandoned(it *item) bool {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -88,7 +89,7 @@ func (m moves) abandoned(it *item) bool {
 	return it.lost
 }
 
-// hold has no attempt begin, or has them begin again.
+// hold stops the beginning of attempts, or ends the stop.
 func (m moves) hold(on bool) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -96,8 +97,8 @@ func (m moves) hold(on bool) {
 	m.s.pump()
 }
 
-// shares reports whether other dispatchers share the outbox, and counts the terms that
-// were lost.
+// shares reports whether other dispatchers share the outbox, and returns the number of
+// terms that were lost.
 func (m moves) shares() (yes bool, term int) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -112,9 +113,9 @@ func (m moves) has(endpointID string) bool {
 	return !theirs
 }
 
-// tell tells whoever has an endpoint that something of it is due, and reports whether
-// that is another dispatcher.
-func (m moves) tell(endpointID string) bool {
+// notifyOwner reports whether an endpoint's part is another dispatcher's, and then tells
+// Config.Elsewhere of the part.
+func (m moves) notifyOwner(endpointID string) bool {
 	if m.has(endpointID) {
 		return false
 	}
@@ -122,8 +123,8 @@ func (m moves) tell(endpointID string) bool {
 	return true
 }
 
-// tellOf tells of what was left to the outbox.
-func (m moves) tellOf(list []dueChange) {
+// notifyOwners tells Config.Elsewhere the parts of other dispatchers in list.
+func (m moves) notifyOwners(list []dueChange) {
 	if m.s.cfg.Elsewhere == nil {
 		return
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// job is what a worker does for a lane: it reads the endpoint, ends deliveries that
-// are not to be sent, or makes one attempt.
+// job is one task of a worker for a lane: to read the endpoint, to end deliveries that are
+// not to be sent, or to make one attempt.
 type job struct {
 	kind    jobKind
 	lane    *lane
-	class   class   // whose share of the workers it takes
-	items   []*item // all that were queued, or the one to attempt
+	class   class   // of the lane; the worker counts against its share
+	items   []*item // all queued ones to end, or the one to attempt
 	refusal string  // why items end unsent, "" when the endpoint is gone
 	dv      deliver.Delivery
 	sender  deliver.Sender
@@ -30,9 +30,8 @@ const (
 	jobAttempt
 )
 
-// next finds the next job, false when there is none. Its decision is in the same
-// critical section as the word that an endpoint is changed or gone: an attempt has
-// begun before that, or it does not begin.
+// next sets j to the next job, and reports whether there is one. next runs under the mutex
+// that changed and drop take: an attempt begins before such a call or not at all.
 func (s *scheduler) next(j *job) bool {
 	now := time.Now()
 	for !s.closed && !s.share.onHold {
@@ -67,7 +66,7 @@ func (s *scheduler) next(j *job) bool {
 	return false
 }
 
-// delayed has a lane wait that may not start anything yet.
+// delayed reports whether a lane may not begin an attempt yet, and makes it wait then.
 func (s *scheduler) delayed(l *lane, now time.Time) bool {
 	if wait := l.replayWait(now); wait > 0 {
 		s.ready.leave(l)
@@ -89,9 +88,9 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 	return false
 }
 
-// begin takes the lane's next delivery whose claim lasts long enough. Those whose claim
-// does not are let go: another process may have claimed them by the time the attempt
-// ends, and the outbox still has them.
+// begin takes the lane's next delivery whose claim lasts long enough. It forgets those
+// before it: another process may have claimed them by the time the attempt ends, and the
+// outbox still has them.
 func (s *scheduler) begin(l *lane, j *job) bool {
 	now := s.cfg.Now()
 	for len(l.queue.items) > 0 || l.mayReplay() {
@@ -114,8 +113,8 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 	return false
 }
 
-// finished takes back what a job has used, and turns j into the next job, false when
-// there is none.
+// finished frees the worker and the place in flight of a job, sets j to the next job, and
+// reports whether there is one.
 func (s *scheduler) finished(j *job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +137,8 @@ func (s *scheduler) finished(j *job) bool {
 	return true
 }
 
-// release forgets deliveries whose outcomes are recorded, and has retries picked up in
-// time. It returns the parts of other dispatchers that have any.
+// release forgets deliveries whose outcomes are recorded, and wakes the reader in time for
+// their retries. It returns the parts of other dispatchers that have retries.
 func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

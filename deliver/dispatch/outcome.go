@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// conclude returns the settlement of an attempt that ended, and has the lane draw its
-// conclusions.
+// conclude returns the settlement of an attempt that ended, and updates the state of its
+// lane.
 func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, end time.Time, timedOut bool) deliver.Settlement {
 	it, l := j.items[0], j.lane
 	st := deliver.Settlement{DeliveryID: it.ID, State: deliver.StateDelivered, Attempt: a}
@@ -32,7 +32,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	if timedOut {
 		s.trim(l, hungQueue)
 	}
-	postponed := false // for longer than the schedule has it, because of its receiver
+	postponed := false // beyond the schedule, because of the receiver
 	switch schedule := s.cfg.RetrySchedule; {
 	case res.OK:
 		a.Error = ""
@@ -61,9 +61,9 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	return st
 }
 
-// judge gives the attempt to the endpoint's breaker and to its health, and returns how
-// long the lane has to wait now. A receiver whose wait is granted has not failed: the
-// breaker does not count the attempt.
+// judge records the attempt in the endpoint's breaker and health, and returns how long
+// the lane has to wait now. The breaker does not count an attempt whose wait is granted:
+// the receiver has not failed.
 func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration
 	if !granted {
@@ -75,8 +75,8 @@ func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted
 	return max(wait, asked)
 }
 
-// refuse returns the settlement of a delivery that is not sent at all: without a reason
-// its endpoint is gone, which is no attempt.
+// refuse returns the settlement of a delivery that is not sent. An empty why means that its
+// endpoint is deleted: then no attempt is recorded.
 func (s *scheduler) refuse(it *item, why string) deliver.Settlement {
 	s.mu.Lock()
 	defer s.mu.Unlock()

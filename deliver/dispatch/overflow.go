@@ -9,21 +9,21 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
-// overflow is what lanes leave to the outbox, and the lanes that take nothing from it
-// now. The scheduler's mutex guards it.
+// overflow holds the deliveries that lanes leave to the outbox, and the lanes that take
+// nothing from it now. The scheduler's mutex guards it.
 type overflow struct {
 	alarm   *alarm.Alarm
 	blocked map[*lane]struct{} // full or parked: nothing is claimed for them
 	behind  map[*lane]struct{} // overflowed, and not caught up since
-	round   int64              // counts looks of the reader, from 1
-	spilled []dueChange        // deliveries for which no lane had room
-	kept    kept.Kept          // deliveries that are due when their lane has waited
+	round   int64              // looks of the reader, from 1
+	spilled []dueChange        // deliveries to give back at the next look
+	kept    kept.Kept          // deliveries that are due when the wait of their lane ends
 }
 
-// dueChange is a delivery whose Due is to be changed while it is claimed.
+// dueChange is a change of a delivery's Due.
 type dueChange struct {
 	id, endpoint string
-	claimed      time.Time // until when, zero if it is not
+	claimed      time.Time // end of this dispatcher's claim, zero without one
 	due          time.Time
 }
 
@@ -36,10 +36,10 @@ func (o *overflow) setFull(l *lane) {
 	o.blocked[l] = struct{}{}
 }
 
-// add leaves a claimed delivery to the outbox, due at once or when its lane has waited; at
-// once, too, for an endpoint that its owner has paused and may resume at any moment. Until the lane has caught up, newer ones go there, too. The reader ends the
-// claim, so that the delivery can be claimed again as soon as its lane has room; when
-// very many are added at once, the claims of the rest run out by themselves.
+// add leaves a claimed delivery to the outbox. It is due at once; if the lane is parked and
+// its endpoint not paused, when the wait ends. Newer deliveries of the lane go there, too,
+// until it has caught up. The reader ends the claim, so that the delivery can be claimed
+// as soon as its lane has room; beyond maxHeld deliveries the claims expire.
 func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	due := now
 	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
@@ -55,13 +55,13 @@ func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	o.alarm.WakeAt(dv.Due)
 }
 
-// follow has a lane take what the outbox has, and then what is new.
+// follow makes a lane take the deliveries in the outbox before new ones.
 func (o *overflow) follow(l *lane, round int64) {
 	l.queue.behind = round
 	o.behind[l] = struct{}{}
 }
 
-// forget drops a lane.
+// forget removes a lane and the deliveries kept for it.
 func (o *overflow) forget(l *lane) {
 	delete(o.blocked, l)
 	delete(o.behind, l)
@@ -76,16 +76,15 @@ func (o *overflow) hurry(endpointID, id string, now time.Time) {
 	o.alarm.WakeAt(now)
 }
 
-// take returns the deliveries that were added, and forgets them.
+// take returns the deliveries to give back, and forgets them.
 func (o *overflow) take() []dueChange {
 	list := o.spilled
 	o.spilled = nil
 	return list
 }
 
-// caughtUp ends the precedence of the outbox for lanes that nothing is due for, except
-// those that the claim left out: what overflowed before this round was there to be
-// claimed.
+// caughtUp lets new deliveries into lanes that overflowed before this round and were not
+// skipped: the reader has claimed all that was due for them.
 func (o *overflow) caughtUp(round int64, skipped []string) {
 	if len(o.behind) == 0 {
 		return

@@ -8,28 +8,27 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts has the dispatcher send to the endpoints of some parts alone, by fleet.PartOf of
-// their ids, while others that share the outbox send to the rest. Without a call it sends
-// to all.
+// SetParts restricts the dispatcher to the endpoints of some parts, by fleet.PartOf of
+// their ids; other dispatchers that share the outbox send to the rest. Without a call it
+// sends to all endpoints.
 //
-// In lanes of parts that it had and that are not among these no attempt begins any more
-// from now on. What is queued there goes back to the outbox, due at once and in the order
-// that it had; what the lanes have learned of their receivers is forgotten. SetParts
-// returns when that is stored, before which the parts must not be given to anybody, or
-// when ctx ends; after an error another call stores the rest. Attempts under way finish,
-// and are recorded: until then a receiver may have as many more from whoever gets the
-// part.
+// In lanes of parts that the dispatcher had and that are not in parts, no attempt begins
+// from now on. Their queues go back to the outbox, due at once and in the same order, and
+// the lanes forget what they have learned of their receivers. SetParts returns when that is
+// stored, or when ctx ends: before that the parts must not be given to another dispatcher.
+// After an error another call stores the rest. Attempts under way finish, and are
+// recorded. Until they end, the receiver may get up to twice its InFlight limit.
 //
-// For parts that are new the outbox is looked at, and what it has comes before what is
-// committed from now on.
+// For new parts the dispatcher reads the outbox, and sends the deliveries there before
+// those that are committed from now on.
 //
-// Enqueue queues only what is for these parts, and what is for in-process handlers, which
-// are every dispatcher's own. What a handler's lane has to leave to the outbox is sent by
-// whoever has the part of its id.
+// Enqueue queues only deliveries for these parts and for in-process handlers, which every
+// dispatcher has. A handler's deliveries that go to the outbox are sent by the dispatcher
+// that has the part of the handler's id.
 func (d *Dispatcher) SetParts(ctx context.Context, parts fleet.Set) error {
 	taken := d.moves.set(parts) != fleet.Set{}
 	d.health.Keep(d.moves.has)
-	// What has begun with the parts of before ends first: a claim, a step of a replay.
+	// A claim or a step of a replay that began with the previous parts ends first.
 	for _, t := range []turnstile.Turnstile{d.reader.looking, d.replayer.steps} {
 		if err := t.Enter(ctx); err != nil {
 			return fmt.Errorf("dispatch: give deliveries back: %w", err)
@@ -48,24 +47,24 @@ func (d *Dispatcher) SetParts(ctx context.Context, parts fleet.Set) error {
 	return nil
 }
 
-// Lose is SetParts without any, for a dispatcher that has lost its parts to others, who
-// may have claimed by now what it holds: it forgets what is queued, handlers' included,
-// and gives nothing back. The claims run out by themselves. Attempts under way finish,
-// and are recorded. It does not wait.
+// Lose is SetParts with no parts, for a dispatcher that has lost its parts to others, which
+// may have claimed its deliveries by now: it forgets all queued deliveries, also those of
+// handlers, and gives none back. The claims expire. Attempts under way finish, and are
+// recorded. Lose does not wait.
 func (d *Dispatcher) Lose() {
 	d.moves.lose()
 	d.health.Keep(d.moves.has)
 	d.replayer.keep(false)
 }
 
-// Hold has no attempt begin until it is called with false: a dispatcher that does not know
-// whether it still has its parts must not add to what another one sends. Those under way
-// finish. What is queued stays, as long as its claim.
+// Hold stops the beginning of attempts until it is called with false: a dispatcher that does
+// not know whether it still has its parts must not send beside another one. Attempts under
+// way finish. Queued deliveries stay until their claims end.
 func (d *Dispatcher) Hold(on bool) { d.moves.hold(on) }
 
-// Wake has the outbox looked at now: another dispatcher says that something is due, see
-// Config.Elsewhere. It does not wait, and calls that come during a look are one look.
-// Without it a dispatcher that has been given parts looks once a second.
+// Wake makes the dispatcher read the outbox now, because another dispatcher says that a
+// delivery is due: see Config.Elsewhere. It does not wait; all calls during one read cause
+// one more. Without it a dispatcher with parts reads once a second.
 func (d *Dispatcher) Wake() {
 	d.reader.alarm.WakeAt(d.cfg.Now())
 	d.replayer.hint()

@@ -14,13 +14,13 @@ import (
 
 const (
 	claimLimit  = 512             // deliveries claimed in one call
-	blockedWait = time.Second     // how often to look while a lane takes nothing
-	sharedWait  = time.Second     // how often to look while other dispatchers share the outbox
-	idleWait    = time.Hour       // a bell ends it
-	readTimeout = 5 * time.Second // of one call of the outbox
+	blockedWait = time.Second     // between looks while a lane takes nothing
+	sharedWait  = time.Second     // between looks while other dispatchers share the outbox
+	idleWait    = time.Hour       // ended by a bell
+	readTimeout = 5 * time.Second // of one look, or one call for endpoints or replays
 )
 
-// reader claims what is due in the outbox, and hands it to the scheduler. It is one
+// reader claims due deliveries in the outbox, and hands them to the scheduler. It is one
 // goroutine.
 type reader struct {
 	cfg     *Config
@@ -33,8 +33,8 @@ type reader struct {
 	looking turnstile.Turnstile
 }
 
-// run sleeps until a delivery is due, claims what is, and queues it. It ends when the
-// dispatcher stops and nothing is due, or when ctx ends.
+// run claims and queues deliveries when they are due, and sleeps in between. It ends when
+// the dispatcher stops and no delivery is due, or when ctx ends.
 func (r *reader) run(ctx context.Context) {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
@@ -67,8 +67,8 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// longestSleep bounds a sleep: nobody has to ring for what another process commits, or
-// for a commit whose answer was lost.
+// longestSleep returns the bound of a sleep: the bell does not ring for a commit of another
+// process, or one whose answer was lost.
 func (r *reader) longestSleep() time.Duration {
 	if shares, _ := r.moves.shares(); shares {
 		return min(sharedWait, r.cfg.Lease/8)
@@ -79,8 +79,8 @@ func (r *reader) longestSleep() time.Duration {
 	return r.cfg.Lease
 }
 
-// look claims what is due. It returns how long to sleep, and whether a soft stop has to
-// wait: more may be due, or lanes are full that will have room.
+// look claims due deliveries. It returns how long to sleep, and whether a soft stop has to
+// wait, because more may be due, or full lanes will have room.
 func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err error) {
 	if err := r.looking.Enter(ctx); err != nil {
 		return 0, false, err
@@ -92,7 +92,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	r.alarm.Clear()
 	round := r.claims.beginRound()
 	rest, err := changeDue(ctx, r.cfg, round.spilled, now)
-	r.moves.tellOf(round.spilled[:len(round.spilled)-len(rest)])
+	r.moves.notifyOwners(round.spilled[:len(round.spilled)-len(rest)])
 	if err != nil {
 		r.claims.spillAgain(rest, round.term)
 		return 0, false, err
@@ -132,8 +132,8 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	return 0, true, nil
 }
 
-// renew prolongs the claims on what is queued before attempts would let it go, so that
-// a slow lane keeps its order.
+// renew renews the claims of queued deliveries long before they end, so that a slow lane
+// keeps its order.
 func (r *reader) renew(ctx context.Context, now time.Time) error {
 	if now.Before(r.renewal) {
 		return nil
@@ -147,9 +147,9 @@ func (r *reader) renew(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// changeDue changes when deliveries are due that were not attempted: now, or at the end of
-// a wait, gives a claimed one back; later renews its claim. After an error it returns those
-// that were not changed.
+// changeDue changes the Due of deliveries that were not attempted: to now or the end of a
+// wait, which gives a claimed one back, or to a later time, which renews its claim. After
+// an error it returns those that may be unchanged.
 func changeDue(ctx context.Context, cfg *Config, list []dueChange, now time.Time) (rest []dueChange, err error) {
 	for len(list) > 0 {
 		n := min(settleGroup, len(list))

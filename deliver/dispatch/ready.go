@@ -2,15 +2,15 @@ package dispatch
 
 import "slices"
 
-// class of a lane that wants a worker. Workers are kept back for the classes
-// before it, so that no number of receivers that hang or are slow holds up one
-// that does not: see mayUse.
+// class is the rank of a lane that wants a worker. Workers are reserved for lower classes,
+// so that receivers that hang or are slow, however many, do not hold up others: see
+// mayUse.
 type class uint8
 
 const (
-	classFirst class = iota // has answered before, and has nothing under way
-	classNew                // never answered yet, and has nothing under way
-	classMore               // has something under way
+	classFirst class = iota // has answered before, and has no attempt under way
+	classNew                // has never answered, and has no attempt under way
+	classMore               // has an attempt under way
 	classSlow               // its last attempt timed out, or took long
 	classes
 )
@@ -21,18 +21,18 @@ type turn struct {
 	n     uint64 // 0 when it has none
 }
 
-// readyQueue holds the lanes that want a worker, in a ring for each class; a lane goes to
-// the end after each delivery. The scheduler's mutex guards it.
+// readyQueue holds the lanes that want a worker, in a ring for each class. A lane goes to
+// the end after each job. The scheduler's mutex guards it.
 type readyQueue struct {
 	rings [classes][]place
-	live  [classes]int // places that are the lanes' still
+	live  [classes]int // places that are not given up
 	last  uint64
-	busy  [classes]int // workers, by the class the lane had
+	busy  [classes]int // workers, by the class of the lane when they began
 }
 
 type place struct {
 	lane *lane
-	n    uint64 // not the lane's any more when it has another turn
+	n    uint64 // given up if the lane's turn has another n
 }
 
 // offer puts a lane that wants a worker at the end of the ring of its class.
@@ -63,8 +63,8 @@ func (q *readyQueue) leave(l *lane) {
 	}
 }
 
-// next takes the lane whose turn it is, nil if there is none for which a worker
-// of those that are free may be used.
+// next removes and returns the lane whose turn it is among the classes that may use a
+// free worker, nil if there is none.
 func (q *readyQueue) next(workers int) *lane {
 	free := workers
 	for _, n := range q.busy {
@@ -89,9 +89,9 @@ func (q *readyQueue) next(workers int) *lane {
 	return l
 }
 
-// mayUse: a lane with nothing under way may use the last worker, unless it never
-// answered; half of the workers are out of bounds for lanes that hang or are slow,
-// but for a few, so that these find out when they do no more.
+// mayUse reports whether class c may take a worker. A slow lane takes one only while more
+// than half are free; a sixteenth, at least one, is always open to slow lanes, so that
+// recovery is noticed.
 func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	switch c {
 	case classNew:
@@ -104,7 +104,7 @@ func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	return free > 0
 }
 
-// clean drops places that are not the lanes' any more from the front.
+// clean drops places that were given up from the front.
 func (q *readyQueue) clean(c class) {
 	for len(q.rings[c]) > 0 && q.rings[c][0].lane.turn.n != q.rings[c][0].n {
 		q.drop(c)

@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
-// How long a lane waits when its endpoint cannot be read: twice as long each time. A
-// secret that does not open will not do so in the next seconds, and the process that
-// has its key must not find its deliveries put off for long.
+// How long a lane waits when its endpoint cannot be read, doubled each time. A secret that
+// cannot be opened stays so for longer, but a process that has its key must not find the
+// deliveries postponed for long.
 const (
 	unreadWait, maxUnreadWait = time.Second, 30 * time.Second
 	sealedWait                = time.Minute
@@ -23,12 +23,12 @@ const pausedLook = time.Minute
 
 func isSealed(err error) bool { return errors.Is(err, deliver.ErrSealed) }
 
-// records is what the scheduler knows of endpoints' records. Its methods take the
-// scheduler's mutex, except those that are said to be called with it.
+// records are the scheduler's methods for the records of endpoints. They take the
+// scheduler's mutex, except where they are called with it.
 type records struct{ s *scheduler }
 
-// take takes over what a read of a lane's endpoint has shown. It returns how long
-// the lane waits for a better answer, and whether it is the first such wait in a row.
+// take applies the result of a read to a lane. It returns how long the lane waits before
+// the next read if this one failed, and whether this is the first such wait in a row.
 func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -63,8 +63,8 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 	return wait, l.record.failures == 1
 }
 
-// event returns what the record that was read says; it is called with the mutex. An
-// endpoint that is paused for too long is refused, and to be disabled.
+// event returns the event for the record that was read; it is called with the mutex. An
+// endpoint that is paused for too long is refused, and will be disabled.
 func (r records) event(l *lane) lanestate.Event {
 	e, now := &l.record.endpoint, r.s.cfg.Now()
 	switch {
@@ -91,7 +91,7 @@ func (r records) drop(endpointID string) {
 	}
 }
 
-// changed has the endpoint's record read before the next attempt.
+// changed makes an endpoint's lane read the record before the next attempt.
 func (r records) changed(endpointID string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -100,8 +100,8 @@ func (r records) changed(endpointID string) {
 	}
 }
 
-// readAgain has a lane's record read before the next attempt; it is called with
-// the mutex.
+// readAgain makes a lane read its record before the next attempt; it is called with the
+// mutex.
 func (r records) readAgain(l *lane) {
 	if !l.handler {
 		l.on(lanestate.EventChanged)
@@ -112,7 +112,7 @@ func (r records) readAgain(l *lane) {
 	}
 }
 
-// reset forgets what attempts have brought on an endpoint.
+// reset forgets the failures of an endpoint.
 func (r records) reset(endpointID string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -136,8 +136,8 @@ func (r records) forgive(l *lane) {
 	}
 }
 
-// setFailingSince tells a lane what the record says of failures now, so that it sees
-// when another process changes that.
+// setFailingSince sets the FailingSince that a lane has read, so that the lane notices when
+// another process changes it in the record.
 func (r records) setFailingSince(endpointID string, since time.Time) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -147,8 +147,8 @@ func (r records) setFailingSince(endpointID string, since time.Time) {
 	}
 }
 
-// failingSince returns when the first attempt failed since one succeeded, zero when
-// none did.
+// failingSince returns when the first failed attempt since the last success began, zero
+// without one.
 func (r records) failingSince(endpointID string) time.Time {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

@@ -13,17 +13,17 @@ import (
 
 const (
 	replayBatch = 16          // deliveries made in one step
-	replayLow   = 8           // waiting in a lane: fewer, and the next step is made
-	maxReplays  = 256         // that one process carries out at a time; others wait
+	replayLow   = 8           // deliveries waiting in a lane below which the next step is made
+	maxReplays  = 256         // replays running at once in a process
 	replayIdle  = time.Second // how often to look whether a lane has room again
-	replayShare = 4           // a step is followed by so many times as long without one
-	sharedFound = 16_384      // replays read at a time where other dispatchers' are among them
+	replayShare = 4           // the rest after a step is this many times its duration
+	sharedFound = 16_384      // replays read at once if some may be other dispatchers'
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
 // Dispatcher.Run, and rests after each step, so that commits and outcomes find the store
-// free. A step is made when the lane has sent nearly all of the one before, and nothing
-// of its own waits in the outbox.
+// free. It makes a step when the lane has sent nearly all deliveries of the step before,
+// and has left none to the outbox.
 type replayer struct {
 	cfg   *Config
 	sched *scheduler
@@ -33,12 +33,12 @@ type replayer struct {
 	steps turnstile.Turnstile
 
 	mu      sync.Mutex
-	asked   bool      // there may be others to run
-	hinted  bool      // likewise, but there is no hurry
-	taken   bool      // those of another dispatcher may be this one's by now
-	looked  time.Time // when Running was asked last
+	asked   bool      // there may be other replays to run
+	hinted  bool      // likewise, but a look within a second is soon enough
+	taken   bool      // parts were taken: their replays may be due later than now
+	looked  time.Time // when Running was called last
 	running map[string]deliver.Replay
-	waits   map[string]string // by endpoint: why it does not go on
+	waits   map[string]string // by endpoint: why its replay does not go on
 }
 
 func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
@@ -46,7 +46,7 @@ func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
 		running: map[string]deliver.Replay{}, waits: map[string]string{}, steps: turnstile.New()}
 }
 
-// ask has it look for replays to carry out.
+// ask makes the replayer look for replays now.
 func (r *replayer) ask() {
 	r.mu.Lock()
 	r.asked = true
@@ -54,7 +54,7 @@ func (r *replayer) ask() {
 	r.bell.Ring()
 }
 
-// hint has it look for replays within about a second.
+// hint makes the replayer look for replays within about a second.
 func (r *replayer) hint() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,8 +64,8 @@ func (r *replayer) hint() {
 	}
 }
 
-// keep forgets the replays of other dispatchers' endpoints, and has it look for those of
-// parts that were taken.
+// keep forgets the replays of other dispatchers' parts and, if parts were taken, looks for
+// their replays.
 func (r *replayer) keep(taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *replayer) waitsFor(endpointID string) string {
 	return r.waits[endpointID]
 }
 
-// run ends when the dispatcher stops or ctx ends; what is left goes on in the next
-// process, or in another when Replay.Due has come.
+// run ends when the dispatcher stops or ctx ends. Unfinished replays go on in the next
+// process, or in another one from Replay.Due on.
 func (r *replayer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -134,8 +134,8 @@ func (r *replayer) idle() bool {
 	return len(r.running) == 0 && !r.asked && !r.hinted
 }
 
-// round makes one step of each replay whose lane has room, and reports whether it made
-// any.
+// round makes one step of each replay whose lane has room, and reports whether a step was
+// made.
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
 	for _, rp := range r.list() {
@@ -160,7 +160,7 @@ func (r *replayer) list() []deliver.Replay {
 	return list
 }
 
-// look finds replays that are due: new ones, and those of processes that died.
+// look finds due replays: new ones, and those of processes that died.
 func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	now, every := time.Now(), r.cfg.Lease/2
@@ -177,7 +177,7 @@ func (r *replayer) look(ctx context.Context) {
 	}
 	taken := r.taken
 	if taken {
-		due = due.Add(r.cfg.Lease) // until then they were another dispatcher's
+		due = due.Add(r.cfg.Lease) // another dispatcher's last step has moved Due
 	}
 	r.asked, r.hinted, r.taken, r.looked = false, false, false, now
 	r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *replayer) look(ctx context.Context) {
 	}
 }
 
-// step makes one step, and reports whether the store was asked with success.
+// step makes one step, and reports whether it succeeded.
 func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 	now := r.cfg.Now()
 	_, term := r.moves.shares()

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// scheduler holds the deliveries in memory, in lanes, and says what is done next. Its
-// mutex guards all of it, the lanes included.
+// scheduler holds the deliveries in memory, in lanes, and chooses the next job. Its mutex
+// guards all of it, the lanes included.
 type scheduler struct {
 	cfg    *Config
 	alarm  *alarm.Alarm   // of the outbox reader
@@ -20,15 +20,15 @@ type scheduler struct {
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
-	sweepAt  int // so many lanes: those that are idle are forgotten
+	sweepAt  int // number of lanes at which idle ones are forgotten
 	ready    readyQueue
 	overflow overflow
 	held     map[string]*item
-	start    func(*job) // has a worker do a job; nil before Run
-	closing  bool       // nothing is taken any more
-	closed   bool       // no attempt starts any more
+	start    func(*job) // starts a worker with a job; nil before Run
+	closing  bool       // no delivery is queued any more
+	closed   bool       // no attempt begins any more
 	counts   Stats      // the counters
-	share    share      // whose lanes these are
+	share    share      // the parts of this dispatcher
 }
 
 func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
@@ -36,8 +36,8 @@ func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
 		overflow: newOverflow(a), held: map[string]*item{}}
 }
 
-// open has workers started, for what is queued already and from now on.
-func (s *scheduler) open(start func(*job)) (again bool) {
+// open sets the function that starts workers. It reports whether this is the first call.
+func (s *scheduler) open(start func(*job)) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.start != nil {
@@ -48,7 +48,7 @@ func (s *scheduler) open(start func(*job)) (again bool) {
 	return true
 }
 
-// close has nothing taken any more. Lanes that wait are not waited for.
+// close ends the queueing of deliveries. It does not wait for lanes that wait.
 func (s *scheduler) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,15 +60,16 @@ func (s *scheduler) close() {
 	}
 }
 
-// cut has no attempt start any more.
+// cut ends the starting of attempts.
 func (s *scheduler) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// enqueue queues deliveries of a commit. Those of other dispatchers' lanes are left to
-// the outbox, handlers' excepted; it returns the parts of which some are due there.
+// enqueue queues deliveries of a commit, and leaves those for parts of other dispatchers
+// to the outbox, except for handlers. It returns the parts with deliveries that are due
+// there.
 func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +93,8 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// enqueueClaimed queues deliveries that were claimed, or made by a step of a replay, in a
-// term. Those of a replay are sent when nothing else waits in their lane.
+// enqueueClaimed queues deliveries that were claimed in a term, or made by a step of a
+// replay. Deliveries of a replay are sent when nothing else waits in their lane.
 func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed boo
 	for i := range ds {
 		_, theirs := s.share.theirs(ds[i].EndpointID)
 		switch {
-		case term != s.share.terms: // that was lost: the claims end by themselves
+		case term != s.share.terms: // the term was lost: the claims expire
 		case theirs:
 			s.overflow.leave(&ds[i], s.cfg.Now())
 		case replayed:
@@ -130,7 +131,7 @@ func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	l := s.lane(dv)
 	room := l.capacity(s.cfg.LaneQueue, len(s.held))
 	if len(l.queue.items) >= room {
-		s.overflow.setFull(l) // else what is left to the outbox would be claimed again at once
+		s.overflow.setFull(l) // else deliveries left to the outbox would be claimed again at once
 	}
 	if s.closing || s.closed || l.parked() || len(l.queue.items) >= room || len(s.held) >= maxHeld || l.queue.behind > 0 && !claimed {
 		s.counts.Overflow++
@@ -163,11 +164,11 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
 	s.overflow.kept.Drop(it.EndpointID, it.ID)
-	s.alarm.WakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // claims on what waits are renewed
+	s.alarm.WakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits
 	s.offer(it.lane)
 }
 
-// lane returns the lane of a delivery's endpoint, a new one if need be.
+// lane returns the lane of a delivery's endpoint, and makes one if there is none.
 func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	if l, ok := s.lanes[dv.EndpointID]; ok {
 		return l
@@ -179,7 +180,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 				delete(s.lanes, id)
 			}
 		}
-		// Where most are not idle, the next one must not look at all of them again.
+		// If most are not idle, the next new lane must not cause another sweep.
 		s.sweepAt = max(maxLanes, 2*len(s.lanes))
 	}
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
@@ -196,8 +197,9 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	return l
 }
 
-// clear empties a lane, and forgets what it has learned. One with something under way
-// stays, if the lane comes back that counts. It returns what was queued.
+// clear empties a lane, forgets what it has learned, and returns the queued deliveries. A
+// lane with an attempt or read under way stays in the map, so that its in-flight count
+// holds if the part comes back.
 func (s *scheduler) clear(l *lane) []*item {
 	items := l.queue.takeAll()
 	for _, it := range items {
@@ -219,14 +221,14 @@ func (s *scheduler) clear(l *lane) []*item {
 	return items
 }
 
-// pump starts workers while there is work and room, until the scheduler closes.
+// pump starts workers while there are jobs and free workers, until the scheduler closes.
 func (s *scheduler) pump() {
 	if s.start != nil && !s.closing {
 		s.startWorkers()
 	}
 }
 
-// startWorkers is pump for a worker, which goes on after the scheduler has closed.
+// startWorkers is pump as a worker calls it: it continues after the scheduler has closed.
 func (s *scheduler) startWorkers() {
 	for {
 		var j job
@@ -237,7 +239,7 @@ func (s *scheduler) startWorkers() {
 	}
 }
 
-// offer has a lane take part in the turns, now or when it has waited.
+// offer puts a lane into the ready queue, now or when its wait ends.
 func (s *scheduler) offer(l *lane) {
 	if now := time.Now(); l.state.Gate != lanestate.GateOpen && l.queue.waiting() > 0 && l.gate(now) != lanestate.GateOpen {
 		s.ready.leave(l)
@@ -266,7 +268,7 @@ func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
 	})
 }
 
-// stats reads the counters and what there is now.
+// stats returns the counters and the present numbers of deliveries and lanes.
 func (s *scheduler) stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

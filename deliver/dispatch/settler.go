@@ -17,33 +17,32 @@ const (
 	maxSettling   = 8192 // outcomes waiting; beyond it workers wait
 	settleGroup   = 1024 // outcomes in one call of the outbox
 	settleTimeout = 5 * time.Second
-	// settlePause is how long the next group is collected: nobody waits for it, but
-	// new events do for the transaction that it takes.
+	// settlePause is how long the next group is collected. Nothing waits for the group,
+	// but commits of new events wait for its transaction.
 	settlePause = 5 * time.Millisecond
 )
 
-// settler records outcomes in groups: whatever has ended while the last group
-// was written, and for settlePause, goes into the next. It is one goroutine.
+// settler records outcomes in groups: those of attempts that end while a group is
+// written, and for settlePause after it, are the next group. It is one goroutine.
 type settler struct {
 	cfg   *Config
 	sched *scheduler
-	// queue waits for room where it is put into, so that a slow store slows the
-	// workers down.
+	// queue blocks workers while it is full, so that a slow store slows them down.
 	queue *batch.Queue[outcome]
-	hurry batch.Bell    // somebody waits in flush
+	hurry batch.Bell    // rings when flush waits
 	stop  chan struct{} // closed when no worker is left
 
 	mu       sync.Mutex
 	recorded sync.Cond // done has changed
 	done     uint64    // outcomes that were recorded
-	end      time.Time // when calls of the store end after a cut
+	end      time.Time // deadline of all calls of the store after a cut
 
 	ended atomic.Uint64 // outcomes that were put or are about to be
 
 	losses health.Losses
 }
 
-// outcome is what came of a delivery that was attempted or refused.
+// outcome is the settlement of a delivery that was attempted or refused.
 type outcome struct {
 	item       *item
 	settlement deliver.Settlement
@@ -97,7 +96,7 @@ func (s *settler) flush(ctx context.Context) {
 	}
 }
 
-// pause leaves the store to others for settlePause, unless somebody waits.
+// pause waits for settlePause, or until flush waits or stop is closed.
 func (s *settler) pause() {
 	timer := time.NewTimer(settlePause)
 	defer timer.Stop()
@@ -108,9 +107,9 @@ func (s *settler) pause() {
 	}
 }
 
-// write records a group, again and again until the store takes it: outcomes
-// must not be lost while the process lives. A cut ends that: what is then not
-// recorded is attempted again with the same id, once its claim has run out.
+// write records a group, again and again until the store takes it: outcomes must not be
+// lost while the process lives. After a cut, an outcome that is not recorded causes the
+// delivery to be sent again, with the same id, when its claim expires.
 func (s *settler) write(run context.Context, group []outcome) {
 	ss := make([]deliver.Settlement, len(group))
 	for i := range group {
@@ -126,11 +125,11 @@ func (s *settler) write(run context.Context, group []outcome) {
 		}
 		if err == nil || last || run.Err() != nil {
 			if err != nil {
-				s.cfg.Logger.Error("recording outcomes failed, they are attempted again", "deliveries", len(ss), "error", err)
+				s.cfg.Logger.Error("recording outcomes failed; their deliveries will be sent again", "deliveries", len(ss), "error", err)
 			}
 			break
 		}
-		s.cfg.Logger.Error("recording outcomes failed, trying again", "deliveries", len(ss), "error", err)
+		s.cfg.Logger.Error("recording outcomes failed; trying again", "deliveries", len(ss), "error", err)
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:
@@ -152,7 +151,7 @@ func (s *settler) recordEach(run context.Context, ss []deliver.Settlement) (rest
 		err := s.settle(run, ss[i])
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
-			s.cfg.Logger.Error("recording an outcome failed, the store refuses it", "delivery", ss[i].DeliveryID, "error", err)
+			s.cfg.Logger.Error("recording an outcome failed: the store refuses it", "delivery", ss[i].DeliveryID, "error", err)
 		} else if err != nil {
 			return ss[i:], err
 		}
@@ -160,15 +159,15 @@ func (s *settler) recordEach(run context.Context, ss []deliver.Settlement) (rest
 	return nil, nil
 }
 
-// settle is one call of the store.
+// settle makes one call of the store.
 func (s *settler) settle(run context.Context, ss ...deliver.Settlement) error {
 	ctx, cancel := s.timeout(run)
 	defer cancel()
 	return s.cfg.Outbox.Settle(ctx, ss...)
 }
 
-// timeout bounds a call of the store: each on its own while the dispatcher
-// runs, all together once it is cut.
+// timeout returns the context of a call of the store: each call has settleTimeout while
+// the dispatcher runs, all together have it once it is cut.
 func (s *settler) timeout(run context.Context) (context.Context, context.CancelFunc) {
 	if run.Err() == nil {
 		return context.WithTimeout(context.Background(), settleTimeout)
@@ -181,7 +180,7 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.Background(), s.end)
 }
 
-// tellExhausted tells of deliveries that have failed for good.
+// tellExhausted tells the observer and the log of deliveries that have failed for good.
 func (s *settler) tellExhausted(group []outcome) {
 	for _, o := range group {
 		a := o.settlement.Attempt

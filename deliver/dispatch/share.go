@@ -11,17 +11,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// share is which lanes are this dispatcher's. The scheduler's mutex guards it.
+// share holds the parts of this dispatcher. The scheduler's mutex guards it.
 type share struct {
 	parts  *fleet.Set  // nil is all
-	fresh  fleet.Set   // of them, those for which the outbox may have what is older than a commit
+	fresh  fleet.Set   // parts just taken: the outbox may hold older deliveries than the next commit brings
 	since  int64       // the reader's round when parts were taken last
-	giving []dueChange // what was queued for parts that were given up, until that is stored
-	terms  int         // counts those that were lost
+	giving []dueChange // deliveries of parts that were given up, not given back yet
+	terms  int         // terms that were lost
 	onHold bool        // no attempt begins
 }
 
-// set makes parts the share, and returns those that are new.
+// set replaces the parts, and returns the new ones.
 func (sh *share) set(parts fleet.Set, round int64) (taken fleet.Set) {
 	if sh.parts != nil {
 		taken = parts.Minus(*sh.parts)
@@ -33,7 +33,7 @@ func (sh *share) set(parts fleet.Set, round int64) (taken fleet.Set) {
 	return taken
 }
 
-// theirs returns the part of an endpoint if it is another dispatcher's.
+// theirs returns the part of an endpoint, and reports whether it is another dispatcher's.
 func (sh *share) theirs(endpointID string) (fleet.Part, bool) {
 	if sh.parts == nil {
 		return 0, false
@@ -47,22 +47,22 @@ func (sh *share) isFresh(endpointID string) bool {
 	return sh.fresh != fleet.Set{} && sh.fresh.Has(fleet.PartOf(endpointID))
 }
 
-// caughtUp tells that the reader has claimed in this round all that was due.
+// caughtUp notes that the reader has claimed all due deliveries in this round.
 func (sh *share) caughtUp(round int64) {
 	if sh.since < round {
 		sh.fresh = fleet.Set{}
 	}
 }
 
-// tell tells Config.Elsewhere of parts.
+// tell calls Config.Elsewhere with parts, unless there are none.
 func (c *Config) tell(parts fleet.Set) {
 	if c.Elsewhere != nil && parts != (fleet.Set{}) {
 		c.Elsewhere(slices.Collect(parts.All()))
 	}
 }
 
-// givenBack returns a queued item as it goes back to the outbox, due at once. One that
-// was never tried gets its place among what its lane left there before.
+// givenBack returns the change that gives a queued item back to the outbox, due at once. An
+// item that was never tried gets its place among the deliveries its lane left there before.
 func (it *item) givenBack(now time.Time) dueChange {
 	due := now
 	if it.Attempts == 0 && !it.replayed {
@@ -71,8 +71,8 @@ func (it *item) givenBack(now time.Time) dueChange {
 	return dueChange{it.ID, it.EndpointID, it.Due, due}
 }
 
-// leave leaves a claimed delivery of another dispatcher's lane to the outbox, due at
-// once.
+// leave gives a claimed delivery for a part of another dispatcher back to the outbox, due
+// at once.
 func (o *overflow) leave(dv *deliver.Delivery, now time.Time) {
 	if len(o.spilled) < maxHeld {
 		o.spilled = append(o.spilled, dueChange{dv.ID, dv.EndpointID, dv.Due, dueOf(dv, now)})
@@ -80,7 +80,7 @@ func (o *overflow) leave(dv *deliver.Delivery, now time.Time) {
 	}
 }
 
-// dueOf is when a delivery was due first, or now.
+// dueOf returns when a delivery was due first, at most now.
 func dueOf(dv *deliver.Delivery, now time.Time) time.Time {
 	if dv.CreatedAt.Before(now) {
 		return dv.CreatedAt
@@ -88,10 +88,11 @@ func dueOf(dv *deliver.Delivery, now time.Time) time.Time {
 	return now
 }
 
-// busy reports whether something of the lane is under way.
+// busy reports whether an attempt or a read of the lane is under way.
 func (l *lane) busy() bool { return l.queue.inFlight > 0 || l.state.Record.Reading() }
 
-// forget makes a lane another dispatcher's: as new, but for what is under way.
+// forget marks a lane as another dispatcher's, and sets it up anew except for its attempts
+// and its read under way.
 func (l *lane) forget(inFlight int) {
 	var state lanestate.State
 	if l.state.Record.Reading() {

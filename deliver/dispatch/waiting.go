@@ -10,8 +10,8 @@ import (
 // queue goes back to the outbox.
 const pauseHeld = 10 * time.Second
 
-// pause has nothing start in a lane for a while. After a long wait its deliveries come
-// back in the order they had.
+// pause stops a lane from beginning attempts for a while. For a long wait its queue goes
+// back to the outbox, and is claimed again in the same order.
 func (s *scheduler) pause(l *lane, wait time.Duration) {
 	now := time.Now()
 	if until := now.Add(wait); l.gate(now) == lanestate.GateOpen || until.After(l.until) {
@@ -28,14 +28,14 @@ func (s *scheduler) pause(l *lane, wait time.Duration) {
 	s.alarm.WakeAt(s.cfg.Now().Add(wait))
 }
 
-// resume offers a lane that waits no more.
+// resume offers a lane whose wait was ended.
 func (s *scheduler) resume(l *lane) {
 	s.offer(l)
 	s.pump()
 }
 
-// trim leaves the lane no more than n of its queue, and the rest to the outbox, with
-// all that is of replays.
+// trim cuts the lane's queue to n deliveries, and leaves the rest and all deliveries of
+// replays to the outbox.
 func (s *scheduler) trim(l *lane, n int) {
 	q, now := &l.queue, s.cfg.Now()
 	for _, it := range q.replays {
@@ -58,12 +58,12 @@ func (s *scheduler) trim(l *lane, n int) {
 	s.offer(l)
 }
 
-// halfEmpty reports whether a lane's queue has emptied to the half.
+// halfEmpty reports whether a lane's queue is at most half full.
 func (s *scheduler) halfEmpty(l *lane) bool {
 	return len(l.queue.items) <= l.capacity(s.cfg.LaneQueue, len(s.held))/2
 }
 
-// takesReplays reports whether more of a replay may be made for an endpoint.
+// takesReplays reports whether a step of a replay may be made for an endpoint.
 func (s *scheduler) takesReplays(endpointID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,8 +20,8 @@ type workers struct {
 	running  sync.WaitGroup
 }
 
-// start has a new worker do j and what follows it. It is called with the scheduler's
-// mutex.
+// start starts a worker that does j and the jobs after it. It is called with the
+// scheduler's mutex.
 func (w *workers) start(ctx context.Context, j *job) {
 	w.running.Go(func() {
 		for more := true; more; more = w.sched.finished(j) {
@@ -47,7 +47,7 @@ func (w *workers) do(ctx context.Context, j *job) {
 	}
 }
 
-// attempt makes one try of a delivery and hands the outcome to the settler.
+// attempt attempts a delivery once, and hands the outcome to the settler.
 func (w *workers) attempt(ctx context.Context, j *job) {
 	it := j.items[0]
 	res, timedOut := deliver.Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
@@ -75,8 +75,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut)})
 }
 
-// readEndpoint reads a lane's endpoint. One worker of a lane does, while the others are
-// somewhere else.
+// readEndpoint reads the record of a lane. At most one worker reads the record of a lane.
 func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	e, err := w.cfg.Endpoints.Get(read, l.owner, l.id)
@@ -86,11 +85,11 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	}
 	wait, first := records{w.sched}.take(l, e, err, ctx.Err() != nil)
 	if wait > 0 && (first || !isSealed(err)) {
-		w.cfg.Logger.Error("reading an endpoint failed, its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
+		w.cfg.Logger.Error("reading an endpoint failed; its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
 	}
 }
 
-// send calls a sender; one that panics has failed.
+// send calls a sender. A panic of the sender is a failure.
 func send(ctx context.Context, s deliver.Sender, dv *deliver.Delivery) (r deliver.Result) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -100,7 +99,7 @@ func send(ctx context.Context, s deliver.Sender, dv *deliver.Delivery) (r delive
 	return s.Send(ctx, dv)
 }
 
-// boundedSender is a sender as attempts use it.
+// boundedSender bounds a sender as attempts do.
 type boundedSender struct {
 	sender  deliver.Sender
 	timeout time.Duration
