@@ -9,17 +9,17 @@ import (
 
 // Alarm wakes the reader of the outbox. Its methods are safe for concurrent use.
 type Alarm struct {
-	Bell batch.Bell // rings when the reader is to look
+	Bell batch.Bell // rings when the reader has to look
 
 	mu      sync.Mutex
 	asleep  time.Time // until when the reader sleeps; zero while it looks
-	soonest time.Time // smallest time that it was told of since it looked last
+	soonest time.Time // earliest time of WakeAt since the last look
 }
 
-// New returns an Alarm of a reader that looks.
+// New returns an Alarm for a reader that is awake.
 func New() *Alarm { return &Alarm{Bell: batch.NewBell()} }
 
-// WakeAt has the reader look no later than t.
+// WakeAt makes the reader look no later than t.
 func (a *Alarm) WakeAt(t time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,15 +31,15 @@ func (a *Alarm) WakeAt(t time.Time) {
 	}
 }
 
-// Clear forgets the times that it was told of: the reader looks now.
+// Clear forgets the times of WakeAt: the reader looks now.
 func (a *Alarm) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.soonest = time.Time{}
 }
 
-// Sleep notes that the reader sleeps from now on, for wait or until a time that it was
-// told of since it looked, at most limit. It returns for how long.
+// Sleep notes that the reader sleeps from now on, and returns for how long: for wait, or
+// until the earliest time of WakeAt since the last look, at most limit.
 func (a *Alarm) Sleep(now time.Time, wait, limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *Alarm) Sleep(now time.Time, wait, limit time.Duration) time.Duration {
 	return wait
 }
 
-// Awake notes that the reader sleeps no more.
+// Awake notes that the reader has woken.
 func (a *Alarm) Awake() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

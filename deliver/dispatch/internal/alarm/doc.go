@@ -1,2 +1,2 @@
-// Package alarm wakes who sleeps until the earliest of many times.
+// Package alarm wakes a sleeping goroutine at the earliest of many times.
 package alarm

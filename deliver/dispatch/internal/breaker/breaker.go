@@ -5,8 +5,8 @@ import "time"
 const (
 	window  = time.Minute
 	slots   = 12   // parts of the window: it is 55 to 60 s long
-	least   = 10   // attempts in the window before it can open
-	share   = 0.70 // of them failed
+	least   = 10   // attempts in the window from which it can open
+	share   = 0.70 // of the attempts failed from which it opens
 	first   = 30 * time.Second
 	longest = 10 * time.Minute
 )
@@ -16,7 +16,7 @@ const (
 // failure opens it for twice as long, up to 10 minutes. Times are from one
 // clock and never step back. The zero value is closed.
 type Breaker struct {
-	epoch  time.Time // where slots are counted from
+	epoch  time.Time // beginning of slot 0
 	newest int64     // slot of the latest attempt
 	counts [slots]struct{ all, failed uint32 }
 
@@ -24,8 +24,8 @@ type Breaker struct {
 	until time.Time     // when the probe may be made
 }
 
-// Record counts an attempt that has ended, and says for how long none may begin
-// now, 0 for no time.
+// Record counts an attempt that has ended. If that opens the breaker, Record returns for
+// how long no attempt may begin, else 0.
 func (b *Breaker) Record(now time.Time, ok bool) time.Duration {
 	if b.open > 0 {
 		switch {
@@ -44,7 +44,7 @@ func (b *Breaker) Record(now time.Time, ok bool) time.Duration {
 	return b.trip(now, first)
 }
 
-// Open reports whether it is open, or was until the probe that has not ended.
+// Open reports whether the breaker is open, or waits for the outcome of the probe.
 func (b *Breaker) Open() bool { return b.open > 0 }
 
 func (b *Breaker) trip(now time.Time, open time.Duration) time.Duration {
@@ -52,7 +52,7 @@ func (b *Breaker) trip(now time.Time, open time.Duration) time.Duration {
 	return open
 }
 
-// count adds an attempt to the window, and sums it up.
+// count adds an attempt to the window, and returns the sums of the window.
 func (b *Breaker) count(now time.Time, ok bool) (all, failed uint64) {
 	if b.epoch.IsZero() {
 		b.epoch = now
@@ -74,5 +74,5 @@ func (b *Breaker) count(now time.Time, ok bool) (all, failed uint64) {
 	return all, failed
 }
 
-// Until is when an open breaker lets the probe be made, zero for one that is closed.
+// Until returns when an open breaker allows the probe, zero for a closed breaker.
 func (b *Breaker) Until() time.Time { return b.until }

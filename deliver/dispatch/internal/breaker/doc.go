@@ -1,3 +1,3 @@
-// Package breaker has the circuit breaker of an endpoint: it opens when most attempts of
-// the last minute have failed, and one attempt then decides whether it closes.
+// Package breaker is the circuit breaker of an endpoint. It opens when most attempts of the
+// last minute have failed; after a while one attempt decides whether it closes.
 package breaker

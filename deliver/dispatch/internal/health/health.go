@@ -8,37 +8,37 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// MaxWaited is for how long a receiver may ask for waits and not be failing.
+// MaxWaited is how long a receiver may ask for waits without being failing.
 const MaxWaited = time.Hour
 
 const (
-	failingFailures = 10             // in a row: the endpoint is failing
-	disableFailures = 20             // in a row, at least, and for
-	disableAfter    = 24 * time.Hour // it is disabled
-	disableGone     = 3              // deliveries in a row answered 410
+	failingFailures = 10             // failures in a row after which an endpoint is failing
+	disableFailures = 20             // failures in a row after which it is disabled, if they
+	disableAfter    = 24 * time.Hour // have lasted so long
+	disableGone     = 3              // deliveries in a row answered 410 after which it is disabled
 )
 
-// Health counts failures of an endpoint. One success ends a row of
-// failures, so that an endpoint that works now and then is never disabled.
+// Health counts failures of an endpoint. A success ends a row of failures, so that an
+// endpoint that works now and then is never disabled.
 type Health struct {
-	failures int       // attempts in a row
-	since    time.Time // when the first of them began
+	failures int       // failed attempts in a row
+	since    time.Time // when the first of these began
 	gone     int       // deliveries in a row answered 410
 	asked    time.Time // when the first attempt began that was answered with a wait
 }
 
-// Verdict is a change of the endpoint's record that attempts call for.
+// Verdict is a change of the endpoint's record because of its attempts.
 type Verdict struct {
 	Kind   deliver.NoticeKind // "" for nothing
 	Reason string
 	Since  time.Time
-	Paused bool // disabled for a pause that was too long
-	gone   bool // disabled for 410, whatever came before
+	Paused bool // disabled because its pause was too long
+	gone   bool // disabled because of 410, also without a FailingSince
 }
 
-// Record takes an attempt that began at the time. One that was answered with a
-// wait is no failure, unless nothing has succeeded for MaxWaited since the first
-// such answer: else a receiver that never takes anything would stay active.
+// Record counts an attempt that began at the given time. An attempt that was answered with
+// a wait is no failure, unless no attempt has succeeded for MaxWaited since the first such
+// answer: else a receiver that never accepts a delivery would stay active.
 func (h *Health) Record(at time.Time, res *deliver.Result, waits bool) Verdict {
 	if res.OK {
 		was := *h
@@ -74,8 +74,8 @@ func (h *Health) Record(at time.Time, res *deliver.Result, waits bool) Verdict {
 	return Verdict{}
 }
 
-// Read takes over the failures in the endpoint's record, which other processes write, too,
-// and earlier runs of this one. was is the record as it was read before.
+// Read takes over the failures in the endpoint's record, which other processes and earlier
+// runs write, too. was is the record of the previous read.
 func (h *Health) Read(was, is *deliver.Endpoint) {
 	switch {
 	case !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)):
@@ -85,8 +85,8 @@ func (h *Health) Read(was, is *deliver.Endpoint) {
 	}
 }
 
-// Since is when the first attempt of those that failed in a row began, zero when the last
-// one has not failed.
+// Since returns when the first failed attempt since the last success began, zero without
+// one.
 func (h *Health) Since() time.Time {
 	if h.failures == 0 {
 		return time.Time{}

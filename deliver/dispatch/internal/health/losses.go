@@ -7,17 +7,17 @@ import (
 )
 
 // maxLosses bounds the endpoints that are remembered; beyond it all are forgotten, and
-// told again.
+// logged again.
 const maxLosses = 65_536
 
-// Losses tells the log of endpoints whose deliveries fail for good: once, and again when
-// one has been delivered. One goroutine uses it.
+// Losses logs endpoints whose deliveries fail for good: once, and again when a delivery has
+// succeeded. It is used by one goroutine.
 type Losses struct {
 	Logger *slog.Logger
 	failed map[string]int // deliveries since the last success, by endpoint id
 }
 
-// Failed takes the notice of a delivery that has failed for good.
+// Failed counts a delivery that has failed for good, by its notice.
 func (l *Losses) Failed(n deliver.Notice) {
 	if l.failed[n.Endpoint] == 0 {
 		l.Logger.Warn("delivery failed for good: further ones of the endpoint are counted until one is delivered",
@@ -29,7 +29,7 @@ func (l *Losses) Failed(n deliver.Notice) {
 	l.failed[n.Endpoint]++
 }
 
-// Delivered takes the endpoint of a delivery that has been delivered.
+// Delivered notes that a delivery to an endpoint has succeeded.
 func (l *Losses) Delivered(endpointID string) {
 	if n := l.failed[endpointID]; n > 0 {
 		l.Logger.Info("deliveries succeed again", "endpoint", endpointID, "failed for good", n)

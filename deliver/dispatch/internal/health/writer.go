@@ -15,27 +15,27 @@ import (
 
 const (
 	keepTimeout = 5 * time.Second // of writing one endpoint
-	writeTries  = 20              // of a change that meets others
+	writeTries  = 20              // of a change that conflicts with others
 )
 
-// Writer writes into endpoints' records what attempts found out about them, and
-// tells the observer. It is one goroutine, so that a slow store holds up no attempt.
+// Writer writes verdicts into endpoints' records, and tells the observer. It is one
+// goroutine, so that a slow store holds up no attempt.
 type Writer struct {
 	// Endpoints, Observer and Logger are those of a dispatch.Config.
 	Endpoints deliver.EndpointStore
 	Observer  func(deliver.Notice)
 	Logger    *slog.Logger
-	// Written is told what a record says now.
+	// Written is called with the FailingSince of a record after it was read or written.
 	Written func(endpointID string, failingSince time.Time)
 
 	bell batch.Bell
 	stop chan struct{}
 
 	mu      sync.Mutex
-	pending map[string]change // by endpoint id; as many as there are lanes at most
+	pending map[string]change // by endpoint id, at most as many as there are lanes
 }
 
-// change is a change of an endpoint's record that is to be written.
+// change is a change of an endpoint's record that is not written yet.
 type change struct {
 	Verdict
 	owner     string
@@ -48,8 +48,8 @@ func NewWriter() *Writer {
 	return &Writer{bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
 }
 
-// Request asks for a change. A later one replaces it, unless the endpoint is to be
-// disabled.
+// Request asks for a change. A later request replaces it, unless the change disables the
+// endpoint.
 func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
 	if v.Kind == "" {
 		return
@@ -64,15 +64,15 @@ func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
 	w.bell.Ring()
 }
 
-// Keep forgets changes of endpoints that are not to be written here any more.
+// Keep forgets the changes of endpoints for which has returns false.
 func (w *Writer) Keep(has func(endpointID string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.pending, func(id string, _ change) bool { return !has(id) })
 }
 
-// Stop has Run write what is pending, within keepTimeout, and return. It may be called
-// once.
+// Stop makes Run write the pending changes, within keepTimeout, and return. It may be
+// called once.
 func (w *Writer) Stop() { close(w.stop) }
 
 // Run writes until Stop is called.
@@ -99,8 +99,8 @@ func (w *Writer) Run() {
 	}
 }
 
-// writeAll writes what is pending, and reports whether the store took all; the rest
-// stays pending. The last time it takes keepTimeout in all.
+// writeAll writes the pending changes, and reports whether the store took all; others stay
+// pending. The last time it takes at most keepTimeout in all.
 func (w *Writer) writeAll(last bool) bool {
 	w.mu.Lock()
 	pending := w.pending
@@ -133,8 +133,8 @@ func (w *Writer) writeAll(last bool) bool {
 	return done
 }
 
-// write changes an endpoint's record if that is still right: other processes may have
-// had success, and its owner may have enabled it again.
+// write changes an endpoint's record if the change still applies: another process may have
+// had a success, or the owner may have enabled the endpoint again.
 func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
 	for tries := 1; ; tries++ {
 		e, err := w.Endpoints.Get(ctx, p.owner, id)

@@ -1,3 +1,3 @@
-// Package kept remembers which deliveries wait in the outbox for a receiver that is left
-// alone, so that they can be sent at once when another one takes its place.
+// Package kept remembers which deliveries wait in the outbox because of their receiver, so
+// that they can be sent at once when the receiver changes.
 package kept

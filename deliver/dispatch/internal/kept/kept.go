@@ -1,9 +1,9 @@
 package kept
 
-// most bounds the deliveries that are remembered; what is beyond waits until it is due.
+// most bounds the deliveries that are remembered; others wait until they are due.
 const most = 65_536
 
-// Kept is the ids of deliveries, by endpoint. The zero value has none. It is not safe for
+// Kept holds ids of deliveries, by endpoint. The zero value is empty. It is not safe for
 // concurrent use.
 type Kept struct {
 	of map[string]map[string]struct{}
@@ -28,7 +28,7 @@ func (k *Kept) Add(endpointID, id string) {
 // Has reports whether deliveries of an endpoint are remembered.
 func (k *Kept) Has(endpointID string) bool { return len(k.of[endpointID]) > 0 }
 
-// Drop forgets a delivery that waits no more.
+// Drop forgets a delivery.
 func (k *Kept) Drop(endpointID, id string) {
 	ids := k.of[endpointID]
 	if _, ok := ids[id]; !ok {

@@ -1,3 +1,2 @@
-// Package lanestate says what follows for a lane of package dispatch when something
-// happens to it. All of it is tables.
+// Package lanestate is the state machine of a lane of package dispatch, as tables.
 package lanestate

@@ -1,20 +1,19 @@
 package lanestate
 
-// State is the state of a lane in three parts that change independently: what
-// is known of the endpoint's record, whether attempts may begin, and how the receiver
-// has answered. An Event moves all three by the tables below, and nothing else
-// does.
+// State is the state of a lane in three independent parts: the state of the endpoint's
+// record, whether attempts may begin, and how the receiver has answered. Only an Event
+// changes them, by the tables below.
 type State struct {
 	Record RecordState
 	Gate   GateState
 	Pace   PaceState
 }
 
-// RecordState is what a lane knows of its endpoint's record.
+// RecordState is the state of the endpoint's record in a lane.
 type RecordState uint8
 
 const (
-	RecordUnread   RecordState = iota // to be read before anything is sent
+	RecordUnread   RecordState = iota // to be read before the next attempt
 	RecordReading                     // being read
 	RecordOutdated                    // being read, and changed since the read began
 	RecordActive                      // deliveries are sent
@@ -43,7 +42,7 @@ const (
 	PaceSteady                        // answers
 	PaceCautious                      // one attempt at a time, until one succeeds
 	PaceSlow                          // the last attempt took long
-	PaceSlowCautious                  // both
+	PaceSlowCautious                  // slow and cautious
 	PaceHung                          // the last attempt timed out; one at a time
 	paceStates
 )
@@ -53,23 +52,23 @@ type Event uint8
 
 const (
 	EventReadBegun    Event = iota // a worker reads the record
-	EventReadFailed                // the store did not give it
-	EventReadActive                // it was read: deliveries are sent
-	EventReadRefusing              // it was read: the endpoint takes none
-	EventReadDeleted               // there is none
-	EventReadPaused                // it was read: the endpoint is paused, look again later
+	EventReadFailed                // the read failed
+	EventReadActive                // the record was read: deliveries are sent
+	EventReadRefusing              // the record was read: the endpoint takes no deliveries
+	EventReadDeleted               // there is no record
+	EventReadPaused                // the record was read: the endpoint is paused, read again later
 	EventChanged                   // the record was changed in the store
 
 	EventWait    // attempts wait for a short time
 	EventPark    // attempts wait for a long time
-	EventElapsed // that time has passed, or does not count any more
+	EventElapsed // the wait has passed, or does not count any more
 
 	EventAccepted       // an attempt succeeded
-	EventAcceptedSlowly // and took long
+	EventAcceptedSlowly // an attempt succeeded, and took long
 	EventFailed         // an attempt failed
-	EventFailedSlowly   // and took long
+	EventFailedSlowly   // an attempt failed, and took long
 	EventHeldOff        // an attempt failed, after which the lane has to wait
-	EventHeldOffSlowly  // and took long
+	EventHeldOffSlowly  // an attempt failed and took long, after which the lane has to wait
 	EventTimedOut       // an attempt ran out of time
 	EventReset          // earlier attempts do not count any more
 
@@ -127,7 +126,7 @@ var (
 // Reading reports whether a worker reads the record now.
 func (s RecordState) Reading() bool { return s == RecordReading || s == RecordOutdated }
 
-// Answered reports whether an attempt has ever ended otherwise than by the time.
+// Answered reports whether an attempt has ever ended without a timeout.
 func (p PaceState) Answered() bool { return p != PaceUntried && p != PaceUntriedHung }
 
 // Hung reports whether the last attempt timed out.
@@ -139,7 +138,7 @@ func (p PaceState) Slow() bool { return p == PaceSlow || p == PaceSlowCautious |
 // Cautious reports whether one attempt at a time is made.
 func (p PaceState) Cautious() bool { return p == PaceCautious || p == PaceSlowCautious || p.Hung() }
 
-// Attempt returns the event that the end of an attempt is.
+// Attempt returns the event for the end of an attempt.
 func Attempt(ok, slow, timedOut, wait bool) Event {
 	e := EventFailed
 	switch {
@@ -156,7 +155,7 @@ func Attempt(ok, slow, timedOut, wait bool) Event {
 	return e
 }
 
-// String is a word for an operator: a record that is being read is an unread one.
+// String returns a word for an operator: a record that is being read is "unread".
 func (s RecordState) String() string {
 	switch s {
 	case RecordActive:
@@ -169,12 +168,12 @@ func (s RecordState) String() string {
 	return "unread"
 }
 
-// String is a word for an operator.
+// String returns a word for an operator.
 func (g GateState) String() string {
 	return [gateStates]string{GateOpen: "open", GateWaiting: "waiting", GateParked: "parked"}[g]
 }
 
-// String is a word for an operator: one that is slow and cautious is cautious.
+// String returns a word for an operator: a slow and cautious pace is "cautious".
 func (p PaceState) String() string {
 	return [paceStates]string{PaceUntried: "untried", PaceUntriedHung: "hung", PaceSteady: "steady", PaceCautious: "cautious",
 		PaceSlow: "slow", PaceSlowCautious: "cautious", PaceHung: "hung"}[p]

@@ -1,2 +1,2 @@
-// Package retry says how long a delivery waits after a failed attempt.
+// Package retry calculates how long a delivery waits after a failed attempt.
 package retry

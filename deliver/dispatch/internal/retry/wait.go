@@ -17,12 +17,13 @@ const jitter = 0.2
 // Bounds of the waits that receivers ask for, which use up no retry.
 const (
 	maxWaited   = health.MaxWaited // in all, for one delivery
-	minWait     = time.Second      // of one
-	waitedShare = 10               // and this part of those before it: so there are at most about 75
+	minWait     = time.Second      // of one wait
+	waitedShare = 10               // a wait is at least this part of those before it: there are at most about 75
 )
 
-// Granted returns how long a delivery waits because its receiver asked for it, in
-// whole milliseconds, and how long the other deliveries to it wait: no retry is used up. Both are 0 when the receiver did not ask or has had all of maxWaited.
+// Granted returns how long a delivery waits because its receiver asked for it, in whole
+// milliseconds, and how long the other deliveries to the endpoint wait. Such a wait uses up
+// no retry. Both are 0 if the receiver did not ask, or has been granted maxWaited.
 func Granted(waited time.Duration, res *deliver.Result) (own, others time.Duration) {
 	left := maxWaited - waited
 	if res.OK || res.Permanent || res.RetryAfter <= 0 || left <= 0 {
@@ -58,9 +59,9 @@ func Asked(schedule []time.Duration, tried int, res *deliver.Result) time.Durati
 	return min(res.RetryAfter, 2*base)
 }
 
-// Delay is the wait after a failed attempt whose planned delay is base. A
-// receiver that asks for more time gets it, up to twice the plan; then the
-// jitter only adds, so that it is never asked earlier than it wished.
+// Delay returns the wait after a failed attempt whose planned delay is base. A receiver that
+// asks for more time is granted it, up to twice the plan; then the jitter only adds, so that
+// no attempt comes earlier than it asked for.
 func Delay(base, retryAfter time.Duration) time.Duration {
 	planned := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(base),

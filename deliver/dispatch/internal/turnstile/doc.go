@@ -1,2 +1,2 @@
-// Package turnstile has a lock that is waited for until a context ends.
+// Package turnstile is a lock whose wait ends with a context.
 package turnstile

@@ -2,13 +2,13 @@ package turnstile
 
 import "context"
 
-// Turnstile lets one in at a time.
+// Turnstile lets one goroutine in at a time.
 type Turnstile chan struct{}
 
 // New returns a Turnstile with nobody in it.
 func New() Turnstile { return make(Turnstile, 1) }
 
-// Enter waits for its turn, or until ctx ends: then the error is its cause.
+// Enter waits until the turnstile is free. If ctx ends first, Enter returns the cause.
 func (t Turnstile) Enter(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -21,5 +21,5 @@ func (t Turnstile) Enter(ctx context.Context) error {
 	}
 }
 
-// Leave lets the next one in.
+// Leave lets the next goroutine in.
 func (t Turnstile) Leave() { <-t }
