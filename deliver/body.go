@@ -22,8 +22,8 @@ const maxLatencyMS = int64(1<<63-1) / int64(time.Millisecond)
 
 // AppendBody appends the tweet.detected object of the wire format for e and
 // its post t to dst and returns the extended slice. The bytes depend on e and
-// t alone; neither is modified. tweet_data is t with a user object in any
-// case: one made of the post's own author fields when t.User is nil.
+// t alone; neither is modified. tweet_data is t, and always has a user object:
+// if t.User is nil, it is made of the post's own author fields.
 func AppendBody(dst []byte, e *Event, t *fetcher.Tweet) []byte {
 	b := append(dst, `{"event":"`+eventTweetDetected+`"`...)
 	if e.Source.Kind == SourceRule {
@@ -62,8 +62,8 @@ func AppendBody(dst []byte, e *Event, t *fetcher.Tweet) []byte {
 
 func appendText(b []byte, key, v string) []byte { return fetcher.AppendString(append(b, key...), v) }
 
-// Detected is the tweet.detected object as a receiver or handler reads it.
-// Either the monitor or the rule fields are set.
+// Detected is a decoded tweet.detected object. Either the monitor or the rule
+// fields are set.
 type Detected struct {
 	Event          string // "tweet.detected"
 	Test           bool   // a test call: the post does not exist
@@ -83,7 +83,7 @@ type Detected struct {
 	Tweet fetcher.Tweet
 }
 
-// body has a pointer for each member that must be there.
+// body has a pointer for each required member.
 type body struct {
 	Event          *string        `json:"event"`
 	Test           bool           `json:"test"`
@@ -102,10 +102,10 @@ type body struct {
 	TweetData      *fetcher.Tweet `json:"tweet_data"`
 }
 
-// ParseBody reads a tweet.detected object, as Event.Body and a webhook request
-// carry it. Members it does not know are ignored; one that is missing or has a
-// value that is not allowed is a *FieldError. Check the signature first: see
-// Verify.
+// ParseBody reads a tweet.detected object, which is in Event.Body and in a
+// webhook request. It ignores unknown members. If a member is missing or its
+// value is not allowed, the error is a *FieldError. Check the signature first:
+// see Verify.
 func ParseBody(b []byte) (Detected, error) {
 	var in body
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -158,7 +158,7 @@ func ParseBody(b []byte) (Detected, error) {
 	return out, nil
 }
 
-// fieldReader keeps the first thing that was wrong.
+// fieldReader keeps the first error.
 type fieldReader struct{ err error }
 
 func (p *fieldReader) refuse(field, value, allowed string) {

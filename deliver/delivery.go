@@ -13,12 +13,12 @@ type State string
 // States of a delivery. Delivered and Failed are final.
 const (
 	StatePending   State = "pending"   // not attempted yet
-	StateRetrying  State = "retrying"  // attempted, and will be again
+	StateRetrying  State = "retrying"  // attempted, and will be attempted again
 	StateDelivered State = "delivered" // the receiver accepted it
 	StateFailed    State = "failed"    // given up
 )
 
-// Final reports whether nothing more will be attempted.
+// Final reports whether no further attempt will be made.
 func (s State) Final() bool { return s == StateDelivered || s == StateFailed }
 
 // Delivery is one event on its way to one endpoint.
@@ -28,48 +28,48 @@ type Delivery struct {
 	Event      *Event // shared and read-only
 	State      State
 	Attempts   int // attempts recorded so far
-	// Uncounted is how many of them are not attempts of the retry schedule: all
-	// that were recorded before Outbox.Reopen, and later ones that the receiver
+	// Uncounted is how many of Attempts do not count in the retry schedule: all
+	// attempts recorded before Outbox.Reopen, and later ones that the receiver
 	// answered with a wait. See Settlement.Wait.
 	Uncounted int
-	// Waited is the sum of these waits, since it was reopened if it was.
+	// Waited is the sum of these waits since the last Outbox.Reopen.
 	Waited time.Duration
 	// EndpointDeleted says that the deletion of its endpoint ended the delivery,
 	// in StateFailed: see EndpointStore.Delete.
 	EndpointDeleted bool
-	// Due is from when on anyone may claim the delivery. Claiming moves it to
-	// the end of the claim, so that a dead claimant's work is found again.
+	// Due is when any dispatcher may claim the delivery. A claim moves it to the
+	// end of the claim, so that the delivery of a dead claimant is found again.
 	Due       time.Time
 	CreatedAt time.Time
 
-	// Endpoint is the receiver as it is now; the dispatcher fills it in just
+	// Endpoint is the receiver's current record; the dispatcher sets it just
 	// before Send. Stores neither set nor keep it.
 	Endpoint Endpoint
 }
 
-// Owner is whose delivery it is.
+// Owner returns the owner of the event.
 func (d *Delivery) Owner() string { return d.Event.Source.Owner }
 
-// Attempt is one try of a delivery.
+// Attempt is one attempt to send a delivery.
 type Attempt struct {
 	N          int // from 1
 	At         time.Time
 	Duration   time.Duration
 	StatusCode int    // 0 when there was no HTTP answer
 	Error      string // "" on success
-	// ResponsePreview is the start of the answer's body, at most 4 KiB; of one that
-	// is not text it says so.
+	// ResponsePreview is the start of the answer's body, at most 4 KiB, or a note
+	// that the body is not text.
 	ResponsePreview string
 }
 
-// Settlement records an attempt and what becomes of its delivery.
+// Settlement records an attempt and the state of its delivery after it.
 type Settlement struct {
 	DeliveryID string
 	// Attempt to append to the log. Nil gives the claim back unused: nothing is
 	// recorded, the state stays, and Due is set.
 	Attempt *Attempt
 	// EndpointDeleted, without an Attempt, ends an open delivery as
-	// EndpointStore.Delete does. State and Due are not looked at.
+	// EndpointStore.Delete does. State and Due are ignored.
 	EndpointDeleted bool
 	// State after the attempt: StateRetrying, StateDelivered or StateFailed.
 	State State
@@ -77,8 +77,8 @@ type Settlement struct {
 	Due time.Time
 	// Wait is how long the delivery waits until Due because the receiver asked for
 	// it, in whole milliseconds: it is added to Delivery.Waited, and the attempt to
-	// Delivery.Uncounted. 0 when the attempt counts. It is looked at only with an
-	// Attempt in StateRetrying.
+	// Delivery.Uncounted. 0 means that the attempt counts. Wait is ignored except
+	// with an Attempt and StateRetrying.
 	Wait time.Duration
 }
 

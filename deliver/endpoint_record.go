@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// endpointRecord is an Endpoint in which the fields that hold secrets are
-// replaced by ones that are encoded: the outer field of a name goes first.
+// endpointRecord is an Endpoint whose fields with secrets are replaced by fields
+// that are encoded: in JSON an outer field hides an embedded one of its name.
 type endpointRecord struct {
 	Endpoint
 	Secret     string
@@ -21,9 +21,9 @@ type oldSecretRecord struct {
 
 type headerRecord struct{ Name, Value string }
 
-// EncodeEndpoint encodes all fields of an endpoint, secrets included, as stores
-// keep it: a JSON object with the names of the Go fields, so that a new field
-// needs no new schema. Text has to be UTF-8.
+// EncodeEndpoint encodes all fields of an endpoint, secrets included, for a store:
+// as a JSON object with the names of the Go fields, so that a new field needs no
+// new schema. Text has to be UTF-8.
 func EncodeEndpoint(e Endpoint) ([]byte, error) {
 	r := endpointRecord{Endpoint: e, Secret: string(e.Secret)}
 	for _, o := range e.OldSecrets {
@@ -39,8 +39,8 @@ func EncodeEndpoint(e Endpoint) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeEndpoint reads what EncodeEndpoint wrote. Fields that are missing are
-// zero, so that records of older versions can be read.
+// DecodeEndpoint decodes the result of EncodeEndpoint. Missing fields are zero, so
+// that records of older versions can be read.
 func DecodeEndpoint(b []byte) (Endpoint, error) {
 	var r endpointRecord
 	if err := json.Unmarshal(b, &r); err != nil {

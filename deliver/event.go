@@ -37,12 +37,12 @@ type Event struct {
 	// only one.
 	Platform string
 
-	// The way of the post, in order unless clocks disagree. Only PublishedAt,
+	// The times of the post, in this order unless clocks disagree. Only PublishedAt,
 	// DetectedAt and Latency are in Body.
-	PublishedAt time.Time     // when the platform says it was published
+	PublishedAt time.Time     // when it was published, by the platform
 	EarliestAt  time.Time     // when the first poll after its publication was due; zero if unknown
-	RequestedAt time.Time     // when the call that brought it began; zero if unknown
-	FetchedAt   time.Time     // when the answer that had it arrived
+	RequestedAt time.Time     // when the call that returned it began; zero if unknown
+	FetchedAt   time.Time     // when the answer with it arrived
 	DetectedAt  time.Time     // when it was found to be new
 	CommittedAt time.Time     // when the journal recorded it; set by the journal
 	Latency     time.Duration // publication to detection, never negative
@@ -58,11 +58,11 @@ type Event struct {
 // handlerPrefix begins the endpoint id of an in-process handler.
 const handlerPrefix = "handler:"
 
-// HandlerEndpoint is the endpoint id under which a named handler's deliveries
-// are recorded.
+// HandlerEndpoint returns the endpoint id of a named handler's deliveries.
 func HandlerEndpoint(name string) string { return handlerPrefix + name }
 
-// HandlerName gives the handler's name for such an endpoint id.
+// HandlerName returns the name of the handler with an endpoint id of HandlerEndpoint, and
+// reports whether the id is one.
 func HandlerName(endpointID string) (string, bool) {
 	return strings.CutPrefix(endpointID, handlerPrefix)
 }

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// SchemeHandler is the scheme under which in-process handlers are sent to.
+// SchemeHandler is the URL scheme of in-process handlers.
 const SchemeHandler = "handler"
 
-// Handler gets events in-process. A nil error means the event is taken; after
-// an error it comes again, by the retry schedule. An event may come more than
-// once, with the same ID. It must return when ctx ends, which is after
-// dispatch.Config.Timeout.
+// Handler receives events in-process. A nil error means that it has accepted the
+// event; after an error it is called again, by the retry schedule. It may be called
+// more than once with an event of the same ID. It must return when ctx ends, which
+// is after dispatch.Config.Timeout.
 type Handler func(ctx context.Context, e Event) error
 
 // Handlers is the Sender for in-process handlers, by name.
 type Handlers map[string]Handler
 
-// Send calls the handler; one that panics has failed.
+// Send calls the handler. A panic of the handler is a failure.
 func (h Handlers) Send(ctx context.Context, d *Delivery) (r Result) {
 	name, _ := HandlerName(d.EndpointID)
 	handle, ok := h[name]

@@ -16,10 +16,11 @@ const (
 	maxHeaderValue = 2048
 )
 
-// reservedHeaders are the request's own, those of a connection or a proxy (RFC
-// 9110, 7.6), those a browser alone sets, those that open a cloud's metadata
-// service, and those by which a receiver takes all deliveries for one, and
-// net/http sends a POST twice on its own. The second list are prefixes.
+// reservedHeaders are names that an endpoint cannot set: headers of every request,
+// of a connection or a proxy (RFC 9110, 7.6), of browsers and of cloud metadata
+// services, and idempotency keys, with which a receiver takes all deliveries for
+// one, and net/http may send a POST twice. reservedPrefixes are prefixes of such
+// names.
 var (
 	reservedHeaders = []string{
 		"accept-encoding", "alt-svc", "connection", "cookie", "date", "expect", "forwarded", "host", "http2-settings",
@@ -52,7 +53,7 @@ func CheckHeaders(hs []Header) error {
 	return nil
 }
 
-// CheckHeader reports a header that cannot be sent: see CheckHeaders.
+// CheckHeader reports whether a header can be sent: see CheckHeaders.
 func CheckHeader(h Header) error {
 	shown := invalid.Cut(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
 	if h.Name == "" || len(h.Name) > maxHeaderName || strings.ContainsFunc(h.Name, func(r rune) bool { return !tokenRune(r) }) {
@@ -75,8 +76,8 @@ func CheckHeader(h Header) error {
 	return nil
 }
 
-// headerKey is a name as it is compared: many servers hand _ and - to programs
-// as the same, so X_Signature_256 would pass for X-Signature-256.
+// headerKey returns the form in which names are compared. Many servers do not tell
+// _ from -, so X_Signature_256 would pass for X-Signature-256.
 func headerKey(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
 // tokenRune reports whether a name may hold r: tchar of RFC 9110, 5.6.2.

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// EventID is the id of the event that a post is for a source: the same however
-// often it is found. Ids sort roughly by the age of their posts, where these have
-// ids by time as those of X, Mastodon and Bluesky: a store that indexes them
-// appends.
+// EventID returns the id of the event for a source and a post. It is the same however
+// often the post is found. If the ids of posts are ordered by time, as on X, Mastodon
+// and Bluesky, event ids sort roughly by the age of their posts, so that an index of
+// them grows at its end.
 func EventID(sourceID, tweetID string) string {
 	return orderedID("evt_", placeInTime(tweetID), sourceID, tweetID)
 }
 
-// DeliveryID is the id of an event's delivery to an endpoint. It sorts as
-// that of the event.
+// DeliveryID returns the id of an event's delivery to an endpoint. It sorts as the
+// event's id does.
 func DeliveryID(eventID, endpointID string) string {
 	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
 }
 
-// An id is its kind, digits to sort by and those of a hash of 128 bits, of 5 bits
-// each. The digits sort as their values do.
+// An id is its kind, 8 digits to sort by and the 26 digits of a hash of 128 bits. A
+// digit has 5 bits, and sorts as its value does.
 const (
 	idDigits    = "0123456789abcdefghijklmnopqrstuv"
 	kindLength  = 4
@@ -33,8 +33,9 @@ const (
 
 var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
 
-// orderedID takes 128 bits of SHA-256 over the parts, each ended by a NUL. That
-// alone makes it unique; without a place, 40 bits more of it take its place.
+// orderedID returns an id with 128 bits of SHA-256 over the parts, each ended by a NUL,
+// which make it unique. If place is "", another 40 bits of the hash are the digits to
+// sort by.
 func orderedID(kind, place string, parts ...string) string {
 	var buf [128]byte
 	b := buf[:0]
@@ -50,7 +51,7 @@ func orderedID(kind, place string, parts ...string) string {
 	return string(idEncoding.AppendEncode(append(id, place...), sum[:16]))
 }
 
-// placeOf gives the digits to sort by of an EventID, "" for another id.
+// placeOf returns the digits to sort by of an EventID, "" for another id.
 func placeOf(eventID string) string {
 	if len(eventID) != kindLength+placeLength+hashLength || !strings.HasPrefix(eventID, "evt_") {
 		return ""
@@ -58,9 +59,9 @@ func placeOf(eventID string) string {
 	return eventID[kindLength : kindLength+placeLength]
 }
 
-// placeInTime gives the digits to sort by of a post whose id is a number, "" for
-// another: how many bits the number has, and the 33 after its first, which tell
-// posts on X apart that are 32 ms apart.
+// placeInTime returns the digits to sort by for a post whose id is a number, else "".
+// They are the length of the number in bits and the 33 bits after its first, which
+// distinguish posts on X that are 32 ms apart.
 func placeInTime(tweetID string) string {
 	n, err := strconv.ParseUint(tweetID, 10, 64)
 	if err != nil {
@@ -78,8 +79,8 @@ func placeInTime(tweetID string) string {
 	return string(place[:])
 }
 
-// recordKey reads the number in a post's id on Bluesky, at://…/3jzfcijpj2z2a
-// (https://atproto.com/specs/tid).
+// recordKey returns the number in a post's id on Bluesky, at://…/3jzfcijpj2z2a
+// (https://atproto.com/specs/tid), and reports whether there is one.
 func recordKey(id string) (n uint64, ok bool) {
 	key := id[strings.LastIndexByte(id, '/')+1:]
 	if len(key) != 13 {

@@ -2,7 +2,7 @@ package deliver
 
 import "strings"
 
-// Via says by what way a delivery goes to its endpoint.
+// Via is the way in which a delivery is sent.
 type Via string
 
 // Ways of delivery.
@@ -13,10 +13,10 @@ const (
 )
 
 // webSocketPrefix begins the endpoint id of an owner's WebSocket clients, which
-// are a handler of their own.
+// are one handler.
 const webSocketPrefix = handlerPrefix + "websocket/"
 
-// ViaOf is the way of deliveries to an endpoint.
+// ViaOf returns the way in which deliveries to an endpoint are sent.
 func ViaOf(endpointID string) Via {
 	switch {
 	case strings.HasPrefix(endpointID, webSocketPrefix):
@@ -27,8 +27,8 @@ func ViaOf(endpointID string) Via {
 	return ViaWebhook
 }
 
-// Prefixes is what stores select by: the endpoint ids of a way are those that
-// begin with one text and not with the other, where that is not "".
+// Prefixes returns how stores select by v: its endpoint ids begin with the first
+// prefix and, unless the second is "", not with the second.
 func (v Via) Prefixes() (with, without string) {
 	switch v {
 	case ViaWebhook:

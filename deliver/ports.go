@@ -10,91 +10,88 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// ErrDeliveryNotFound: no such delivery, or another owner's.
+// ErrDeliveryNotFound: there is no such delivery, or it is another owner's.
 var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
 
-// Outbox holds the deliveries that are not final. They are put there by the
-// journal's commit, in the same transaction as their events, and by the steps of
-// Replays. Every method is
-// safe for concurrent use; what holds for every port is written at
-// storage.Store.
+// Outbox holds the deliveries that are not final. The journal's commit adds them,
+// in the same transaction as their events, and so do the steps of Replays. Every
+// method is safe for concurrent use; storage.Store has the rules for all ports.
 type Outbox interface {
-	// Claim returns deliveries that are not final and due at r.Now or before,
-	// the longest due first and of those due at once the one made first. It
-	// moves their Due to r.Now + r.Lease, atomically: two claimants never get
-	// the same delivery while a lease lasts, and one call gives none twice. The
-	// time is the caller's: the store's clock has no say. The deliveries come
-	// with their new Due and their events, without their endpoints.
+	// Claim returns deliveries that are not final and due at r.Now or before, the
+	// longest due first; among equals the one made first. It moves their Due to
+	// r.Now + r.Lease, atomically: two claimants never get the same delivery while
+	// a lease lasts, and no call returns a delivery twice. The time is the caller's;
+	// the store's clock does not matter. The deliveries have their new Due and their
+	// events, but no endpoints.
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
 	// Settle records the outcomes in their order, all or none, whoever has the
-	// claim. It is idempotent: a settlement whose Attempt.N is in the log
-	// already, or whose delivery is final or gone, changes nothing and hinders
-	// no other. An attempt is appended to the log as it is,
-	// also one whose N is below that of an attempt recorded before it.
+	// claim. It is idempotent: a settlement changes nothing, and does not affect
+	// others, if its Attempt.N is in the log already, or if its delivery is final or
+	// gone. An attempt is appended to the log unchanged, even if its N is below that
+	// of an attempt recorded before it.
 	//
-	// A delivery that the deletion of its endpoint ended takes attempts all the
-	// same, for they were under way: each that is not in the log is appended, and
+	// A delivery that was ended by the deletion of its endpoint still takes the
+	// attempts that were under way: each that is not in the log is appended, and
 	// StateDelivered makes the delivery delivered and clears EndpointDeleted. After
-	// another State it stays as it is. When its event may be removed does not change.
+	// another State it does not change. When its event may be removed does not change.
 	//
-	// What Settlement.Validate reports of one of them fails the call with that
-	// error. Without an Attempt only Due and EndpointDeleted are looked at.
+	// If Settlement.Validate reports an error, the call fails with that error. Without
+	// an Attempt, only Due and EndpointDeleted are used.
 	Settle(ctx context.Context, ss ...Settlement) error
-	// NextDue is the smallest Due of the deliveries that are not final, those
-	// claimed included, and may be the zero time; false when there are none. Only
+	// NextDue returns the smallest Due of the deliveries that are not final, claimed
+	// ones included, which may be the zero time, and false if there are none. Only
 	// endpoints of parts count, by fleet.PartOf of their ids; nil is all.
 	NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error)
-	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due,
-	// with their logs as they are, Uncounted = Attempts, Waited = 0 and without
-	// EndpointDeleted, all of them or none, and says how many. What is open, unknown,
-	// removed or another owner's is left as
-	// it is, so that a second call changes nothing. Their events are no longer
-	// without an open delivery: see Log for what that means for retention.
+	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due, with
+	// Uncounted = Attempts, Waited = 0, without EndpointDeleted and with unchanged
+	// logs, all of them or none, and returns how many. It leaves open, unknown and
+	// removed deliveries and those of other owners unchanged, so that a second call
+	// changes nothing. The events then have an open delivery: see Log for what that
+	// means for retention.
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)
 }
 
-// ReopenRequest says which deliveries are to be sent again.
+// ReopenRequest names deliveries to send again.
 type ReopenRequest struct {
 	Owner string
-	IDs   []string // of deliveries; may be there twice
+	IDs   []string // of deliveries; an id may occur twice
 	Due   time.Time
 }
 
-// ClaimRequest says which deliveries are wanted.
+// ClaimRequest selects deliveries to claim.
 type ClaimRequest struct {
 	Now   time.Time
-	Lease time.Duration // how long the claimant keeps them; 0 for not at all
-	Limit int           // at most so many, up to math.MaxInt; none for 0 or less
-	// Skip leaves out these endpoints, whose lanes have no room: the deliveries
-	// of others fill Limit. Names may be unknown or there twice.
+	Lease time.Duration // how long the claim lasts; 0 for not at all
+	Limit int           // most deliveries, up to math.MaxInt; none for 0 or less
+	// Skip names endpoints to leave out, because their lanes have no room: the
+	// deliveries of others fill Limit. A name may be unknown or occur twice.
 	Skip []string
 	// Parts bounds the claim to endpoints of these parts, by fleet.PartOf of their
 	// ids. Nil is all.
 	Parts *fleet.Set
 }
 
-// Log answers questions about deliveries and events, the newest first. Every
-// method is safe for concurrent use, and shows only what the owner owns; what
-// holds for every port is written at storage.Store.
+// Log returns deliveries and events. Every method is safe for concurrent use, and
+// returns only those of the owner; storage.Store has the rules for all ports.
 //
-// Retention removes an event with its deliveries and their attempts, when it
-// has passed since the last delivery became final or, without any, since the
-// commit, by the store's clock. While a delivery is not final nothing of its
-// event is removed. Each event counts for itself: one that ended while the clock
-// was ahead holds back no others.
+// The store removes an event with its deliveries and their attempts when the
+// retention time has passed since its last delivery became final or, without
+// deliveries, since the commit, by the store's clock. While a delivery is not final,
+// its event is not removed. Each event counts for itself: an event that ended while
+// the clock was ahead does not delay the removal of others.
 type Log interface {
-	// Deliveries gives one page of those that match every condition of q, open
-	// and final ones, in the order in which Commit made them, the last first
-	// unless q.Asc. Clocks do not matter for that. One that a step of a replay made
-	// stands with those of its event or where the step made it: the store's choice.
-	// What q.Validate refuses it refuses with that error.
+	// Deliveries returns one page of the deliveries that match every condition of q,
+	// open and final ones, in the order in which Commit made them, the last first
+	// unless q.Asc. The order does not depend on clocks. A delivery made by a step of
+	// a replay is beside those of its event or where the step made it: the store's
+	// choice. If q.Validate returns an error, Deliveries returns it.
 	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
-	// Delivery shows one as Deliveries does. Unknown, removed and another
-	// owner's give ErrDeliveryNotFound.
+	// Delivery returns one delivery. For an unknown or removed one, or another
+	// owner's, it returns ErrDeliveryNotFound.
 	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
-	// Events gives up to limit events of an owner with a sequence number above
-	// afterSeq, in order; none for a limit of 0 or less. An event that retention
-	// removed is left out and does not count towards limit.
+	// Events returns up to limit events of an owner with a sequence number above
+	// afterSeq, in order; none for a limit of 0 or less. Removed events are left out
+	// and do not count towards limit.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
 }
 
@@ -109,14 +106,14 @@ type LogQuery struct {
 	// Since and Until select by when an event was detected: at Since or later and
 	// before Until. The zero time is no bound.
 	Since, Until time.Time
-	// Cursor, the Next of a page of the same query, asks for what follows that page,
-	// whatever was added or removed meanwhile. Page is not looked at then. PageSize
-	// may be another.
+	// Cursor, the Next of a page of the same query, asks for the entries after that
+	// page, whatever was added or removed meanwhile. Page is then ignored. PageSize
+	// may differ.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
-	// NoTotal: LogPage.Total may be 0, as a store may take long to count.
+	// NoTotal allows LogPage.Total to be 0, as a store may take long to count.
 	NoTotal bool
 }
 
@@ -158,7 +155,7 @@ type LogEntry struct {
 	Log []Attempt // in the order in which they were settled
 }
 
-// FirstAttemptAt is when the first recorded attempt began, zero before one is.
+// FirstAttemptAt returns when the first recorded attempt began, zero without one.
 func (e *LogEntry) FirstAttemptAt() time.Time {
 	if len(e.Log) == 0 {
 		return time.Time{}
@@ -166,8 +163,8 @@ func (e *LogEntry) FirstAttemptAt() time.Time {
 	return e.Log[0].At
 }
 
-// AcknowledgedAt is when the receiver had accepted the delivery: the end of the
-// attempt that did it, which is the last. It is zero before that.
+// AcknowledgedAt returns when the receiver had accepted the delivery: the end of the
+// last attempt. It is zero before that.
 func (e *LogEntry) AcknowledgedAt() time.Time {
 	if e.State != StateDelivered || len(e.Log) == 0 {
 		return time.Time{}
@@ -176,46 +173,43 @@ func (e *LogEntry) AcknowledgedAt() time.Time {
 	return last.At.Add(last.Duration)
 }
 
-// LogPage is one page of the delivery log and how many match in all, on
-// whatever page.
+// LogPage is one page of the delivery log.
 type LogPage struct {
 	Entries []LogEntry
-	Total   int
-	// Next is the Cursor for what follows this page, "" when nothing does or the
-	// page is empty. What it says is the store's own affair; it stays good, also
-	// when the entries that it was made of are removed.
+	Total   int // entries of all pages
+	// Next is the Cursor for the next page, "" after the last entry or if the page is
+	// empty. Its form is up to the store. It stays valid, also when entries of this
+	// page are removed.
 	Next string
 }
 
-// BadCursor is the error of Deliveries for a Cursor that is no Next.
+// BadCursor returns the error of Deliveries for a Cursor that is not the Next of a page.
 func BadCursor(cursor string) error {
 	return invalid.Field("deliver", "cursor", invalid.Cut(cursor, 64), "the Next of a page of the same query")
 }
 
-// Sender brings one delivery to its endpoint. The webhook sender is one; an
-// embedding program adds its own by URL scheme. Send is called from many
-// goroutines, must return when ctx ends, and must be ready to see the same
-// delivery again.
+// Sender sends a delivery to its endpoint. webhook.Sender is one; an embedding
+// program adds others by URL scheme. Send is called from many goroutines, must
+// return when ctx ends, and may be called with the same delivery again.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) Result
 }
 
 // Result is the outcome of one attempt.
 type Result struct {
-	// OK means the receiver took it: nothing more is sent.
+	// OK means that the receiver has accepted the delivery: it is not sent again.
 	OK bool
 	// Permanent means that no retry can help.
 	Permanent  bool
 	StatusCode int
-	// Error is what went wrong, without internal addresses. The dispatcher cuts it
+	// Error describes the failure, without internal addresses. The dispatcher cuts it
 	// to 1 KiB.
 	Error string
-	// ResponsePreview is the start of the answer's body, cut to 4 KiB; of one that
-	// is not text it says so.
+	// ResponsePreview is the start of the answer's body, cut to 4 KiB, or a note that
+	// the body is not text.
 	ResponsePreview string
-	// RetryAfter is how long the receiver asked to wait, 0 when it did not. The
-	// delivery waits so long, at least 1 s, and the attempt uses up no retry, until
-	// one delivery has waited for an hour in all. It is not looked at when OK or
-	// Permanent is set.
+	// RetryAfter is how long the receiver asked to wait, 0 if it did not. The delivery
+	// waits so long, at least 1 s, and the attempt uses up no retry, until the delivery
+	// has waited for an hour in all. It is ignored if OK or Permanent is set.
 	RetryAfter time.Duration
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// binaryPreview stands for an answer that people cannot read: an image, or text
-// that is compressed.
+// binaryPreview is the preview of an answer that people cannot read, such as an image
+// or compressed text.
 const binaryPreview = "(binary, not shown)"
 
 // maxPreview bounds a preview, in bytes.
@@ -18,7 +18,7 @@ const maxPreview = 4 << 10
 // valid UTF-8, or a note that it is binary.
 func Preview(body []byte) string { return previewText(string(body[:min(len(body), maxPreview)])) }
 
-// previewText bounds what a sender gives as a preview.
+// previewText returns the preview for a text: see Preview.
 func previewText(text string) string {
 	text = text[:min(len(text), maxPreview)]
 	if isBinary(text) {
@@ -27,9 +27,9 @@ func previewText(text string) string {
 	return invalid.Cut(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
 }
 
-// isBinary reports whether text has control characters that no text has, or is
-// invalid UTF-8 for more than a quarter of its bytes: old encodings of languages
-// with Latin letters have fewer.
+// isBinary reports whether text has control characters that do not occur in text, or
+// more than a quarter of its bytes are invalid UTF-8. Old encodings of languages with
+// Latin letters have fewer.
 func isBinary(text string) bool {
 	invalid := 0
 	for i, r := range text {

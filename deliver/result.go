@@ -13,8 +13,8 @@ const MaxErrorText = 1024
 // TimeoutError is the Result.Error of an attempt that ran out of time.
 const TimeoutError = "timeout"
 
-// Bound cuts the texts of r to what is stored, and gives a failure without an Error
-// one.
+// Bound cuts the texts of r to their bounds, and sets the Error of a failure that has
+// none.
 func (r *Result) Bound() {
 	if !r.OK && r.Error == "" {
 		if r.Error = "failed without a reason"; r.StatusCode != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Headers of a webhook request, beside Content-Type, User-Agent and those of
+// Headers of a webhook request, beside Content-Type, User-Agent and the headers of
 // SignStandard.
 const (
 	HeaderSignature  = "X-Signature-256" // see Sign
@@ -24,14 +24,13 @@ const (
 // Bounds of a secret's length, in bytes.
 const minSecret, maxSecret = 24, 128
 
-// Sign gives the X-Signature-256 value for a body: "sha256=" and the lowercase
-// hex HMAC-SHA256 of exactly these bytes. The key is the secret's characters as
-// they stand, the whsec_ prefix included: nothing is decoded.
+// Sign returns the X-Signature-256 value for a body: "sha256=" and the lowercase hex
+// HMAC-SHA256 of exactly these bytes. The key is the text of the secret, with the
+// whsec_ prefix and not decoded.
 func Sign(secret Secret, body []byte) string { return signature.Hex(secret, body) }
 
-// Verify reports whether header is the body's signature by the secret. It
-// compares in constant time. A header in another form than Sign's is refused,
-// and so is everything when the secret is empty.
+// Verify reports whether header is the result of Sign for the secret and the body. It
+// compares in constant time. With an empty secret it always reports false.
 func Verify(secret Secret, body []byte, header string) bool {
 	digits, ok := strings.CutPrefix(header, signature.HexPrefix)
 	if !ok || secret == "" || len(digits) != 2*sha256.Size || strings.ContainsAny(digits, "ABCDEF") {
@@ -41,7 +40,7 @@ func Verify(secret Secret, body []byte, header string) bool {
 	return err == nil && hmac.Equal(got, signature.Sum(secret, body))
 }
 
-// GenerateSecret makes a signing secret: whsec_ and 32 random bytes in base64,
+// GenerateSecret returns a new signing secret: whsec_ and 32 random bytes in base64,
 // 50 characters in all.
 func GenerateSecret() Secret {
 	var b [32]byte
@@ -51,8 +50,7 @@ func GenerateSecret() Secret {
 
 // CheckSecret reports whether a caller's own secret can be used: 24 to 128
 // printable ASCII characters without white space that do not begin with
-// "sealed:". The error is a *FieldError
-// that does not hold the secret.
+// "sealed:". The error is a *FieldError without the secret.
 func CheckSecret(s Secret) error {
 	ok := len(s) >= minSecret && len(s) <= maxSecret && !sealed(s)
 	for i := range len(s) {
