@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// brief reads the usual answer without net/http, which takes a third of what an
-// attempt allocates: success with a body of known length, whole in the buffer with
-// nothing behind it. It consumes nothing of any other answer, and reports false.
+// brief reads the usual answer without net/http, which makes a third of an attempt's
+// allocations: a success with a body of known length, which is all that is in the buffer.
+// For any other answer it reports false, and consumes nothing.
 func (k *conn) brief() (r deliver.Result, ok bool) {
 	b, _ := k.r.Peek(k.r.Buffered())
 	status, body, ok := parseBrief(b)
@@ -18,12 +18,12 @@ func (k *conn) brief() (r deliver.Result, ok bool) {
 		return deliver.Result{}, false
 	}
 	r = deliver.Result{StatusCode: status, OK: true, ResponsePreview: deliver.Preview(body)}
-	k.r.Discard(len(b)) // it is there
+	k.r.Discard(len(b)) // cannot fail: b is in the buffer
 	return r, true
 }
 
-// parseBrief accepts strict HTTP/1.1 (RFC 9112) only, and nothing that another parser
-// might read otherwise.
+// parseBrief accepts only strict HTTP/1.1 (RFC 9112), and nothing that another parser might
+// read differently.
 func parseBrief(b []byte) (status int, body []byte, ok bool) {
 	const version = "HTTP/1.1 "
 	line, rest, ok := cutLine(b)
@@ -70,8 +70,8 @@ func parseBrief(b []byte) (status int, body []byte, ok bool) {
 	return status, rest, true
 }
 
-// cutLine cuts the first line off, which has to end with CR LF and to be of
-// printable ASCII.
+// cutLine cuts the first line off. It has to end with CR LF and be printable ASCII with
+// tabs.
 func cutLine(b []byte) (line, rest []byte, ok bool) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 1 || b[end-1] != '\r' {
@@ -86,7 +86,7 @@ func cutLine(b []byte) (line, rest []byte, ok bool) {
 	return line, b[end+1:], true
 }
 
-// isName: letters, digits and hyphens, as all names that are in use.
+// isName reports whether b has only letters, digits and hyphens, as the usual names do.
 func isName(b []byte) bool {
 	for _, c := range b {
 		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '-' {
@@ -96,10 +96,10 @@ func isName(b []byte) bool {
 	return true
 }
 
-// is compares without case.
+// is reports whether b is text, without regard to case.
 func is(b []byte, text string) bool { return len(b) == len(text) && strings.EqualFold(string(b), text) }
 
-// digits reads a number of one to five digits.
+// digits parses a number of one to five digits.
 func digits(b []byte) (n int, ok bool) {
 	if len(b) < 1 || len(b) > 5 {
 		return 0, false

@@ -12,29 +12,28 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// client sends requests over connections of its own, HTTP/1.1 one after the
-// other on each: a lane's bound on attempts is then a bound on connections, and no
-// receiver can stall others on a shared one. Each attempt stays in the goroutine
-// that makes it, which costs half of what net/http's client does; answers are
-// parsed by net/http.
+// client sends HTTP/1.1 requests over its own connections, one request at a time on
+// each: a lane's bound on attempts is then a bound on connections, and no receiver can
+// stall others on a shared connection. An attempt needs no other goroutine, which costs
+// half as much as net/http's client. net/http parses the answers.
 type client struct {
 	guard *netguard.Guard
-	tls   *tls.Config // without the name
+	tls   *tls.Config // without ServerName
 
 	mu    sync.Mutex
-	idle  map[origin][]*conn // the one that was used last at the end
-	count int                // of all that are idle
-	timer *time.Timer        // runs while there are any
+	idle  map[origin][]*conn // in the order in which they became idle
+	count int                // idle connections
+	timer *time.Timer        // runs while there are idle connections
 }
 
-// origin is what a connection leads to.
+// origin is the other end of a connection.
 type origin struct {
 	secure  bool
 	address string // host:port
 }
 
-// newClient makes a client that takes no proxy from the environment: the guard
-// would see the proxy's address alone.
+// newClient returns a client. It uses no proxy: the guard would see only the proxy's
+// address.
 func newClient(g *netguard.Guard) *client {
 	return &client{guard: g, tls: &tls.Config{MinVersion: tls.VersionTLS12}, idle: make(map[origin][]*conn)}
 }
@@ -52,10 +51,9 @@ func (c *client) exchange(ctx context.Context, p *prepared, d *deliver.Delivery,
 // requests are buffers for whole requests.
 var requests = sync.Pool{New: func() any { return new([]byte) }}
 
-// post makes one attempt with a whole request. The context ends every step of
-// it; what was read of a body until then still counts. The request is sent a
-// second time only when nothing of it could be written to a connection that was
-// kept.
+// post makes one attempt with a whole request. The context ends every step of it; an
+// answer counts even if its body was cut by that. The request is sent a second time only
+// if no byte of it could be written to a kept connection.
 func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.Result, error) {
 	for first := true; ; first = false {
 		k, err := c.take(ctx, to, first)
@@ -80,7 +78,7 @@ func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.R
 	}
 }
 
-// take returns a connection: a kept one that is still good if kept allows it, or a new
+// take returns a connection: a kept one that can be used, if kept allows it, else a new
 // one.
 func (c *client) take(ctx context.Context, to origin, kept bool) (*conn, error) {
 	for kept {
@@ -110,8 +108,8 @@ func (c *client) pop(to origin) *conn {
 	return k
 }
 
-// keep puts a connection among the idle ones. When there are too many, that of some
-// receiver which is idle the longest is closed.
+// keep adds a connection to the idle ones. If there are too many, it closes one: see
+// oldest.
 func (c *client) keep(k *conn) {
 	now := time.Now()
 	k.since = now
@@ -131,7 +129,7 @@ func (c *client) keep(k *conn) {
 	}
 }
 
-// oldest removes and returns the connection of some receiver that is idle the longest.
+// oldest removes and returns the longest idle connection of some receiver.
 func (c *client) oldest() *conn {
 	for to, list := range c.idle {
 		if len(list) == 0 {
@@ -146,7 +144,8 @@ func (c *client) oldest() *conn {
 	return nil
 }
 
-// sweep closes connections that were idle for too long, and sets the timer for the next.
+// sweep closes connections that were idle for idleTimeout, and sets the timer for the next
+// one.
 func (c *client) sweep() {
 	now := time.Now()
 	var gone []*conn
@@ -177,7 +176,7 @@ func (c *client) sweep() {
 	}
 }
 
-// closeIdle closes all connections that no attempt has.
+// closeIdle implements exchanger.
 func (c *client) closeIdle() {
 	c.mu.Lock()
 	gone := slices.Concat(slices.Collect(maps.Values(c.idle))...)

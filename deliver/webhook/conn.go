@@ -20,17 +20,17 @@ var errAnswer = errors.New("webhook: no valid answer")
 
 // conn is a connection to a receiver, used by one attempt at a time.
 type conn struct {
-	net.Conn          // what is spoken over: TLS or raw itself
-	raw      net.Conn // closed at once when there is nothing to be polite about
+	net.Conn          // TLS over raw, or raw itself
+	raw      net.Conn // is closed alone to end without a TLS alert
 	to       origin
 	r        *bufio.Reader
 	left     int  // bytes that may be read
-	again    bool // after an exchange: it may be used for another
+	again    bool // after an exchange: another one may use the connection
 	born     time.Time
 	since    time.Time // when it became idle last, zero if it never was
-	cut      func()    // ends what is read or written
+	cut      func()    // ends reads and writes
 	peek     func(fd uintptr) bool
-	silent   bool // what peek has found
+	silent   bool // result of peek: nothing to read
 	sys      syscall.RawConn
 }
 
@@ -62,7 +62,7 @@ func (c *client) dial(ctx context.Context, to origin) (*conn, error) {
 	return k, nil
 }
 
-// source reads from a connection, up to the bytes that are left.
+// source reads from a connection, at most left bytes.
 type source struct{ k *conn }
 
 func (s source) Read(b []byte) (int, error) {
@@ -75,14 +75,14 @@ func (s source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// exchange writes a request and judges the answer. It returns how much was written.
+// exchange writes a request and judges the answer. It returns the bytes written.
 func (k *conn) exchange(request []byte) (r deliver.Result, written int, err error) {
 	k.again = false
 	written, failed := k.Write(request)
 	if failed != nil && written == 0 {
 		return r, 0, failed
 	}
-	// A receiver that does not want all of a request may answer before it has it.
+	// A receiver may answer, and close, before it has read the whole request.
 	k.left = maxHeaderBytes
 	if _, err := k.r.Peek(1); err != nil {
 		return r, written, errors.Join(failed, err)
@@ -102,14 +102,14 @@ func (k *conn) exchange(request []byte) (r deliver.Result, written int, err erro
 	return r, written, nil
 }
 
-// answer reads the status and headers of an answer that has begun, maxHeaderBytes
-// in all with those of the informational ones before it.
+// answer reads the status and headers of an answer that has begun, and skips
+// informational answers before it. All together have at most maxHeaderBytes.
 func (k *conn) answer() (*http.Response, error) {
 	for {
 		resp, err := http.ReadResponse(k.r, nil)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, errAnswer // it has begun one
+			return nil, errAnswer // the answer has begun
 		case err != nil:
 			return nil, err
 		case resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols:
@@ -118,23 +118,23 @@ func (k *conn) answer() (*http.Response, error) {
 	}
 }
 
-// quiet reports whether a connection can be used again: the receiver has neither
-// closed it nor said anything since.
+// quiet reports whether an idle connection can be used: the receiver has neither closed
+// it nor sent anything on it.
 func (k *conn) quiet() bool {
 	if k.to.secure && !k.empty() {
 		return false
 	}
-	if k.sys == nil { // not of the operating system
+	if k.sys == nil { // not a connection of the operating system
 		return true
 	}
 	k.silent = false
 	return k.sys.Read(k.peek) == nil && k.silent
 }
 
-// empty reports whether TLS holds nothing of an answer: what came with the one
-// before is in its buffer, where the socket does not show it.
+// empty reports whether the TLS layer has no bytes buffered: bytes that came with the
+// previous answer are there, and not in the socket.
 func (k *conn) empty() bool {
-	k.raw.SetReadDeadline(time.Unix(1, 0)) // reads what is in the buffer, and no more
+	k.raw.SetReadDeadline(time.Unix(1, 0)) // reads only from the buffer
 	defer k.raw.SetReadDeadline(time.Time{})
 	var b [1]byte
 	_, err := k.Read(b[:])

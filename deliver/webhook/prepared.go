@@ -26,23 +26,23 @@ import (
 // headerTrace is the traceparent header of W3C's Trace Context, as net/http spells it.
 const headerTrace = "Traceparent"
 
-// maxPrepared bounds the endpoints that a Sender remembers; one more clears them.
+// maxPrepared bounds the endpoints that a Sender remembers; beyond it all are forgotten.
 const maxPrepared = 4096
 
-// prepared is what all requests to an endpoint have in common. It is not changed
-// once it is made.
+// prepared is the common part of all requests to an endpoint. It does not change after
+// init.
 type prepared struct {
-	endpoint deliver.Endpoint // what it was made of
+	endpoint deliver.Endpoint // the record that it was made from
 	template *http.Request
 	to       origin
-	head     []byte // a request's first lines, but for those of a delivery
+	head     []byte // the first lines of a request, without those of a delivery
 	traced   bool   // the endpoint's own headers have a traceparent
-	refusal  string // why nothing is sent, "" when it is
+	refusal  string // why requests are not sent, "" if they are
 	mac      keyed  // of X-Signature-256
 	standard keyed  // of webhook-signature, by the newest secret
 }
 
-// keyed are HMACs with one key, to be used again and again.
+// keyed is a pool of HMACs with one key.
 type keyed struct{ pool sync.Pool }
 
 type keyedHash struct {
@@ -54,7 +54,7 @@ func (k *keyed) init(key []byte) {
 	k.pool.New = func() any { return &keyedHash{hash: hmac.New(sha256.New, key)} }
 }
 
-// with calls use with the sum of what write has written.
+// with calls use with the HMAC of the bytes that write has written.
 func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
 	m := k.pool.Get().(*keyedHash)
 	m.hash.Reset()
@@ -63,7 +63,7 @@ func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
 	k.pool.Put(m)
 }
 
-// prepare returns what requests to the endpoint have in common, remembered or new.
+// prepare returns the common part of requests to the endpoint, a remembered or a new one.
 func (w *Sender) prepare(e *deliver.Endpoint) *prepared {
 	w.mu.RLock()
 	p := w.known[e.ID]
@@ -99,8 +99,8 @@ func (p *prepared) init(cfg *Config) {
 		p.refusal = "no signing secret"
 		return
 	}
-	for _, h := range e.Headers { // first: none can replace those below
-		if deliver.CheckHeader(h) == nil { // as the URL
+	for _, h := range e.Headers { // first, so that they cannot replace the headers below
+		if deliver.CheckHeader(h) == nil { // the rules may have changed
 			req.Header.Set(h.Name, string(h.Value))
 		}
 	}
@@ -117,7 +117,7 @@ func (p *prepared) init(cfg *Config) {
 	p.standard.init(signature.StandardKey(e.Secret))
 }
 
-// address is where a URL leads, with the port of its scheme when it names none.
+// address returns the host and port of a URL, with the port of its scheme by default.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -128,7 +128,7 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// appendRequest appends the request for a delivery as HTTP/1.1 has it.
+// appendRequest appends the HTTP/1.1 request for a delivery.
 func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time, traceparent string) []byte {
 	field := func(name string) {
 		b = append(b, name...)
@@ -163,8 +163,8 @@ func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time, t
 	return append(b, d.Event.Body...)
 }
 
-// request is appendRequest for a RoundTripper. The values of the delivery's own headers
-// are one allocation.
+// request returns the request for a delivery, for a RoundTripper. The values of the
+// delivery's headers are one allocation.
 func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time, traceparent string) *http.Request {
 	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
 	req := p.template.WithContext(ctx)
@@ -180,13 +180,13 @@ func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Ti
 	if req.Body = http.NoBody; len(body) > 0 {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	// net/http sends it again when a kept connection has taken nothing of it.
+	// net/http sends the request again if no byte of it went out on a kept connection.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return req
 }
 
-// appendSignature is Sign with the oldest secret that is valid: the header has
-// room for one signature, and the receiver may know no newer secret yet.
+// appendSignature appends the signature of Sign by the oldest valid secret: the header
+// has room for one signature, and the receiver may not know a newer secret yet.
 func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time) []byte {
 	for _, o := range slices.Backward(d.Endpoint.OldSecrets) {
 		if now.Before(o.Until) {
@@ -198,8 +198,8 @@ func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time)
 	return b
 }
 
-// appendStandard signs with every secret that is valid, the newest first, so that
-// a receiver which knows any of them accepts.
+// appendStandard appends a signature of SignStandard by every valid secret, the newest
+// first, so that a receiver that knows any of them accepts the request.
 func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, now time.Time) []byte {
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	b = append(b, signature.StandardPrefix...)

@@ -4,8 +4,8 @@ package webhook
 
 import "syscall"
 
-// look reads what there is without waiting for more: nothing at all is the one
-// good case.
+// look reads from the socket without waiting. The connection can be used only if there is
+// nothing to read, not even its end.
 func (k *conn) look(fd uintptr) bool {
 	var b [1]byte
 	_, err := syscall.Read(int(fd), b[:])

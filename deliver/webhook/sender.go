@@ -30,41 +30,41 @@ const DefaultUserAgent = "streamwatch-webhook/1 (+https://github.com/streamwatch
 // default.
 type Config struct {
 	// Timeout bounds an attempt: name look-up, connection, TLS, request, status
-	// and what is read of the body. Defaults to 10 s.
+	// and the bytes read of the body. Defaults to 10 s.
 	Timeout time.Duration
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
 	// PermanentStatus are statuses of 400 to 499 after which a delivery is given
 	// up at once, as after 410. Defaults to none: they are retried.
 	PermanentStatus []int
-	// AllowPrivate also allows http, any port and private networks, for tests
-	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
-	// loosened.
+	// AllowPrivate also allows http, any port and private networks, for tests and
+	// for receivers in one's own network: see CheckURL and Guard. All other rules
+	// hold.
 	AllowPrivate bool
-	// AllowNets opens these private networks alone, to https and the usual ports:
+	// AllowNets allows only these private networks, by https and the usual ports:
 	// see Guard.
 	AllowNets []netip.Prefix
-	// Now stamps the signatures. Defaults to time.Now.
+	// Now returns the time of the signatures. Defaults to time.Now.
 	Now func() time.Time
 	// Transport makes the requests in place of the sender's own HTTP/1.1 client: for
-	// HTTP/2, a proxy, tracing or tests. Nil is the own client, which is faster.
+	// HTTP/2, a proxy, tracing or tests. Nil means the sender's client, which is faster.
 	//
-	// With any Transport the URL is judged by CheckURL before each request, the body
-	// and the headers are as without one, no redirect is followed, Timeout and the bound
-	// of what is read of an answer's body hold, and Retry-After counts.
+	// With any Transport, CheckURL checks the URL before each request, the body and the
+	// headers are the same, redirects are not followed, Timeout and the bound of the
+	// bytes read of an answer's body hold, and Retry-After counts.
 	//
-	// The Transport takes over the connections, and with them what keeps requests off
-	// private addresses that a name leads to: let it connect by Guard.DialContext, and
-	// use no proxy that connects elsewhere. It must end a round trip when the request's
-	// context ends, as net/http demands. It bounds the answer's headers, and it keeps
-	// and closes idle connections: Close leaves it alone. An http.Transport adds an
-	// Accept-Encoding header unless DisableCompression is set.
+	// The Transport makes the connections, so it has to refuse names that resolve to
+	// private addresses: let it connect by Guard.DialContext, and use no proxy that
+	// connects elsewhere. It must end a round trip when the request's context ends, as
+	// net/http demands. It bounds the answer's headers, and keeps and closes idle
+	// connections: Close does not close them. An http.Transport adds an Accept-Encoding
+	// header unless DisableCompression is set.
 	Transport http.RoundTripper
-	// Trace is for distributed tracing. It is called as an attempt begins, from many
+	// Trace is for distributed tracing. It is called when an attempt begins, from many
 	// goroutines, and returns the context of the request, the value of its traceparent
 	// header (https://www.w3.org/TR/trace-context/), "" for none, and done, which is
-	// called once with the outcome. An endpoint's own header of that name goes before.
-	// What is refused before a request is made has no trace. Nil for none.
+	// called once with the outcome. An endpoint's own header of that name takes
+	// precedence. A delivery that is refused before a request has no trace. Nil for none.
 	Trace func(ctx context.Context, d *deliver.Delivery) (request context.Context, traceparent string, done func(deliver.Result))
 }
 
@@ -73,16 +73,16 @@ const (
 	maxHeaderBytes  = 16 << 10
 	maxBodyRead     = 16 << 10
 	maxRetryAfter   = 24 * time.Hour
-	maxKeptRequest  = 64 << 10 // of its buffer
+	maxKeptRequest  = 64 << 10 // bytes of a request buffer that is used again
 	idleTotal       = 1024
 	idleTimeout     = 60 * time.Second
-	connLife        = 5 * time.Minute // a receiver that moves, by its name, is followed then
+	connLife        = 5 * time.Minute // after it the name is resolved again
 	defaultDeadline = 10 * time.Second
 )
 
-// Sender sends deliveries as signed POST requests. Its own connections pass a Guard;
-// it follows no redirects and takes no proxy from the environment. It is safe
-// for concurrent use.
+// Sender sends deliveries as signed POST requests. A Guard makes its connections, unless
+// there is a Config.Transport; it follows no redirects and takes no proxy from the
+// environment. It is safe for concurrent use.
 type Sender struct {
 	cfg  Config
 	http exchanger
@@ -91,7 +91,7 @@ type Sender struct {
 	known map[string]*prepared // by endpoint id
 }
 
-// New checks cfg and returns a sender. It connects to nothing.
+// New checks cfg and returns a sender. It makes no connection.
 func New(cfg Config) (*Sender, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultDeadline
@@ -120,20 +120,20 @@ func New(cfg Config) (*Sender, error) {
 	return w, nil
 }
 
-// Close closes idle connections. Attempts under way are not touched.
+// Close closes idle connections. Attempts under way go on.
 func (w *Sender) Close() {
 	w.http.closeIdle()
 }
 
-// Send makes one attempt. A 2xx status within the time is success, whatever
-// becomes of the body after it; anything else is a failure, 410 and
-// PermanentStatus a permanent one. Retry-After is read from 429 and 503.
+// Send makes one attempt. A 2xx status within the time is a success, even if reading the
+// body fails; anything else is a failure, 410 and PermanentStatus a permanent one.
+// Retry-After counts with 429 and 503.
 func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Result) {
 	p := w.prepare(&d.Endpoint)
 	if p.refusal != "" {
 		return deliver.Result{Permanent: true, Error: p.refusal}
 	}
-	if strings.ContainsFunc(d.ID, unicode.IsControl) { // it is a header's value
+	if strings.ContainsFunc(d.ID, unicode.IsControl) { // the id is a header's value
 		return deliver.Result{Permanent: true, Error: "delivery id not allowed"}
 	}
 	var traceparent string
@@ -142,7 +142,7 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Resul
 		ctx, traceparent, done = w.cfg.Trace(ctx, d)
 		defer func() { done(r) }()
 	}
-	// The dispatcher's deadline is this one, unless the two were set apart.
+	// The dispatcher's deadline is the same, unless the two are configured apart.
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > w.cfg.Timeout {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
@@ -156,18 +156,18 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Resul
 	return r
 }
 
-// exchanger makes attempts: the own client or a user's transport.
+// exchanger makes attempts: it is the sender's client or a user's transport.
 type exchanger interface {
-	// exchange sends the request for a delivery, once, and judges the answer. It ends
+	// exchange sends the request for a delivery once, and judges the answer. It returns
 	// when ctx ends.
 	exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error)
-	// closeIdle closes connections that no attempt has.
+	// closeIdle closes the idle connections.
 	closeIdle()
 }
 
-// result judges an answer. Reading the body to its end, when that is near, lets
-// the connection be used again: whole says that it was. A failure to read it
-// changes nothing.
+// result judges an answer. It reads up to maxBodyRead bytes of the body, and reports whether
+// that was the whole body, so that the connection can be used again. An error in reading
+// it does not change the judgement.
 func result(resp *http.Response) (r deliver.Result, whole bool) {
 	r = deliver.Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
 	// After 101 the body is the bare connection, which no deadline ends.
@@ -195,9 +195,9 @@ func result(resp *http.Response) (r deliver.Result, whole bool) {
 	return r, whole
 }
 
-// parseRetryAfter reads seconds, whole or with a fraction, or an HTTP date
-// (RFC 9110, 10.2.3). What it cannot read, a past date and a negative number
-// give 0; nothing gives more than maxRetryAfter.
+// parseRetryAfter parses seconds, whole or with a fraction, or an HTTP date (RFC 9110,
+// 10.2.3). It returns 0 for other text, a past date and a negative number, and at most
+// maxRetryAfter.
 func parseRetryAfter(s string, now time.Time) time.Duration {
 	s = strings.TrimSpace(s)
 	f, err := strconv.ParseFloat(s, 64)
@@ -215,8 +215,8 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 	return min(max(t.Sub(now), 0), maxRetryAfter)
 }
 
-// sendError says in a few words what went wrong. The receiver's owner reads
-// it, so it never holds the error's own text where that can name an address.
+// sendError describes an error in a few words. The receiver's owner reads them, so they do
+// not contain the text of an error that can name an address.
 func sendError(err error) string {
 	var (
 		timeout   interface{ Timeout() bool }

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// transport makes attempts by a user's RoundTripper. A bare round trip follows no
-// redirect and keeps no cookie.
+// transport makes attempts by a user's RoundTripper. Without an http.Client, no redirect is
+// followed and no cookie kept.
 type transport struct{ http.RoundTripper }
 
 // exchange implements exchanger.
@@ -18,7 +18,7 @@ func (t transport) exchange(ctx context.Context, p *prepared, d *deliver.Deliver
 	if err != nil {
 		return deliver.Result{}, err
 	}
-	// A body need not know the context.
+	// Reading a body need not end with the context.
 	stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
 	r, _ := result(resp)
 	if stop() {
