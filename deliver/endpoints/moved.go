@@ -8,10 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// withMoved makes a change of an endpoint's URL to another, "" for none, by do, and tells
-// Config.Moved of it before. A process that dies between the two leaves a monitor
-// without the URL, and the endpoint; the same call changes the endpoint the next time.
-// If do fails, Moved is told what the URL is then.
+// withMoved calls Config.Moved for a change of an endpoint's URL to another, "" for none,
+// and then do, which makes the change. If the process dies between the two, the monitor
+// does not have the URL any more and the endpoint does; the same call made again changes
+// the endpoint. If do fails, withMoved calls Moved with the URL that the endpoint has then.
 func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func() error) error {
 	if m.cfg.Moved == nil {
 		return do()
@@ -32,7 +32,7 @@ func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func()
 	}
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	is, ferr := m.find(back, owner, id) // another call may have changed or deleted it meanwhile
+	is, ferr := m.find(back, owner, id) // another call may have changed or deleted the endpoint
 	switch {
 	case errors.Is(ferr, deliver.ErrEndpointNotFound):
 		is.URL = ""
@@ -46,7 +46,7 @@ func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func()
 	return errors.Join(err, berr)
 }
 
-// find reads an endpoint, also one that cannot be opened.
+// find reads an endpoint, also one whose secrets cannot be opened.
 func (m *Manager) find(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if !errors.Is(err, deliver.ErrSealed) {

@@ -16,18 +16,18 @@ const (
 
 var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay want a deliver.Log")
 
-// Redeliver sends a delivery that is final, delivered or failed, again: with the
-// same id and bytes, and all the attempts of the schedule. Its log goes on. One
-// that is open is left alone, so that asking twice sends once; outcomes of attempts
-// that have ended are recorded before, for which it waits up to 5 s. The result is
-// the delivery as it is then; ErrDeliveryNotFound for an id that is unknown,
-// removed or another's. The endpoint must be active: a *FieldError says if not,
-// ErrEndpointNotFound that it is gone.
+// Redeliver sends a final delivery, delivered or failed, again: with the same id and
+// bytes, and all attempts of the schedule. Its log goes on. An open delivery does not
+// change, so that a second call does not send it twice. Before that Redeliver waits up
+// to 5 s until the outcomes of attempts that have ended are recorded. It returns the
+// delivery after that, or ErrDeliveryNotFound if the id is unknown, removed or another
+// owner's. The endpoint must be active: else the error is a *FieldError, or
+// ErrEndpointNotFound if it is gone.
 func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
 	if m.cfg.Log == nil {
 		return deliver.LogEntry{}, errNoLog
 	}
-	m.cfg.Dispatcher.Flush(ctx) // one that has just ended is not open any more
+	m.cfg.Dispatcher.Flush(ctx) // a delivery that has just ended is not open any more
 	e, err := m.cfg.Log.Delivery(ctx, owner, id)
 	if err != nil {
 		return deliver.LogEntry{}, err
@@ -46,10 +46,10 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 	return m.cfg.Log.Delivery(ctx, owner, id)
 }
 
-// Recover sends again, as Redeliver does, an endpoint's failed deliveries that were
-// made at since or later, in the order of their events, and returns how many.
-// What was delivered or is open is left alone, so that asking twice sends once.
-// After an error some may have been reopened; asking again does the rest.
+// Recover sends an endpoint's failed deliveries that were made at since or later again,
+// as Redeliver does, in the order of their events, and returns how many. Delivered and
+// open ones do not change, so that a second call does not send them twice. After an
+// error some may have been reopened; another call reopens the rest.
 func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
 	if m.cfg.Log == nil {
 		return 0, errNoLog
@@ -58,7 +58,7 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}
-	asked := map[string]bool{} // one that fails again meanwhile is not sent a third time
+	asked := map[string]bool{} // a delivery that fails again meanwhile is not sent a third time
 	total := 0
 	for {
 		ids, err := m.failed(ctx, owner, endpointID, since, asked)
@@ -76,9 +76,9 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	}
 }
 
-// failed gives the ids of an endpoint's failed deliveries that were not asked
-// for yet, oldest first. Pages move when others are reopened meanwhile: Recover
-// looks until it finds no more.
+// failed returns the ids of an endpoint's failed deliveries that are not in asked, oldest
+// first, and adds them. Pages shift when deliveries are reopened meanwhile: Recover calls
+// failed until it returns none.
 func (m *Manager) failed(ctx context.Context, owner, endpointID string, since time.Time, asked map[string]bool) ([]string, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, endpointID)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 	}
 }
 
-// receives reports why an endpoint cannot be sent to.
+// receives returns an error if deliveries cannot be sent to an endpoint.
 func (m *Manager) receives(ctx context.Context, owner, id string) error {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != deliver.EndpointActive {

@@ -12,23 +12,24 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Replay sends an endpoint every event of its monitor or rule that was committed
-// at since or later and before until, and was not delivered to it: also those
-// committed while it was disabled or before it existed, with the delivery ids and
-// bytes they would have had. What is open is left to its own delivery, what failed
-// is sent again once. A zero since means from the first event that is stored; a zero
-// until, and one in the future, up to the newest.
+// Replay sends an endpoint every event of its monitor or rule that was committed at
+// since or later and before until, and was not delivered to it. These include events
+// committed while it was disabled or before it existed; they get the delivery ids and
+// bytes they would have had. Open deliveries do not change, failed ones are sent again
+// once. A zero since means from the first stored event; a zero until, and one in the
+// future, up to the newest.
 //
-// The result is how the replay begins. It is stored, and the dispatcher carries it
-// out in the order of the events, in steps that leave what is detected meanwhile
-// its place before them; after a restart it goes on where it was. Replaying shows
-// how far it is. Asking again for a range of the replay that is running answers
-// with that one, and for another range with ErrReplayRunning. Once it is done, the
-// same range again makes nothing new, but sends again what has failed since.
+// Replay stores the replay and returns it before its first step. The dispatcher carries
+// it out in the order of the events, in steps that let new deliveries go first; after a
+// restart it goes on where it was. Replaying returns its progress. While the replay is
+// running, a call for a range within its own returns it, and a call for another range
+// ErrReplayRunning. Once it is done, a replay of the same range makes no new deliveries,
+// but sends those again that have failed since.
 //
-// The endpoint must be active and not paused: a *FieldError says if not,
-// ErrEndpointNotFound that it is gone. One that is disabled or paused later keeps its
-// replay, which goes on when the endpoint receives again. Events that retention has removed cannot be sent: Replay.Removed.
+// The endpoint must be active and not paused: else the error is a *FieldError, or
+// ErrEndpointNotFound if it is gone. If it is disabled or paused later, its replay goes
+// on when it receives again. Events that retention has removed cannot be sent:
+// Replay.Removed counts them.
 func (m *Manager) Replay(ctx context.Context, owner, id string, since, until time.Time) (deliver.Replay, error) {
 	d := m.cfg.Dispatcher
 	if m.cfg.Log == nil {
@@ -41,7 +42,7 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	case !until.IsZero() && !until.After(since):
 		return deliver.Replay{}, invalid.Field("deliver", "until", until.Format(time.RFC3339), "a time after since")
 	}
-	d.Flush(ctx) // what has just ended is not open any more
+	d.Flush(ctx) // a delivery that has just ended is not open any more
 	if err := m.receives(ctx, owner, id); err != nil {
 		return deliver.Replay{}, err
 	}
@@ -74,7 +75,7 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 		case gone != nil:
 			return deliver.Replay{}, gone
 		case had.Since.Equal(r.Since) && had.Until.Equal(r.Until) || had.After <= r.After && r.Last <= had.Last:
-			return had, nil // it may have ended meanwhile
+			return had, nil // which may be done by now
 		case had.State != deliver.ReplayDone:
 			return had, err
 		}
@@ -85,8 +86,8 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	return r, nil
 }
 
-// Replaying tells how far an endpoint's replay is, or how its last one ended;
-// ErrReplayNotFound when there was none.
+// Replaying returns an endpoint's replay, running or done. It returns ErrReplayNotFound if
+// there was none.
 func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Replay, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil && !errors.Is(err, deliver.ErrSealed) {
@@ -105,14 +106,14 @@ func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Repl
 	return r, nil
 }
 
-// before gives the number of the last event that is stored and was committed
-// before t, or of the last of all when t is zero or no later one is stored; 0 for
-// none. Events are committed in the order of their numbers, so few are read.
+// before returns the number of the last stored event that was committed before t, of all
+// stored events if t is zero; 0 for none. Events are committed in the order of their
+// numbers, so few are read.
 func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64, error) {
 	if t.IsZero() {
 		t = time.Unix(math.MaxInt32, 0).AddDate(200, 0, 0)
 	}
-	// next gives the first event above a number: 0 when there is none before t.
+	// next returns the first event above a number if it is before t, else 0.
 	next := func(after uint64) (uint64, error) {
 		evs, err := m.cfg.Log.Events(ctx, owner, after, 1)
 		if err != nil || len(evs) == 0 || !evs[0].CommittedAt.Before(t) {

@@ -37,8 +37,8 @@ func (u *Update) checkSecret() error {
 	return deliver.CheckSecret(*u.Secret)
 }
 
-// rotate makes key the endpoint's secret. One that is so already, or was before,
-// is not old any more.
+// rotate makes key the endpoint's secret, and removes it from the old ones if it is among
+// them.
 func rotate(e *deliver.Endpoint, key deliver.Secret, overlap time.Duration, now time.Time) error {
 	until := now.Add(overlap)
 	var old []deliver.OldSecret

@@ -11,18 +11,17 @@ import (
 
 var errNotSealed = errors.New("endpoints: secret cannot be sealed")
 
-// SealedStore is an EndpointStore on top of another that never sees a plain
-// secret or header value: it gets them sealed, each for its endpoint's id and
-// its field. A row whose secrets were taken from another row, or that is not
-// sealed, does not open: Get says so with an error that wraps ErrSealed. Update
-// and Delete do not look at what is stored.
+// SealedStore is an EndpointStore on top of another, to which it gives secrets and header
+// values only sealed, each for its endpoint's id and its field. If a stored secret comes
+// from another row, or is not sealed, it cannot be opened: Get returns an error that
+// wraps ErrSealed. Update and Delete do not open stored secrets.
 type SealedStore struct {
 	store  deliver.EndpointStore
 	sealer Sealer
 }
 
-// NewSealedStore puts sealer on store. Rows that store has already in plain, or
-// sealed with an older key, are sealed by Reseal.
+// NewSealedStore returns a SealedStore that seals with sealer and keeps endpoints in store.
+// Reseal seals endpoints that store has in plain, or sealed with an older key.
 func NewSealedStore(store deliver.EndpointStore, sealer Sealer) (*SealedStore, error) {
 	if store == nil || sealer == nil {
 		return nil, errors.New("endpoints: SealedStore needs an EndpointStore and a Sealer")
@@ -51,8 +50,8 @@ func (s *SealedStore) Get(ctx context.Context, owner, id string) (deliver.Endpoi
 	return e, nil
 }
 
-// List implements EndpointStore. With an error that wraps ErrSealed it gives the
-// whole list all the same: those that do not open are in it without secrets.
+// List implements EndpointStore. With an error that wraps ErrSealed it still returns the
+// whole list: endpoints that cannot be opened are in it without secrets.
 func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	list, err := s.store.List(ctx, owner, sourceID)
 	if err != nil {
@@ -71,9 +70,8 @@ func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliv
 	return list, sealed
 }
 
-// Scan implements EndpointStore. Endpoints that do not open are shown without
-// secrets, and the error, which comes when all were shown, wraps ErrSealed and names
-// them.
+// Scan implements EndpointStore. It calls fn without secrets for endpoints that cannot be
+// opened; at the end it returns an error that wraps ErrSealed and names them.
 func (s *SealedStore) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	var sealed error
 	err := s.store.Scan(ctx, func(e deliver.Endpoint) error {
@@ -107,9 +105,9 @@ func (s *SealedStore) Delete(ctx context.Context, owner, id string) error {
 	return s.store.Delete(ctx, owner, id)
 }
 
-// Reseal stores each of an owner's endpoints again, sealed with the newest key,
-// also those that were stored in plain. It says how many; those that do not
-// open are left as they are, and the error names them.
+// Reseal stores each of an owner's endpoints again, sealed with the newest key, also those
+// that were stored in plain, and returns how many. Endpoints that cannot be opened do not
+// change, and the error names them.
 func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
 	list, err := s.store.List(ctx, owner, "")
 	if err != nil {
@@ -124,7 +122,7 @@ func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
 			n++
 		case errors.Is(err, deliver.ErrSealed):
 			failed = errors.Join(failed, err)
-		case !errors.Is(err, deliver.ErrEndpointNotFound): // else it was deleted meanwhile
+		case !errors.Is(err, deliver.ErrEndpointNotFound): // else the endpoint was deleted meanwhile
 			return n, errors.Join(failed, err)
 		}
 	}
@@ -170,8 +168,8 @@ func (s *SealedStore) openOrPlain(ctx context.Context, v deliver.Secret, place s
 	return s.open(ctx, v, place)
 }
 
-// guarded returns an error for a Sealer that panics. What it panics with may hold the
-// secret, and is not told.
+// guarded calls change, and returns an error if the Sealer panics. The panic's value may
+// contain the secret, so the error does not.
 func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err error) {
 	defer func() {
 		if recover() != nil {
@@ -181,9 +179,8 @@ func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err
 	return change()
 }
 
-// each gives a copy of e with every secret changed. The place is the endpoint's
-// id and the field, so that values cannot be swapped inside a row either. An
-// error wraps what failed.
+// each returns a copy of e with every secret changed. The place is the endpoint's id and
+// the field, so that values cannot be swapped within a row either. An error wraps failed.
 func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
 	e = e.Clone()
 	one := func(v *deliver.Secret, field string) error {

@@ -13,33 +13,33 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Sealer encrypts what a store shall not see in plain. Both methods are safe
-// for concurrent use.
+// Sealer encrypts values that a store must not have in plain. Both methods are safe for
+// concurrent use.
 type Sealer interface {
-	// Seal gives printable ASCII that only Open with the same place turns back.
+	// Seal returns printable ASCII that only Open with the same place can decrypt.
 	Seal(ctx context.Context, plain []byte, place string) (string, error)
-	// Open fails for what was sealed for another place, or by another key than
-	// those it has, and for anything that was changed.
+	// Open fails if sealed is for another place, is by an unknown key, or was
+	// changed.
 	Open(ctx context.Context, sealed, place string) ([]byte, error)
 }
 
 // SealKey is a key of an AESSealer.
 type SealKey struct {
-	ID  string         // 1 to 32 of a-z, 0-9, _ and -; stored with what the key seals
+	ID  string         // 1 to 32 of a-z, 0-9, _ and -; stored with each sealed value
 	Key deliver.Secret // 32 random bytes in base64, as of "openssl rand -base64 32"
 }
 
-// AESSealer seals with AES-256-GCM: the place is its additional data, the nonce
-// is random. A key may seal 2^32 values (NIST SP 800-38D, 8.3).
+// AESSealer seals with AES-256-GCM: the place is the additional data, the nonce is random.
+// A key may seal 2^32 values (NIST SP 800-38D, 8.3).
 type AESSealer struct {
 	newest string // id of the key that seals
 	keys   map[string]cipher.AEAD
 }
 
-// NewAESSealer seals with the first key and opens with any. To change keys, put
-// the new one first, keep the old one after it until SealedStore.Reseal has gone
-// through all owners, and then leave it out. Where several processes run, give
-// all of them the new key in second place before.
+// NewAESSealer returns an AESSealer that seals with the first key and opens with any. To
+// change keys, put the new one first, keep the old one after it until SealedStore.Reseal
+// has gone through all owners, and then leave it out. If there are several processes,
+// first give all of them the new key in second place.
 func NewAESSealer(keys ...SealKey) (*AESSealer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("endpoints: a sealer without keys: want at least one")
@@ -70,13 +70,13 @@ func keyIDOK(id string) bool {
 	})
 }
 
-// Seal gives the key's id, a colon, and nonce and ciphertext in base64.
+// Seal returns the key's id, a colon, and nonce and ciphertext in base64.
 func (s *AESSealer) Seal(_ context.Context, plain []byte, place string) (string, error) {
 	b := s.keys[s.newest].Seal(nil, nil, plain, []byte(place))
 	return s.newest + ":" + base64.RawStdEncoding.EncodeToString(b), nil
 }
 
-// Open needs no more than the key that sealed.
+// Open needs only the key that sealed.
 func (s *AESSealer) Open(_ context.Context, sealed, place string) ([]byte, error) {
 	id, encoded, _ := strings.Cut(sealed, ":")
 	key := s.keys[id]

@@ -14,21 +14,20 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// Bounds of the test calls under way, in all and of one owner, whose receivers
-// may hang; more wait.
+// Bounds of the test calls under way, in all and of one owner, as receivers may hang.
+// Further calls wait.
 const maxTests, maxTestsOfOwner = 64, 4
 
-// TestResult is what came of a test call.
+// TestResult is the result of a test call.
 type TestResult struct {
 	deliver.Result
 	DeliveryID string        // X-Delivery-Id of the call
 	Duration   time.Duration // until the answer was read
 }
 
-// Test sends a made-up post to an endpoint, once, through the client that
-// deliveries take and signed like them; the body has "test":true and ends up in
-// no log. A disabled endpoint gets it, too. That the receiver refused it is no
-// error: see TestResult.OK.
+// Test sends a made-up post to an endpoint once, also to a disabled one, by the client for
+// deliveries and signed as they are. The body has "test":true; the call is not in the
+// delivery log. If the receiver refuses it, that is not an error: see TestResult.OK.
 func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error) {
 	e, err := readOpen(ctx, m.cfg.Store, owner, id)
 	if err != nil {
@@ -57,7 +56,7 @@ func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error
 type testCalls struct {
 	all    chan struct{}
 	mu     sync.Mutex
-	owners map[string]*ownerCalls // those with calls that wait or are under way
+	owners map[string]*ownerCalls // by owner, with calls that wait or are under way
 }
 
 type ownerCalls struct {
@@ -65,7 +64,7 @@ type ownerCalls struct {
 	calls int
 }
 
-// enter waits for a slot. Who waits for one of its owner's takes none of all.
+// enter waits for a slot of the owner, and then for one of all.
 func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err error) {
 	t.mu.Lock()
 	o := t.owners[owner]
@@ -102,7 +101,7 @@ func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err 
 	}, nil
 }
 
-// sampleDelivery is a delivery of a post that does not exist.
+// sampleDelivery returns a delivery of a post that does not exist.
 func sampleDelivery(e deliver.Endpoint, now time.Time) deliver.Delivery {
 	const id, author, text = "1000000000000000000", "streamwatch", "This is a test of your webhook. <3 & Zażółć 🛰"
 	ev := deliver.Event{

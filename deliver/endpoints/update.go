@@ -14,29 +14,28 @@ type Update struct {
 	URL     *string
 	Headers []deliver.Header // all of them; empty and not nil means none
 	Limits  *deliver.Limits
-	// Paused begins a pause, or ends one: see Endpoint.PausedSince. Attempts under
-	// way go on. When it ends what is new is sent at once and what was kept within some
-	// seconds, or a minute by processes that are no fleet with this one, if the receiver
-	// keeps up, in any order and with all its retries. A disabled endpoint cannot be paused.
+	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way go on.
+	// When the pause ends, new deliveries are sent at once, and kept ones within some
+	// seconds if the receiver keeps up, in any order and with all their retries; processes
+	// that are no fleet with this one send theirs within a minute. A disabled endpoint
+	// cannot be paused.
 	Paused *bool
-	// Secret replaces the secret, by a generated one when it is "". Until Overlap
-	// has passed a receiver that knows the old or the new one can verify:
-	// webhook-signature has a signature by each. X-Signature-256 has room for one,
-	// which is by the oldest secret that is valid, and so by the new one only when
-	// Overlap has passed.
+	// Secret replaces the secret, by a generated one if it is "". Until Overlap has
+	// passed, a receiver that knows the old or the new secret can verify:
+	// webhook-signature has a signature by each. X-Signature-256 has only one, by the
+	// oldest valid secret, so it is by the new secret only after Overlap has passed.
 	Secret *deliver.Secret
-	// Overlap is how long the secrets that are valid now stay so, at most: 0 to
-	// 7 days, where 0 ends them at once, as after a leak. Nil means
-	// DefaultOverlap, or 0 when the URL changes with the secret: the new receiver
-	// never knew the old one.
+	// Overlap is how long the secrets that are valid now stay valid at most: 0 to
+	// 7 days, where 0 ends them at once, as after a leak. Nil means DefaultOverlap, or
+	// 0 if the URL changes with the secret: the new receiver never knew the old secret.
 	Overlap *time.Duration
-	// Version is that of the endpoint which the change was made for:
-	// ErrEndpointConflict when it has been changed since. 0 changes it as it is.
+	// Version is the endpoint's Version that the change is based on. If the endpoint
+	// has another one, the error is ErrEndpointConflict. 0 changes any version.
 	Version int64
 }
 
-// Update changes an endpoint, all of it or nothing. The result holds the new
-// secret when there is one. Other processes know of the change within 10 s.
+// Update makes all changes of u to an endpoint, or none. The result has the new secret if
+// there is one. Other processes apply the change within 10 s.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.checkUpdate(&u); err != nil {
 		return deliver.Endpoint{}, err
@@ -52,7 +51,7 @@ func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliv
 	return e, err
 }
 
-// update makes a change that was checked.
+// update makes the changes of u, which was checked.
 func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	var key deliver.Secret
 	if u.Secret != nil {
