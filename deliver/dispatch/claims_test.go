@@ -165,3 +165,27 @@ func TestStoreThatIsDownEndsTheClaims(t *testing.T) {
 		}
 	})
 }
+
+// Deliveries that are claimed and find no room keep their place among those that are in
+// the outbox still.
+func TestClaimedOverflowKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, takes(time.Second), func(c *dispatch.Config) {
+			c.LaneQueue, c.LaneInFlight = 25, 1 // two claims of 12 leave room for less than a third
+		})
+		b.endpoint("a")
+		b.commit("a", "p", 100, false)
+		pass(time.Minute)
+		b.run()
+		pass(5 * time.Minute)
+		for i, s := range b.all() {
+			if want := fmt.Sprint("p", i); s.tweet != want {
+				t.Fatalf("attempt %d is of %s, want %s", i, s.tweet, want)
+			}
+		}
+		if n := len(b.all()); n != 100 {
+			t.Errorf("%d of 100 sent", n)
+		}
+		b.stop()
+	})
+}

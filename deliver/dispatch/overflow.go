@@ -3,7 +3,6 @@ package dispatch
 import (
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/kept"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
@@ -36,23 +35,23 @@ func (o *overflow) setFull(l *lane) {
 	o.blocked[l] = struct{}{}
 }
 
-// add leaves a claimed delivery to the outbox. It is due at once; if the lane is parked and
-// its endpoint not paused, when the wait ends. Newer deliveries of the lane go there, too,
+// add leaves a claimed delivery to the outbox. It is due at once, in its place: see
+// givenBack; if the lane is parked and its endpoint not paused, when the wait ends. Newer deliveries of the lane go there, too,
 // until it has caught up. The reader ends the claim, so that the delivery can be claimed
 // as soon as its lane has room; beyond maxHeld deliveries the claims expire.
-func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
-	due := now
+func (o *overflow) add(it *item, now time.Time) {
+	l, c := it.lane, it.givenBack(now)
 	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
-		due = now.Add(max(0, time.Until(l.until)))
-		o.kept.Add(dv.EndpointID, dv.ID)
+		c.due = now.Add(max(0, time.Until(l.until)))
+		o.kept.Add(it.EndpointID, it.ID)
 	}
 	o.follow(l, o.round)
 	if len(o.spilled) < maxHeld {
-		o.spilled = append(o.spilled, dueChange{dv.ID, dv.EndpointID, dv.Due, due})
+		o.spilled = append(o.spilled, c)
 		o.alarm.WakeAt(now)
 		return
 	}
-	o.alarm.WakeAt(dv.Due)
+	o.alarm.WakeAt(it.Due)
 }
 
 // follow makes a lane take the deliveries in the outbox before new ones.

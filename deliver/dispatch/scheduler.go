@@ -129,16 +129,16 @@ func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 		return
 	}
 	l := s.lane(dv)
+	it := &item{Delivery: *dv, lane: l}
 	room := l.capacity(s.cfg.LaneQueue, len(s.held))
 	if len(l.queue.items) >= room {
 		s.overflow.setFull(l) // else deliveries left to the outbox would be claimed again at once
 	}
 	if s.closing || s.closed || l.parked() || len(l.queue.items) >= room || len(s.held) >= maxHeld || l.queue.behind > 0 && !claimed {
 		s.counts.Overflow++
-		s.overflow.add(l, dv, s.cfg.Now())
+		s.overflow.add(it, s.cfg.Now())
 		return
 	}
-	it := &item{Delivery: *dv, lane: l}
 	l.queue.items = append(l.queue.items, it)
 	if len(l.queue.items) >= room {
 		s.overflow.setFull(l)
@@ -151,11 +151,11 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 		return
 	}
 	l := s.lane(dv)
+	it := &item{Delivery: *dv, lane: l, replayed: true}
 	if s.closing || s.closed || l.parked() || len(s.held) >= maxHeld {
-		s.overflow.add(l, dv, s.cfg.Now())
+		s.overflow.add(it, s.cfg.Now())
 		return
 	}
-	it := &item{Delivery: *dv, lane: l, replayed: true}
 	l.queue.replays = append(l.queue.replays, it)
 	s.hold(it)
 }

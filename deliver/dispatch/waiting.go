@@ -40,7 +40,7 @@ func (s *scheduler) trim(l *lane, n int) {
 	q, now := &l.queue, s.cfg.Now()
 	for _, it := range q.replays {
 		delete(s.held, it.ID)
-		s.overflow.add(l, &it.Delivery, now)
+		s.overflow.add(it, now)
 	}
 	q.replays = nil
 	if len(q.items) <= n {
@@ -48,7 +48,7 @@ func (s *scheduler) trim(l *lane, n int) {
 	}
 	for _, it := range q.items[n:] {
 		delete(s.held, it.ID)
-		s.overflow.add(l, &it.Delivery, now)
+		s.overflow.add(it, now)
 	}
 	clear(q.items[n:])
 	q.items = q.items[:n]
