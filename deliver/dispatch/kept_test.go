@@ -71,10 +71,10 @@ func TestChangedReceiverGetsWhatWasKept(t *testing.T) {
 					}
 					b.commit("a", "last", 20, true)
 					pass(time.Second)
+					changed.Store(true)
 					if err := row.change(t.Context(), b, m); err != nil {
 						t.Fatal(err)
 					}
-					changed.Store(true)
 					count := func() (delivered, open int) {
 						for _, e := range b.log() {
 							if e.State == deliver.StateDelivered {

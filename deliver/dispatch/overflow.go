@@ -36,9 +36,10 @@ func (o *overflow) setFull(l *lane) {
 }
 
 // add leaves a claimed delivery to the outbox. It is due at once, in its place: see
-// givenBack; if the lane is parked and its endpoint not paused, when the wait ends. Newer deliveries of the lane go there, too,
-// until it has caught up. The reader ends the claim, so that the delivery can be claimed
-// as soon as its lane has room; beyond maxHeld deliveries the claims expire.
+// givenBack; if the lane is parked and its endpoint not paused, when the wait ends. Newer
+// deliveries of the lane go there, too, until it has caught up. The reader ends the claim,
+// so that the delivery can be claimed as soon as its lane has room; beyond maxHeld
+// deliveries the claims expire.
 func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
 	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
