@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -16,11 +17,14 @@ type tracker struct{ e *Engine }
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 	sub := detect.ForMonitor(m)
 	sub.Spread = t.e.life.is() == fresh
+	t.e.fleet.track(m.ID, record{kind: fleet.Monitor})
 	return notRunning(t.e.platforms.Set(ctx, sub))
 }
 
 func (t tracker) Untrack(ctx context.Context, id string) error {
-	return notRunning(t.e.platforms.Remove(ctx, id))
+	err := t.e.platforms.Remove(ctx, id)
+	t.e.fleet.untrack(id, err)
+	return notRunning(err)
 }
 
 func (t tracker) ReadUntil(ctx context.Context, m monitor.Monitor) (map[string]time.Time, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,12 +19,10 @@ import (
 
 // membership is an engine as a node of a fleet: what the node has the engine do.
 type membership struct {
-	e     *Engine
-	node  *node.Node
-	lanes atomic.Pointer[fleet.Set] // whose endpoints the dispatcher sends to
-	// tracked are the monitors and rules that the detectors know, by id. Only the
-	// node's goroutine uses it.
-	tracked map[string]fleet.Kind
+	e       *Engine
+	node    *node.Node
+	lanes   atomic.Pointer[fleet.Set] // whose endpoints the dispatcher sends to
+	tracked tracked
 	name    string
 	lease   time.Duration
 	missed  time.Duration // for so long nobody has polled what is being taken; of the node's goroutine
@@ -34,7 +33,7 @@ type membership struct {
 var _ node.Host = (*membership)(nil)
 
 func newMembership(e *Engine, cfg FleetConfig) *membership {
-	m := &membership{e: e, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease, tracked: map[string]fleet.Kind{}}
+	m := &membership{e: e, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease}
 	m.lanes.Store(new(fleet.Set))
 	return m
 }
@@ -185,10 +184,8 @@ func (m *membership) Apply(ctx context.Context, changes []fleet.Change) error {
 func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	switch c.Kind {
 	case fleet.Monitor:
-		m.tracked[c.ID] = c.Kind
 		return m.refused(ctx, c, m.e.monitors.Follow(ctx, c.Owner, c.ID))
 	case fleet.Rule:
-		m.tracked[c.ID] = c.Kind
 		return m.refused(ctx, c, m.e.rules.Follow(ctx, c.Owner, c.ID))
 	case fleet.Endpoint:
 		return m.e.dispatcher.Follow(ctx, c.Owner, c.ID)
@@ -211,60 +208,56 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 
 // end has the detectors forget a record.
 func (m *membership) end(ctx context.Context, id string, kind fleet.Kind) error {
+	var err error
 	if kind == fleet.Rule {
-		return m.e.platforms.RemoveQuery(ctx, id)
+		err = m.e.platforms.RemoveQuery(ctx, id)
+	} else {
+		err = m.e.platforms.Remove(ctx, id)
 	}
-	return m.e.platforms.Remove(ctx, id)
+	m.untrack(id, err)
+	return err
+}
+
+// track notes a record that the detectors are given.
+func (m *membership) track(id string, r record) {
+	if m != nil {
+		m.tracked.put(id, r)
+	}
+}
+
+// untrack notes that the detectors run a record no more, unless ending it has failed.
+func (m *membership) untrack(id string, err error) {
+	if m != nil && err == nil {
+		m.tracked.drop(id)
+	}
 }
 
 // Reread follows all records.
 func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
-// followAll has the detectors follow all records, with what the node has begun to poll:
-// the troubles that others wrote into the records of these are forgotten, and reported
-// anew if they last.
+// followAll hands all records to the detectors. For records with taken accounts it clears
+// the trouble that another node has stored; a trouble that persists is reported again.
 func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time.Duration) error {
-	gone := m.tracked
-	m.tracked = make(map[string]fleet.Kind, len(gone))
-	keep := func(id string, kind fleet.Kind) {
-		m.tracked[id] = kind
-		delete(gone, id)
-	}
+	m.tracked.begin()
+	defer m.tracked.end()
 	err := (tracking{m.e}).monitors(ctx, missed, func(mon monitor.Monitor) bool {
-		keep(mon.ID, fleet.Monitor)
-		for _, a := range mon.Accounts {
-			if taken.Has(m.e.platforms.Part(a.Username)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(mon.Accounts, func(a monitor.Account) bool { return taken.Has(m.e.platforms.Part(a.Username)) })
 	})
 	if err != nil {
-		m.restore(gone)
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
-	err = (tracking{m.e}).rules(ctx, func(r rule.Rule) bool {
-		keep(r.ID, fleet.Rule)
+	err = (tracking{m.e}).rules(ctx, func(r rule.Rule, _ detect.QuerySubscription) bool {
 		return taken.Has(fleet.PartOf(r.ID))
 	})
 	if err != nil {
-		m.restore(gone)
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
-	for id, kind := range gone { // paused or deleted while the node did not follow
-		if err := m.end(ctx, id, kind); err != nil {
-			m.restore(gone)
-			return fmt.Errorf("streamwatch: end %s %s: %w", kind, id, err)
+	for id, r := range m.tracked.left() { // paused or deleted while the node did not follow
+		if err := m.end(ctx, id, r.kind); err != nil {
+			return fmt.Errorf("streamwatch: end %s %s: %w", r.kind, id, err)
 		}
 	}
 	return nil
-}
-
-// restore keeps what a reading that failed has not found yet.
-func (m *membership) restore(gone map[string]fleet.Kind) {
-	for id, kind := range gone {
-		m.tracked[id] = kind
-	}
 }
 
 // Budgets are the calls a second to the sources that are bounded.

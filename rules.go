@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/rule"
@@ -96,7 +97,13 @@ type ruleTracker struct{ e *Engine }
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.life.is() == fresh
+	t.track(r, sub)
 	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
+}
+
+// track notes a rule that the detectors are given.
+func (t ruleTracker) track(r rule.Rule, sub detect.QuerySubscription) {
+	t.e.fleet.track(r.ID, record{kind: fleet.Rule, query: t.e.platforms.QueryPart(r.Platform, sub.Query)})
 }
 
 // subscription is what a stored rule asks of the detector.
@@ -109,7 +116,9 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 }
 
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {
-	return notRunning(t.e.platforms.RemoveQuery(ctx, id))
+	err := t.e.platforms.RemoveQuery(ctx, id)
+	t.e.fleet.untrack(id, err)
+	return notRunning(err)
 }
 
 func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error) {

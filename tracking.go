@@ -29,7 +29,7 @@ func (t tracking) all(ctx context.Context) error {
 	if err := t.monitors(ctx, 0, func(monitor.Monitor) bool { return true }); err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
-	if err := t.rules(ctx, func(rule.Rule) bool { return true }); err != nil {
+	if err := t.rules(ctx, func(rule.Rule, detect.QuerySubscription) bool { return true }); err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
 	return nil
@@ -51,6 +51,7 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 		}
 		sub := detect.ForMonitor(m)
 		sub.Spread, sub.Missed = true, missed
+		e.fleet.track(m.ID, record{kind: fleet.Monitor})
 		err := e.platforms.Set(ctx, sub)
 		if unrunnable(err) {
 			e.cfg.Logger.Error("running a monitor failed", "monitor", m.ID, "error", err)
@@ -64,19 +65,20 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 // rules hands the active rules to the detector, as monitors does those. A
 // rule that cannot run, because it was stored by an engine with another dialect or with
 // a Searcher, has the reason in its status reason; the others run.
-func (t tracking) rules(ctx context.Context, begins func(rule.Rule) bool) error {
+func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.QuerySubscription) bool) error {
 	e := t.e
 	return e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
 			return nil
 		}
-		if begins(r) && strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
+		sub, err := ruleTracker{e}.subscription(r)
+		if begins(r, sub) && strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
 			e.rules.Report(r.Owner, r.ID, "", nil)
 		}
-		sub, err := ruleTracker{e}.subscription(r)
 		refused := err != nil
 		if err == nil {
 			sub.Spread = true
+			ruleTracker{e}.track(r, sub)
 			err = e.platforms.SetQuery(ctx, r.Platform, sub)
 		}
 		if refused || unrunnable(err) {

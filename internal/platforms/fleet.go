@@ -37,6 +37,16 @@ func (s *Set) Part(account string) fleet.Part {
 	return p.Detector.Part(name)
 }
 
+// QueryPart is the part of a query on a platform; that of the platform of bare names if
+// there is none of that name.
+func (s *Set) QueryPart(platform, text string) fleet.Part {
+	p := s.Named(platform)
+	if p == nil {
+		p = s.Named("")
+	}
+	return p.Detector.QueryPart(text)
+}
+
 // Hold is that of all detectors.
 func (s *Set) Hold(hold bool) {
 	for i := range s.list {
