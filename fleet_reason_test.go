@@ -1,14 +1,21 @@
 package streamwatch_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // reasonOf is the status reason of a monitor.
@@ -83,5 +90,180 @@ func TestFleetForgetsWhatFailedElsewhere(t *testing.T) {
 		}
 		one.stop()
 		two.stop()
+	})
+}
+
+// searched is a search that fails as its test says.
+type searched struct{ refused *atomic.Bool }
+
+func (s searched) Search(context.Context, fetcher.SearchQuery) (fetcher.Page, error) {
+	if s.refused.Load() {
+		return fetcher.Page{}, &fetcher.StatusError{Code: http.StatusBadRequest}
+	}
+	return fetcher.Page{}, nil
+}
+
+// A rule shows that its search fails, and no more that it failed, whichever nodes search
+// for it one after the other, and whichever have the parts of the rules' ids.
+func TestFleetTellsOfSearches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		refused := new(atomic.Bool)
+		w.tune = func(c *streamwatch.Config) { c.Roles.Search = searched{refused} }
+		var rules []rule.Rule
+		failing := func(when string, want bool) {
+			t.Helper()
+			for _, r := range rules {
+				stored, err := w.store.Rules().Get(t.Context(), r.Owner, r.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (stored.StatusReason != "") != want {
+					t.Errorf("%s: rule %s has the reason %q", when, r.Query, stored.StatusReason)
+				}
+			}
+		}
+		nodes := w.start("a", "b")
+		a, b := nodes[0], nodes[1]
+		pass(15 * time.Second)
+		refused.Store(true)
+		for i := range 24 {
+			r, err := a.Rules().Create(t.Context(), rule.CreateRequest{Tag: fmt.Sprint(i), Query: fmt.Sprintf("moon%d", i), Interval: w.interval})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r.Rule)
+		}
+		pass(time.Minute)
+		failing("two nodes search", true)
+		a.kill()
+		pass(10 * time.Minute)
+		failing("one node has died", true)
+		c := w.start("c")[0]
+		pass(10 * time.Minute)
+		failing("another one has joined", true)
+		refused.Store(false)
+		pass(10 * time.Minute)
+		failing("all searches have recovered", false)
+		refused.Store(true)
+		pass(30 * time.Minute)
+		failing("all fail again", true)
+		b.kill()
+		refused.Store(false) // b tells nobody
+		pass(10 * time.Minute)
+		failing("one has died, and all have recovered", false)
+		c.stop()
+	})
+}
+
+// A rule shows what its query of now meets, not what the one before met, when it is changed
+// through another node than that which searches.
+func TestFleetForgetsWhatAnotherQueryMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		refused := new(atomic.Bool)
+		w.tune = func(c *streamwatch.Config) { c.Roles.Search = searched{refused} }
+		nodes := w.start("a", "b")
+		pass(15 * time.Second)
+		refused.Store(true)
+		var rules []rule.Rule
+		for i := range 12 {
+			r, err := nodes[0].Rules().Create(t.Context(), rule.CreateRequest{Tag: fmt.Sprint(i), Query: fmt.Sprintf("moon%d", i), Interval: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r.Rule)
+		}
+		pass(10 * time.Second)
+		refused.Store(false)
+		for i, r := range rules {
+			other := fmt.Sprintf("mars%d", i)
+			if _, err := nodes[i%2].Rules().Update(t.Context(), r.Owner, r.ID, rule.UpdateRequest{Query: &other}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(10 * time.Second)
+		for _, r := range rules {
+			stored, err := w.store.Rules().Get(t.Context(), r.Owner, r.ID)
+			if err != nil || stored.StatusReason != "" {
+				t.Errorf("rule %s shows %q, %v", stored.Query, stored.StatusReason, err)
+			}
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
+// An account that fails is told of no more when another node has removed it from its monitor.
+func TestFleetForgetsAccountsRemovedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 12)
+		nodes := w.start("a", "b")
+		pass(15 * time.Second)
+		names := enginetest.AccountNames(12)
+		for i, name := range names[:10] {
+			w.platform.SetSuspended(name, true)
+			m := create(t, nodes[0].Engine, monitor.CreateRequest{Name: name, Usernames: []string{name, names[11]}, PollInterval: w.interval})
+			pass(10 * time.Second)
+			if got := w.reasonOf(m.Monitor); got == "" {
+				t.Fatal("no reason of an account that is suspended")
+			}
+			if _, err := nodes[i%2].Monitors().Update(t.Context(), m.Owner, m.ID, monitor.UpdateRequest{Usernames: &[]string{names[11]}}); err != nil {
+				t.Fatal(err)
+			}
+			pass(10 * time.Second)
+			if got := w.reasonOf(m.Monitor); got != "" {
+				t.Errorf("reason %q of an account that is not watched", got)
+			}
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
+// A rule that a node cannot run, because it lacks the source, shows so at once, and no more
+// when the node follows a change with which it can.
+func TestFleetTellsWhatANodeCannotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		w.tune = func(c *streamwatch.Config) {
+			if c.Fleet.Name == "a" {
+				c.Sources = []streamwatch.Source{{Name: "x", Fetcher: w.platform}}
+			}
+		}
+		nodes := w.start("a", "b")
+		pass(15 * time.Second)
+		r, err := nodes[0].Rules().Create(t.Context(), rule.CreateRequest{Tag: "r", Query: "from:account0001", Platform: "x", Interval: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shows := func(want string) {
+			t.Helper()
+			pass(5 * time.Second)
+			stored, err := w.store.Rules().Get(t.Context(), "", r.ID)
+			if err != nil || stored.Status != rule.Active || !strings.HasPrefix(stored.StatusReason, want) || want == "" && stored.StatusReason != "" {
+				t.Errorf("%+v, %v: want an active rule with the reason %q", stored, err, want)
+			}
+		}
+		shows("upstream_error: streamwatch: no such platform")
+		stored, err := w.store.Rules().Get(t.Context(), "", r.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := stored.Version
+		pass(time.Minute)
+		if stored, err = w.store.Rules().Get(t.Context(), "", r.ID); err != nil || stored.Version != version {
+			t.Errorf("the reason was written %d times more, %v", stored.Version-version, err)
+		}
+		stored.Platform = ""
+		if err := w.store.Rules().Update(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		shows("")
+		for _, n := range nodes {
+			n.stop()
+		}
 	})
 }

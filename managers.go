@@ -46,7 +46,7 @@ func (s managers) reportTrouble(t detect.Trouble) {
 	case t.Username != "":
 		s.e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, err)
 	default:
-		s.e.rules.Report(t.Source.Owner, t.Source.ID, "", err)
+		s.e.rules.Report(t.Source.Owner, t.Source.ID, "?"+t.Query, err)
 	}
 	if s.e.cfg.OnTrouble != nil {
 		s.e.cfg.OnTrouble(t)

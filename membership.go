@@ -110,7 +110,8 @@ func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	return nil
 }
 
-// forget drops the troubles of what the node does not poll any more: who does reports them.
+// forget drops the troubles of accounts and searches that the node no longer polls; the node
+// that polls them reports them.
 func (m *membership) forget(own fleet.Set) {
 	account := func(username string) bool { return !own.Has(m.e.platforms.Part(username)) }
 	m.e.monitors.Forget(account)
@@ -118,7 +119,8 @@ func (m *membership) forget(own fleet.Set) {
 		if username, ok := strings.CutPrefix(what, "@"); ok {
 			return account(username)
 		}
-		return !own.Has(fleet.PartOf(id))
+		r, known := m.tracked.get(id)
+		return !known || !own.Has(r.search)
 	})
 }
 
@@ -193,8 +195,8 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	return nil // keys are looked up each time that they are used
 }
 
-// refused ends a record that this engine cannot run, by what it ran of it before. It
-// hinders no other.
+// refused stops what the detectors run of a record that this engine cannot run, and says so
+// in its status reason. Other records are not affected.
 func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
 	switch {
 	case errors.Is(err, ErrNotRunning):
@@ -203,7 +205,20 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 		return err
 	}
 	m.e.cfg.Logger.Error("a record cannot be followed, as it is for an engine with other settings", "kind", c.Kind, "id", c.ID, "error", err)
+	if c.Kind == fleet.Rule {
+		m.e.rules.Refused(c.Owner, c.ID, err)
+	} else {
+		m.e.monitors.Refused(c.Owner, c.ID, err)
+	}
 	return m.end(ctx, c.ID, c.Kind)
+}
+
+// ended is end for a record that cannot be run. An engine that is alone has nothing of it.
+func (m *membership) ended(ctx context.Context, id string, kind fleet.Kind) error {
+	if m == nil {
+		return nil
+	}
+	return m.end(ctx, id, kind)
 }
 
 // end has the detectors forget a record.
@@ -246,8 +261,8 @@ func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time
 	if err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
-	err = (tracking{m.e}).rules(ctx, func(r rule.Rule, _ detect.QuerySubscription) bool {
-		return taken.Has(fleet.PartOf(r.ID))
+	err = (tracking{m.e}).rules(ctx, func(r rule.Rule, sub detect.QuerySubscription) bool {
+		return slices.ContainsFunc(m.e.platforms.QueryParts(r.Platform, sub), taken.Has)
 	})
 	if err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)

@@ -103,7 +103,11 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 
 // track notes a rule that the detectors are given.
 func (t ruleTracker) track(r rule.Rule, sub detect.QuerySubscription) {
-	t.e.fleet.track(r.ID, record{kind: fleet.Rule, query: t.e.platforms.QueryPart(r.Platform, sub.Query)})
+	known := record{kind: fleet.Rule}
+	if parts := t.e.platforms.QueryParts(r.Platform, sub); len(parts) > 0 {
+		known.search = parts[0]
+	}
+	t.e.fleet.track(r.ID, known)
 }
 
 // subscription is what a stored rule asks of the detector.

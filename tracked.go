@@ -17,8 +17,8 @@ type tracked struct {
 
 // record is what a node knows of a monitor or rule.
 type record struct {
-	kind  fleet.Kind
-	query fleet.Part // of a rule's search
+	kind   fleet.Kind
+	search fleet.Part // of a rule
 }
 
 // put notes that the detectors are given a record.

@@ -56,7 +56,10 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 		if unrunnable(err) {
 			e.cfg.Logger.Error("running a monitor failed", "monitor", m.ID, "error", err)
 			e.monitors.Refused(m.Owner, m.ID, err)
-			return nil
+			return e.fleet.ended(ctx, m.ID, fleet.Monitor)
+		}
+		if err == nil {
+			e.monitors.Refused(m.Owner, m.ID, nil)
 		}
 		return err
 	})
@@ -83,8 +86,11 @@ func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.Query
 		}
 		if refused || unrunnable(err) {
 			e.cfg.Logger.Error("running a rule failed", "rule", r.ID, "error", err)
-			e.rules.Report(r.Owner, r.ID, "", err)
-			return nil
+			e.rules.Refused(r.Owner, r.ID, err)
+			return e.fleet.ended(ctx, r.ID, fleet.Rule)
+		}
+		if err == nil {
+			e.rules.Refused(r.Owner, r.ID, nil)
 		}
 		return err
 	})

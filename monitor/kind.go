@@ -22,7 +22,6 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 		Restart: restart,
 		Advance: m.advance,
 		Affects: m.affects,
-		Parted:  true,
 	}
 }
 

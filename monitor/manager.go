@@ -178,6 +178,6 @@ func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }
 
-// Refused notes that a stored monitor cannot be run as it is, until a change of it can. It
-// does not block; Run stores it.
-func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }
+// Refused notes that a stored monitor cannot be run as it is or, with a nil error, that it
+// can. It does not block; Run stores it.
+func (m *Manager) Refused(owner, id string, err error) { m.control.Refused(owner, id, err) }

@@ -31,8 +31,29 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 		Parse:   m.ParseRule,
 		Restart: func(r *Rule, now time.Time) { r.Since = now },
 		Advance: m.advance,
-		Affects: func(old, r *Rule, _ string) bool { return r.Query == old.Query },
+		Affects: m.affects,
 	}
+}
+
+// affects reports whether a trouble of a rule as it was is one of the rule as it is.
+func (m *Manager) affects(old, r *Rule, what string) bool {
+	if r.Query != old.Query {
+		return false
+	}
+	name, account := strings.CutPrefix(what, "@")
+	text, search := strings.CutPrefix(what, "?")
+	if !account && !search {
+		return r.Schedule == old.Schedule
+	}
+	p, _, err := query.Parse(r.Query, m.cfg.Parse)
+	switch {
+	case err != nil:
+		return false
+	case search:
+		return text == p.Canonical()
+	}
+	name = strings.ToLower(name) // its platform may be before it
+	return slices.ContainsFunc(p.Authors(), func(author string) bool { return name == author || strings.HasSuffix(name, ":"+author) })
 }
 
 // check validates the fields that only rules have, its query and its schedule

@@ -151,12 +151,18 @@ func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
 // Forget drops what Report was told of sources that another process reads from now on,
 // and leaves the stored reasons to that. id is the rule's, what that of Report.
-func (m *Manager) Forget(elsewhere func(id, what string) bool) { m.control.Forget(elsewhere) }
+func (m *Manager) Forget(elsewhere func(id, what string) bool) {
+	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
+}
 
 // Report says that a source of a rule's posts fails permanently or, with a nil err,
-// that it has recovered. The source is what: "" for the search for the rule's query,
-// "@" and the name for an account whose timeline is read. Report does not block; Run
-// stores what it says.
+// that it has recovered. The source is what: "?" and the canonical query for a search, "@"
+// and the name for an account whose timeline is read, "" for the rule as a whole. Report
+// does not block; Run stores what it says.
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }
+
+// Refused says that a stored rule cannot be run as it is or, with a nil err, that it can.
+// It does not block; Run stores it.
+func (m *Manager) Refused(owner, id string, err error) { m.control.Refused(owner, id, err) }

@@ -153,11 +153,20 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 	if err != nil {
 		return err
 	}
-	if h := m.kind.Head(&r); m.kind.Parted && *h.Status == Active && *h.StatusReason == "" {
-		// A trouble of the record as a whole is found anew by apply, if there is one still.
-		m.troubles.restore(id, owner, func(what string) bool { return what != "" && m.kind.Affects(&r, &r, what) })
+	active := *m.kind.Head(&r).Status == Active
+	if reason := *m.kind.Head(&r).StatusReason; active {
+		m.troubles.keep(id, owner, reason, func(what string) bool {
+			if what == "" { // whether it can be run, apply and the caller find anew
+				return reason != ""
+			}
+			return m.kind.Affects(&r, &r, what)
+		})
 	}
-	return m.apply(ctx, r)
+	err = m.apply(ctx, r)
+	if err == nil && active {
+		m.Refused(owner, id, nil)
+	}
+	return err
 }
 
 // get reads a record of that version, or of any for 0.

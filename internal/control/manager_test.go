@@ -69,7 +69,6 @@ func newDesk() *desk {
 			Restart: func(t *thing, now time.Time) { t.Since = now },
 			Advance: func(context.Context, *thing) error { return d.call("advance") },
 			Affects: func(old, t *thing, _ string) bool { return t.Text == old.Text },
-			Parted:  true,
 		}})
 	return d
 }

@@ -53,12 +53,10 @@ type Kind[R, P any] struct {
 	Restart func(r *R, now time.Time)
 	// Advance makes posts count from where a tracked record has been read to.
 	Advance func(ctx context.Context, r *R) error
-	// Affects reports whether a trouble of the old record is one of the new.
+	// Affects reports whether a trouble of the old record is one of the new. Several
+	// processes may each read a part of what a record is about: one that follows a change
+	// of another passes the new record twice.
 	Affects func(old, r *R, what string) bool
-	// Parted: several processes may read what a record is about, each a part of it. Then
-	// Follow writes again what fails here, when another one has written that all is
-	// well; Affects has to go by r alone.
-	Parted bool
 }
 
 // Store keeps the records: see monitor.Store and rule.Store.

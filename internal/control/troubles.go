@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,12 +28,28 @@ func newTroubles() troubles {
 }
 
 // Report notes that what a record is read from fails permanently or, with a nil
-// error, that it has recovered. What is "@" and an account's name, or "" for the
-// record as a whole. Report does not block: Run writes the status reason.
+// error, that it has recovered. What is "@" and an account's name, "?" and a query, or ""
+// for the record as a whole. Report does not block: Run writes the status reason.
 func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.report(owner, id, what, err)
+}
+
+// Refused is Report for the record as a whole, unless that is known already: processes with
+// different reasons do not write them over each other's for ever.
+func (m *Manager[R, P]) Refused(owner, id string, err error) {
+	t := &m.troubles
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if text, known := t.failing[id][""]; known != (err != nil) || known && text != err.Error() {
+		t.report(owner, id, "", err)
+	}
+}
+
+// report is Report. The caller holds t.mu.
+func (t *troubles) report(owner, id, what string, err error) {
 	if err == nil {
 		delete(t.failing[id], what)
 	} else {
@@ -57,25 +74,15 @@ func (t *troubles) forget(id string) {
 	delete(t.changed, id)
 }
 
-// keep forgets what does not affect a changed record any more.
-func (t *troubles) keep(id, owner string, affects func(what string) bool) {
+// keep forgets what does not affect a changed record any more. It has the reason written
+// again if that is gone although something fails here.
+func (t *troubles) keep(id, owner, stored string, affects func(what string) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for what := range t.failing[id] {
-		if !affects(what) {
-			delete(t.failing[id], what)
-			t.note(id, owner)
-		}
-	}
-}
-
-// restore notes a record whose stored reason is gone although something of it fails here.
-// What does not affect the record any more is forgotten.
-func (t *troubles) restore(id, owner string, affects func(what string) bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.failing[id], func(what, _ string) bool { return !affects(what) })
-	if len(t.failing[id]) > 0 {
+	failing := t.failing[id]
+	had := len(failing)
+	maps.DeleteFunc(failing, func(what, _ string) bool { return !affects(what) })
+	if len(failing) < had || stored == "" && had > 0 {
 		t.note(id, owner)
 	}
 }
@@ -126,7 +133,7 @@ func reason(failing map[string]string) string {
 		return ""
 	}
 	s := ReasonUpstream
-	if whats[0] != "" {
+	if strings.HasPrefix(whats[0], "@") {
 		s += whats[0] + ": "
 	}
 	s += invalid.Clip(failing[whats[0]])

@@ -55,7 +55,7 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 	if err != nil {
 		return none, "", err
 	}
-	m.troubles.keep(id, owner, func(what string) bool { return m.kind.Affects(&old, &r, what) })
+	m.troubles.keep(id, owner, *m.kind.Head(&r).StatusReason, func(what string) bool { return m.kind.Affects(&old, &r, what) })
 	if *m.kind.Head(&r).Status == Active {
 		err = m.cfg.Tracker.Track(ctx, r, p)
 	} else {

@@ -37,14 +37,18 @@ func (s *Set) Part(account string) fleet.Part {
 	return p.Detector.Part(name)
 }
 
-// QueryPart is the part of a query on a platform; that of the platform of bare names if
-// there is none of that name.
-func (s *Set) QueryPart(platform, text string) fleet.Part {
+// QueryParts are the parts of a query on a platform: that of its search, then those of the
+// accounts whose timelines may have its posts. A platform that is not there has none.
+func (s *Set) QueryParts(platform string, sub detect.QuerySubscription) (parts []fleet.Part) {
 	p := s.Named(platform)
 	if p == nil {
-		p = s.Named("")
+		return nil
 	}
-	return p.Detector.QueryPart(text)
+	parts = append(parts, p.Detector.QueryPart(sub.Query))
+	for _, name := range sub.Authors {
+		parts = append(parts, p.Detector.Part(name))
+	}
+	return parts
 }
 
 // Hold is that of all detectors.
