@@ -38,8 +38,8 @@ func (a *admission) turn(ctx context.Context, owner, quota string) (done func(),
 		switch {
 		case err == nil:
 			return func() { a.endTurn(ctx, q) }, nil
-		case !errors.Is(err, fleet.ErrUnderWay): // it may have been begun
-			a.endTurn(ctx, q)
+		case !errors.Is(err, fleet.ErrUnderWay):
+			a.endTurn(ctx, q) // the store may have begun it
 			return nil, fmt.Errorf("streamwatch: wait for other nodes: %w", err)
 		case waited >= turnMost:
 			return nil, ErrBusy
