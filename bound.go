@@ -8,13 +8,27 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/internal/batch"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 // bound changes the endpoints that the webhook_urls of monitors and rules make.
 type bound struct {
 	*endpoints.Manager
-	failed batch.Bell // wakes the reconciler
+	again  *endpoints.Manager // creates for changes that have not acquired the turn
+	failed batch.Bell         // wakes the reconciler
+}
+
+// newBound makes the managers. A change that gives a monitor or rule another webhook_url has
+// acquired the turn to create its endpoint; admit acquires it for any other.
+func newBound(cfg endpoints.Config, admit func(context.Context, string) (func(), error)) (b bound, err error) {
+	b.failed = batch.NewBell()
+	if b.Manager, err = endpoints.New(cfg); err != nil {
+		return b, err
+	}
+	cfg.Admit = admit
+	b.again, err = endpoints.New(cfg)
+	return b, err
 }
 
 // change makes, moves or removes the endpoint that a source's webhook_url makes: see
@@ -47,7 +61,11 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 	if from == to && key != "" { // a new secret makes no endpoint
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
-	made, err := b.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
+	by := b.Manager
+	if from == to { // its endpoint was deleted
+		by = b.again
+	}
+	made, err := by.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {
 		return "", err
 	}
@@ -70,7 +88,8 @@ func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 // change may have taken effect, and undoing it may have failed.
 func (b bound) note(err error) {
 	var refused *deliver.FieldError
-	if err == nil || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
+	var later *control.Later
+	if err == nil || errors.As(err, &later) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
 		return
 	}
 	b.failed.Ring()

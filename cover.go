@@ -2,7 +2,6 @@ package streamwatch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -12,16 +11,13 @@ import (
 // admission decides whether an owner may have one more monitor, rule or endpoint:
 // the quotas and the credits of the next hour.
 type admission struct {
-	e        *Engine
-	cover    chan struct{} // held from the question for cover until its stream is stored
-	endpoint chan struct{} // held from the count of endpoints until another is stored
-	erasing  erasing
-	marks    *eraseMarks
+	e       *Engine
+	turns   turns
+	erasing erasing
+	marks   *eraseMarks
 }
 
-func newAdmission(e *Engine) *admission {
-	return &admission{e: e, cover: make(chan struct{}, 1), endpoint: make(chan struct{}, 1)}
-}
+func newAdmission(e *Engine) *admission { return &admission{e: e} }
 
 // Covers checks that an owner's credits cover the next hour of all of its active
 // monitors and rules, and of one more at that price. It returns
@@ -29,9 +25,9 @@ func newAdmission(e *Engine) *admission {
 // Config.Billing it returns nil.
 //
 // Monitors and Rules call it before they create or resume one, or raise its price,
-// and return its error. An engine makes such changes one after the other, and the nodes
-// of a fleet take turns for each owner as for Quotas, so that only those succeed that are
-// covered together.
+// and return its error. An engine makes such changes of an owner one after the other, and
+// the nodes of a fleet take turns for each owner as for Quotas, so that only those succeed
+// that are covered together.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
@@ -108,7 +104,11 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 		counted()
 		return nil, err
 	}
-	return both(counted, done), nil
+	done = both(counted, done)
+	if is.WebhookURL != "" && (was == nil || was.WebhookURL != is.WebhookURL) {
+		return a.alsoEndpoint(ctx, is.Owner, done)
+	}
+	return done, nil
 }
 
 // rule is rule.Config.Admit.
@@ -129,28 +129,22 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 		counted()
 		return nil, err
 	}
-	return both(counted, done), nil
+	done = both(counted, done)
+	if is.WebhookURL != "" && (was == nil || was.WebhookURL != is.WebhookURL) {
+		return a.alsoEndpoint(ctx, is.Owner, done)
+	}
+	return done, nil
 }
 
 // admit allows a stream at a price if the price is covered, or at most what is paid
-// for the stream now. The next call waits until done is called, for the same owner through
-// other nodes, too.
+// for the stream now. The owner's next call waits until done is called, also on other nodes.
 func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
 	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil
 	}
-	select {
-	case a.cover <- struct{}{}:
-		done = func() { <-a.cover }
-	case <-ctx.Done():
-		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
-	}
-	turned, err := a.turn(ctx, owner, "cover")
-	if err != nil {
-		done()
+	if done, err = a.turn(ctx, owner, "cover"); err != nil {
 		return nil, err
 	}
-	done = both(done, turned)
 	if err := a.covers(ctx, owner, id, price); err != nil {
 		done()
 		return nil, err

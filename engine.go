@@ -17,7 +17,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -242,13 +241,12 @@ func wire(e *Engine) (err error) {
 	}
 	mc := endpoints.Config{
 		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
-		Admit: e.admission.newEndpoint, Now: e.cfg.Now,
+		Admit: e.admission.boundEndpoint, Now: e.cfg.Now,
 	}
-	e.bound.failed = batch.NewBell()
-	if e.bound.Manager, err = endpoints.New(mc); err != nil {
+	if e.bound, err = newBound(mc, e.admission.endpointNow); err != nil {
 		return err
 	}
-	mc.Moved = managers{e}.webhookMoved
+	mc.Moved, mc.Admit = managers{e}.webhookMoved, e.admission.newEndpoint
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -11,9 +12,8 @@ import (
 // Quotas bound what each owner may have at a time, paused and disabled ones included;
 // 0 is no bound. Lowering a quota removes nothing. Concurrent creations do not exceed a
 // quota, in the whole fleet: nodes take turns for each owner, and one whose turn does not
-// come within 1 s gives ErrBusy. Only a node that stands still in the middle of a creation,
-// for twice as long as one may take (22 s by default), and then stores it, may exceed a
-// quota, by that one.
+// come within 1 s gives ErrBusy. A quota can be exceeded by one if a node stalls during a
+// creation for longer than its turn (22 s by default) and then stores the record.
 type Quotas struct {
 	Monitors  int
 	Rules     int
@@ -61,8 +61,8 @@ func within(quota string, limit, have, asked int) error {
 	return &QuotaError{Quota: quota, Limit: limit, Have: have, Asked: asked}
 }
 
-// monitorQuota is asked while no other monitor is changed here. No other node creates one
-// for the owner until done is called.
+// monitorQuota checks the quotas of monitors and accounts. The caller holds the monitor
+// manager's lock. No other node creates a monitor for the owner until done is called.
 func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) (done func(), err error) {
 	q := &a.e.cfg.Quotas
 	one := was == nil && q.Monitors > 0
@@ -128,33 +128,57 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 	return done, nil
 }
 
-// newEndpoint is endpoints.Config.Admit. The next call waits until done is called.
+// newEndpoint is endpoints.Config.Admit. The owner's next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
+	err = control.Admitted(ctx, func() (err error) {
+		done, err = a.endpointNow(ctx, owner)
+		return err
+	})
+	return done, err
+}
+
+// endpointNow is newEndpoint, and returns a *control.Later instead of waiting.
+func (a *admission) endpointNow(ctx context.Context, owner string) (done func(), err error) {
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err
 	}
-	if a.e.cfg.Quotas.Endpoints == 0 {
-		return func() {}, nil
+	if done, err = a.alsoEndpoint(ctx, owner, func() {}); err != nil {
+		return nil, err
 	}
-	select {
-	case a.endpoint <- struct{}{}:
-		done = func() { <-a.endpoint }
-	case <-ctx.Done():
-		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	if _, err := a.boundEndpoint(ctx, owner); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+// alsoEndpoint acquires the turn to create an endpoint beside what done ends.
+func (a *admission) alsoEndpoint(ctx context.Context, owner string, done func()) (func(), error) {
+	if a.e.cfg.Quotas.Endpoints == 0 {
+		return done, nil
 	}
 	turned, err := a.turn(ctx, owner, "endpoints")
 	if err != nil {
 		done()
 		return nil, err
 	}
-	done = both(done, turned)
-	all, err := a.e.store.Endpoints().List(ctx, owner, "")
-	if err == nil {
-		err = within("endpoints", a.e.cfg.Quotas.Endpoints, len(all), 1)
-	}
-	if err != nil {
-		done()
+	return both(done, turned), nil
+}
+
+// boundEndpoint is newEndpoint for a caller that has the turn: the change of a monitor or
+// rule.
+func (a *admission) boundEndpoint(ctx context.Context, owner string) (done func(), err error) {
+	if err := a.allowed(owner, true); err != nil {
 		return nil, err
 	}
-	return done, nil
+	if a.e.cfg.Quotas.Endpoints > 0 {
+		all, err := a.e.store.Endpoints().List(ctx, owner, "")
+		if err == nil {
+			err = within("endpoints", a.e.cfg.Quotas.Endpoints, len(all), 1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func() {}, nil
 }

@@ -5,54 +5,103 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/control"
 )
 
-// Another node has its turn for some milliseconds. One that asks waits turnWait, then up
-// to twice as long again, turnMost in all.
+// A node that finds the turn taken waits turnWait, then doubles the wait, for turnMost in
+// all.
 const (
 	turnWait = 2 * time.Millisecond
 	turnMost = time.Second
 )
 
-// ErrBusy: another node of the fleet is creating something for the owner, or died while it
-// was. Try again; a node that died stands in the way for twice as long as a creation may
-// take, 22 s by default.
+// ErrBusy: another node of the fleet is creating something for the owner. Try again. After a
+// node dies, its turn ends with its lease, 22 s by default.
 var ErrBusy = errors.New("streamwatch: another node is creating something for the owner: try again")
 
-// turn takes an owner's turn to create, of which there is one in the whole fleet for each
-// quota, and one for what has to be covered by credits: from the count of what is there until
-// another is stored. It is a request in the
-// store that is never answered, whose lease is twice the time that a creation may take.
-// Without a fleet the managers' own locks do.
-func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {
-	if a.e.fleet == nil {
-		return func() {}, nil
+// turnOf is what a turn is of: one of an owner's quotas, or its credits.
+type turnOf struct{ owner, quota string }
+
+// turns are those that this engine has.
+type turns struct {
+	mu   sync.Mutex
+	held map[turnOf]chan struct{} // closed when the turn ends
+}
+
+// take takes a turn, or returns what is closed when that ends which stands in the way.
+func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if other, ok := t.held[of]; ok {
+		return nil, other
 	}
-	answers := a.e.answers
+	if t.held == nil {
+		t.held = map[turnOf]chan struct{}{}
+	}
+	ended := make(chan struct{})
+	t.held[of] = ended
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.held, of)
+		close(ended)
+	}, nil
+}
+
+// turn acquires the lock for one owner and one quota, or for the owner's credits: in this
+// engine and, in a fleet, for all nodes. The caller holds it from counting until the new
+// record is stored. The fleet's lock is a fleet.Answers request that is never answered; its
+// lease is twice Config.ChangeTimeout.
+//
+// It returns a *control.Later instead of waiting. So nobody waits for a turn who holds
+// another one or the lock of a manager: what an owner waits for delays no other owner, and
+// there is no deadlock, in whatever order turns are acquired.
+func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {
+	end, others := a.turns.take(turnOf{owner, quota})
+	if others != nil {
+		return nil, &control.Later{Wait: func(ctx context.Context, waited time.Duration) (time.Duration, error) {
+			select {
+			case <-others:
+				return waited, nil
+			case <-ctx.Done():
+				return waited, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+			}
+		}}
+	}
+	if a.e.fleet == nil {
+		return end, nil
+	}
 	q := fleet.Request{Owner: owner, ID: "turn of " + quota, By: rand.Text(), Lease: a.e.grace / 2}
-	for wait, waited := turnWait, time.Duration(0); ; wait *= 2 {
-		_, err := answers.Begin(ctx, q)
-		switch {
-		case err == nil:
-			return func() { a.endTurn(ctx, q) }, nil
-		case !errors.Is(err, fleet.ErrUnderWay):
-			a.endTurn(ctx, q) // the store may have begun it
-			return nil, fmt.Errorf("streamwatch: wait for other nodes: %w", err)
-		case waited >= turnMost:
-			return nil, ErrBusy
-		}
-		wait = min(wait, turnMost-waited)
-		waited += wait
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
-		}
+	switch _, err := a.e.answers.Begin(ctx, q); {
+	case err == nil:
+		return both(end, func() { a.endTurn(ctx, q) }), nil
+	case errors.Is(err, fleet.ErrUnderWay):
+		end()
+		return nil, &control.Later{Wait: waitForNode}
+	default:
+		a.endTurn(ctx, q) // the store may have begun it
+		end()
+		return nil, fmt.Errorf("streamwatch: wait for other nodes: %w", err)
+	}
+}
+
+// waitForNode waits for the turn of another node: turnWait, then twice as long each time.
+func waitForNode(ctx context.Context, waited time.Duration) (time.Duration, error) {
+	if waited >= turnMost {
+		return waited, ErrBusy
+	}
+	wait := min(waited+turnWait, turnMost-waited)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return waited + wait, nil
+	case <-ctx.Done():
+		return waited, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
 	}
 }
 
@@ -60,7 +109,7 @@ func (a *admission) endTurn(ctx context.Context, q fleet.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnMost)
 	defer cancel()
 	if err := a.e.answers.Finish(ctx, q, nil); err != nil && !errors.Is(err, fleet.ErrNotBegun) {
-		a.e.cfg.Logger.Warn("giving up the turn to create failed, it ends with its lease", "owner", q.Owner, "error", err)
+		a.e.cfg.Logger.Warn("releasing the turn to create failed; it ends with its lease", "owner", q.Owner, "error", err)
 	}
 }
 

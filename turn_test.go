@@ -3,14 +3,17 @@ package streamwatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -56,4 +59,96 @@ func TestTurnOfUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An owner whose turn another node has, which may have died, delays no other owner, in
+// whatever the owner creates meanwhile.
+func TestTurnOfAnOwnerDelaysNoOther(t *testing.T) {
+	for quota, create := range creations {
+		t.Run(quota, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				one, two, leave := twoNodes(t, quotaOf(quota))
+				first, waiting := make(chan error, 1), make(chan error, 20)
+				go func() { first <- create(t.Context(), one, "ann", "a") }()
+				synctest.Wait()
+				for i := range cap(waiting) {
+					go func() { waiting <- create(t.Context(), two, "ann", fmt.Sprint("b", i)) }()
+				}
+				synctest.Wait()
+				began := time.Now()
+				if err := create(t.Context(), two, "bob", "a"); err != nil || time.Since(began) > 0 {
+					t.Errorf("another owner's: %v after %s", err, time.Since(began))
+				}
+				each := func(monitor.Monitor) error { return nil }
+				if err := two.Monitors().Each(t.Context(), each); err != nil || time.Since(began) > 0 {
+					t.Errorf("Each: %v after %s", err, time.Since(began))
+				}
+				for range cap(waiting) {
+					if err := <-waiting; !errors.Is(err, streamwatch.ErrBusy) {
+						t.Errorf("the same owner's: %v, want ErrBusy", err)
+					}
+				}
+				if took := time.Since(began); took != time.Second {
+					t.Errorf("all had their answer after %s, want 1s", took)
+				}
+				close(leave)
+				if err := <-first; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// The same of the turns that an engine gives out itself: an endpoint whose creation hangs
+// delays only the owner's others, and those of its monitors and rules.
+func TestEndpointThatHangsDelaysNoOtherOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leave := make(chan struct{})
+		hangs := hangingOf{memory.New(memory.Options{}), "ann", leave}
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: hangs, Quotas: streamwatch.Quotas{Endpoints: 1}})
+		hooked := func(owner string) error {
+			_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"nasa"}, WebhookURL: "https://hooks.example.com/m"})
+			return err
+		}
+		began := time.Now()
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- creations["endpoints"](t.Context(), e, "ann", "a") }()
+		synctest.Wait()
+		go func() { second <- hooked("ann") }()
+		synctest.Wait()
+		if err := creations["endpoints"](t.Context(), e, "bob", "a"); err != nil {
+			t.Errorf("another owner's endpoint: %v", err)
+		}
+		if err := hooked("eve"); err != nil || time.Since(began) > 0 {
+			t.Errorf("another owner's monitor: %v after %s", err, time.Since(began))
+		}
+		close(leave)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		wantsQuota(t, <-second, streamwatch.QuotaError{Quota: "endpoints", Limit: 1, Have: 1, Asked: 1})
+	})
+}
+
+// hangingOf is a store that keeps the creation of an owner's endpoints waiting until leave is
+// closed.
+type hangingOf struct {
+	*memory.Store
+	owner string
+	leave chan struct{}
+}
+
+func (h hangingOf) Endpoints() deliver.EndpointStore { return hangingEndpoints{h.Store.Endpoints(), h} }
+
+type hangingEndpoints struct {
+	deliver.EndpointStore
+	h hangingOf
+}
+
+func (s hangingEndpoints) Create(ctx context.Context, e deliver.Endpoint) error {
+	if e.Source.Owner == s.h.owner {
+		<-s.h.leave
+	}
+	return s.EndpointStore.Create(ctx, e)
 }

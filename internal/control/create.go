@@ -37,26 +37,36 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 		return none, "", err
 	}
 	*h.ID = m.kind.Prefix + strings.ToLower(rand.Text())
-	unlock, err := m.lock(ctx)
+	var generated secret.Value
+	err = Admitted(ctx, func() (err error) {
+		generated, err = m.createNow(ctx, &r, p, key)
+		return err
+	})
 	if err != nil {
 		return none, "", err
+	}
+	return r, generated, nil
+}
+
+// createNow creates a record that was checked, under the lock.
+func (m *Manager[R, P]) createNow(ctx context.Context, r *R, p P, key secret.Value) (generated secret.Value, err error) {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return "", err
 	}
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
 	now := m.Now() // after the wait for the lock: posts count from here on
+	h := m.kind.Head(r)
 	*h.CreatedAt, *h.UpdatedAt = now, now
-	m.kind.Restart(&r, now)
-	done, err := m.cfg.Admit(ctx, nil, r)
+	m.kind.Restart(r, now)
+	done, err := m.cfg.Admit(ctx, nil, *r)
 	if err != nil {
-		return none, "", err
+		return "", err
 	}
 	defer done()
-	generated, err := m.start(ctx, r, p, key)
-	if err != nil {
-		return none, "", err
-	}
-	return r, generated, nil
+	return m.start(ctx, *r, p, key)
 }
 
 // start makes the endpoint of a new record, stores the record and tracks it. The

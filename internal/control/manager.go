@@ -17,7 +17,8 @@ type Config[R, P any] struct {
 	Store    Store[R]
 	Tracker  Tracker[R, P]
 	Webhooks Webhooks[R]
-	// Admit is asked before a change is stored: see monitor.Config.
+	// Admit is asked before a change is stored: see monitor.Config. It does not wait for
+	// other changes: see Later.
 	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
 	// Created is called after a record was created, without the lock. Defaults to
 	// nothing.

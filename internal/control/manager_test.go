@@ -44,6 +44,7 @@ type desk struct {
 	tracked map[string]thing
 	urls    map[string]string
 	before  func(call string) // called before each call, if set
+	later   *control.Later    // from Admit, if set
 }
 
 var errDown = errors.New("port is down")
@@ -52,6 +53,9 @@ func newDesk() *desk {
 	d := &desk{fails: map[string]bool{}, stored: map[string]thing{}, tracked: map[string]thing{}, urls: map[string]string{}}
 	d.Manager = control.New(control.Config[thing, int]{Store: store{d}, Tracker: tracker{d}, Webhooks: webhooks{d},
 		Admit: func(context.Context, *thing, thing) (func(), error) {
+			if d.later != nil {
+				return nil, d.later
+			}
 			return func() { _ = d.call("done") }, d.call("admit")
 		},
 		Kind: control.Kind[thing, int]{Name: "thing", Prefix: "thg_", ErrNotFound: errNotFound, ErrConflict: errConflict,

@@ -40,7 +40,16 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 // move stores and applies a change of the program's, unless change reports that
 // there is none. A change that cannot take effect, or did so by half, is undone:
 // nobody would see that it has to be made again.
-func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (R, error) {
+func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (r R, err error) {
+	err = Admitted(ctx, func() (err error) {
+		r, err = m.moveNow(ctx, owner, id, change)
+		return err
+	})
+	return r, err
+}
+
+// moveNow is move under the lock.
+func (m *Manager[R, P]) moveNow(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (R, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -29,7 +29,16 @@ func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request,
 	return r, generated, err
 }
 
-func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (r R, generated secret.Value, err error) {
+	err = Admitted(ctx, func() (err error) {
+		r, generated, err = m.updateNow(ctx, owner, id, q, change)
+		return err
+	})
+	return r, generated, err
+}
+
+// updateNow is update under the lock.
+func (m *Manager[R, P]) updateNow(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {
