@@ -79,10 +79,18 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 // allowed refuses changes after Shutdown, and what would have an owner that is being erased
 // watch something.
 func (a *admission) allowed(owner string, active bool) error {
+	if err := a.open(); err != nil {
+		return err
+	}
+	return a.erasing.check(owner, active)
+}
+
+// open refuses changes after Shutdown.
+func (a *admission) open() error {
 	if a.e.life.is() == ended {
 		return ErrNotRunning
 	}
-	return a.erasing.check(owner, active)
+	return nil
 }
 
 // monitor is monitor.Config.Admit. Within the owner's quotas, a change that does not

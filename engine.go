@@ -246,7 +246,7 @@ func wire(e *Engine) (err error) {
 	if e.bound, err = newBound(mc, e.admission.endpointNow); err != nil {
 		return err
 	}
-	mc.Moved, mc.Admit = managers{e}.webhookMoved, e.admission.newEndpoint
+	mc.Moved, mc.Admit, mc.Allowed = managers{e}.webhookMoved, e.admission.newEndpoint, e.admission.open
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ func TestChangesAfterShutdown(t *testing.T) {
 			e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
 			var m monitor.Created
 			var r rule.Created
+			var hook deliver.Endpoint
 			rename := "other"
 			calls := map[string]func() error{
 				"Plan": func() error { _, err := e.Plan(t.Context()); return err },
@@ -43,8 +44,11 @@ func TestChangesAfterShutdown(t *testing.T) {
 					return err
 				},
 				"Endpoints.Create": func() error {
-					_, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{URL: "https://hooks.example.com/" + rand.Text(),
+					created, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{URL: "https://hooks.example.com/" + rand.Text(),
 						Source: deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Name: m.Name}})
+					if err == nil {
+						hook = created
+					}
 					return err
 				},
 			}
@@ -65,8 +69,27 @@ func TestChangesAfterShutdown(t *testing.T) {
 				t.Fatal(err)
 			}
 			each("after Shutdown", streamwatch.ErrNotRunning)
+			for call, do := range map[string]func(id string) error{
+				"Enable":        func(id string) error { _, err := e.Endpoints().Enable(t.Context(), "", id); return err },
+				"Disable":       func(id string) error { _, err := e.Endpoints().Disable(t.Context(), "", id, "late"); return err },
+				"RotateSecret":  func(id string) error { _, err := e.Endpoints().RotateSecret(t.Context(), "", id); return err },
+				"Delete":        func(id string) error { return e.Endpoints().Delete(t.Context(), "", id) },
+				"DeleteVersion": func(id string) error { return e.Endpoints().DeleteVersion(t.Context(), "", id, 1) },
+				"Update": func(id string) error {
+					url := "https://hooks.example.com/moved"
+					_, err := e.Endpoints().Update(t.Context(), "", id, endpoints.Update{URL: &url})
+					return err
+				},
+			} {
+				if err := do(hook.ID); !errors.Is(err, streamwatch.ErrNotRunning) {
+					t.Errorf("Endpoints.%s after Shutdown: %v", call, err)
+				}
+			}
 			if store == nil {
 				return
+			}
+			if got, err := e.Endpoints().Get(t.Context(), "", hook.ID); err != nil || got.Version != 1 {
+				t.Errorf("an endpoint after changes that were refused: %+v, %v", got, err)
 			}
 			for call, err := range map[string]error{
 				"Monitors.Delete": e.Monitors().Delete(t.Context(), "", m.ID),

@@ -50,6 +50,9 @@ type Config struct {
 	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
 	// is called once the endpoint is stored, or is not to be.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
+	// Allowed, if set, is asked before an endpoint is changed or deleted; its error refuses
+	// it.
+	Allowed func() error
 	// Now stamps. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -86,6 +89,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(context.Context, string) (func(), error) { return func() {}, nil }
+	}
+	if cfg.Allowed == nil {
+		cfg.Allowed = func() error { return nil }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -171,7 +177,7 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 	}
 	if !n.From.IsZero() {
 		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
-			return deliver.Endpoint{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
+			return deliver.Endpoint{}, errors.Join(err, m.remove(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
 		}
 	}
 	return m.shown(e, true), nil
@@ -216,6 +222,9 @@ func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoin
 }
 
 func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.EndpointStatus, reason string) (deliver.Endpoint, error) {
+	if err := m.cfg.Allowed(); err != nil {
+		return deliver.Endpoint{}, err
+	}
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if s == deliver.EndpointActive {
 			e.FailingSince, e.PausedSince = time.Time{}, time.Time{}
@@ -269,6 +278,9 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 // the version: ErrEndpointConflict when it has, except by a change that is made
 // during the call. 0 deletes it as it is.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
+	if err := m.cfg.Allowed(); err != nil {
+		return err
+	}
 	if version != 0 {
 		e, err := m.cfg.Store.Get(ctx, owner, id)
 		if err != nil {
@@ -278,6 +290,10 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 			return deliver.ErrEndpointConflict
 		}
 	}
+	return m.remove(ctx, owner, id)
+}
+
+func (m *Manager) remove(ctx context.Context, owner, id string) error {
 	return m.withMoved(ctx, owner, id, "", func() error {
 		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 			return err

@@ -37,6 +37,9 @@ type Update struct {
 // Update makes all changes of u to an endpoint, or none. The result has the new secret if
 // there is one. Other processes apply the change within 10 s.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
+	if err := m.cfg.Allowed(); err != nil {
+		return deliver.Endpoint{}, err
+	}
 	if err := m.checkUpdate(&u); err != nil {
 		return deliver.Endpoint{}, err
 	}
