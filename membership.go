@@ -262,7 +262,7 @@ func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
 	err = (tracking{m.e}).rules(ctx, func(r rule.Rule, sub detect.QuerySubscription) bool {
-		return slices.ContainsFunc(m.e.platforms.QueryParts(r.Platform, sub), taken.Has)
+		return slices.ContainsFunc(m.e.platforms.Named(r.Platform).QueryParts(sub), taken.Has)
 	})
 	if err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)

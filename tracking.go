@@ -76,7 +76,7 @@ func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.Query
 		}
 		sub, err := ruleTracker{e}.subscription(r)
 		if begins(r, sub) && strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
-			e.rules.Report(r.Owner, r.ID, "", nil)
+			e.rules.Report(r.Owner, r.ID, "@", nil) // no account: only the reason is written again
 		}
 		refused := err != nil
 		if err == nil {

@@ -30,9 +30,9 @@ func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 // since other nodes may have the parts.
 func Lose(ctx context.Context, d *Detector) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
-// Part is the part of an account, QueryPart that of a query: see SetParts.
-func (d *Detector) Part(username string) fleet.Part  { return d.sharing.share.OfAccount(username) }
-func (d *Detector) QueryPart(text string) fleet.Part { return d.sharing.share.OfQuery(text) }
+// Part returns the part of an account, PartOfQuery that of a query: see SetParts.
+func (d *Detector) Part(username string) fleet.Part   { return d.sharing.share.OfAccount(username) }
+func PartOfQuery(d *Detector, text string) fleet.Part { return d.sharing.share.OfQuery(text) }
 
 // sharing divides targets between a Detector and the other nodes of a fleet.
 type sharing struct {

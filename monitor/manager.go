@@ -180,4 +180,4 @@ func (m *Manager) Report(owner, id, username string, err error) {
 
 // Refused notes that a stored monitor cannot be run as it is or, with a nil error, that it
 // can. It does not block; Run stores it.
-func (m *Manager) Refused(owner, id string, err error) { m.control.Refused(owner, id, err) }
+func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

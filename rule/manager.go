@@ -165,4 +165,4 @@ func (m *Manager) Report(owner, id, what string, err error) {
 
 // Refused says that a stored rule cannot be run as it is or, with a nil err, that it can.
 // It does not block; Run stores it.
-func (m *Manager) Refused(owner, id string, err error) { m.control.Refused(owner, id, err) }
+func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

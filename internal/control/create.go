@@ -21,13 +21,19 @@ const (
 // record as it is stored, and the signing secret if one was generated. On an
 // error nothing is left behind.
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
-	made, generated, err := m.create(ctx, r, key)
+	var made R
+	var generated secret.Value
+	err := Admitted(ctx, func() (err error) {
+		made, generated, err = m.create(ctx, r, key)
+		return err
+	})
 	if err == nil {
 		m.cfg.Created()
 	}
 	return made, generated, err
 }
 
+// create is Create without waiting for other changes.
 func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
@@ -37,36 +43,26 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 		return none, "", err
 	}
 	*h.ID = m.kind.Prefix + strings.ToLower(rand.Text())
-	var generated secret.Value
-	err = Admitted(ctx, func() (err error) {
-		generated, err = m.createNow(ctx, &r, p, key)
-		return err
-	})
-	if err != nil {
-		return none, "", err
-	}
-	return r, generated, nil
-}
-
-// createNow creates a record that was checked, under the lock.
-func (m *Manager[R, P]) createNow(ctx context.Context, r *R, p P, key secret.Value) (generated secret.Value, err error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
-		return "", err
+		return none, "", err
 	}
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
 	now := m.Now() // after the wait for the lock: posts count from here on
-	h := m.kind.Head(r)
 	*h.CreatedAt, *h.UpdatedAt = now, now
-	m.kind.Restart(r, now)
-	done, err := m.cfg.Admit(ctx, nil, *r)
+	m.kind.Restart(&r, now)
+	done, err := m.cfg.Admit(ctx, nil, r)
 	if err != nil {
-		return "", err
+		return none, "", err
 	}
 	defer done()
-	return m.start(ctx, *r, p, key)
+	generated, err := m.start(ctx, r, p, key)
+	if err != nil {
+		return none, "", err
+	}
+	return r, generated, nil
 }
 
 // start makes the endpoint of a new record, stores the record and tracks it. The

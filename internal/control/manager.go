@@ -165,7 +165,7 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 	}
 	err = m.apply(ctx, r)
 	if err == nil && active {
-		m.Refused(owner, id, nil)
+		m.Report(owner, id, "", nil)
 	}
 	return err
 }

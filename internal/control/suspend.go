@@ -42,14 +42,14 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 // nobody would see that it has to be made again.
 func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (r R, err error) {
 	err = Admitted(ctx, func() (err error) {
-		r, err = m.moveNow(ctx, owner, id, change)
+		r, err = moveNow(ctx, m, owner, id, change)
 		return err
 	})
 	return r, err
 }
 
-// moveNow is move under the lock.
-func (m *Manager[R, P]) moveNow(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (R, error) {
+// moveNow is move without waiting for other changes.
+func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, change func(*R, Head) (bool, error)) (R, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {

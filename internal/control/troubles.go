@@ -29,27 +29,15 @@ func newTroubles() troubles {
 
 // Report notes that what a record is read from fails permanently or, with a nil
 // error, that it has recovered. What is "@" and an account's name, "?" and a query, or ""
-// for the record as a whole. Report does not block: Run writes the status reason.
+// for the record as a whole: that it cannot be run, or can. Report does not block: Run
+// writes the status reason.
 func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.report(owner, id, what, err)
-}
-
-// Refused is Report for the record as a whole, unless that is known already: processes with
-// different reasons do not write them over each other's for ever.
-func (m *Manager[R, P]) Refused(owner, id string, err error) {
-	t := &m.troubles
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text, known := t.failing[id][""]; known != (err != nil) || known && text != err.Error() {
-		t.report(owner, id, "", err)
+	if text, known := t.failing[id][""]; what == "" && known == (err != nil) && (!known || text == err.Error()) {
+		return // or processes with different reasons would write them over each other's for ever
 	}
-}
-
-// report is Report. The caller holds t.mu.
-func (t *troubles) report(owner, id, what string, err error) {
 	if err == nil {
 		delete(t.failing[id], what)
 	} else {

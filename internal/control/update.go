@@ -22,23 +22,20 @@ type Request struct {
 // one was generated. An error that comes with a record says that the change is
 // stored and not in effect yet.
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
-	r, generated, err := m.update(ctx, owner, id, q, change)
+	var r R
+	var generated secret.Value
+	err := Admitted(ctx, func() (err error) {
+		r, generated, err = m.update(ctx, owner, id, q, change)
+		return err
+	})
 	if err == nil {
 		err = m.settle(ctx)
 	}
 	return r, generated, err
 }
 
-func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (r R, generated secret.Value, err error) {
-	err = Admitted(ctx, func() (err error) {
-		r, generated, err = m.updateNow(ctx, owner, id, q, change)
-		return err
-	})
-	return r, generated, err
-}
-
-// updateNow is update under the lock.
-func (m *Manager[R, P]) updateNow(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+// update is Update without waiting for other changes.
+func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -37,14 +37,13 @@ func (s *Set) Part(account string) fleet.Part {
 	return p.Detector.Part(name)
 }
 
-// QueryParts are the parts of a query on a platform: that of its search, then those of the
-// accounts whose timelines may have its posts. A platform that is not there has none.
-func (s *Set) QueryParts(platform string, sub detect.QuerySubscription) (parts []fleet.Part) {
-	p := s.Named(platform)
+// QueryParts are the parts of a query: that of its search, then those of the accounts whose
+// timelines may have its posts. A nil platform has none.
+func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part) {
 	if p == nil {
 		return nil
 	}
-	parts = append(parts, p.Detector.QueryPart(sub.Query))
+	parts = append(parts, detect.PartOfQuery(p.Detector, sub.Query))
 	for _, name := range sub.Authors {
 		parts = append(parts, p.Detector.Part(name))
 	}
