@@ -32,7 +32,7 @@ func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) erro
 	return e.admission.covers(ctx, owner, "", p)
 }
 
-// covers is Covers with the stream of that id at the price p.
+// covers is like Covers, but replaces the price of the record id by p.
 func (a *admission) covers(ctx context.Context, owner, id string, p billing.Price) error {
 	if a.e.meter == nil {
 		return nil
@@ -48,32 +48,29 @@ func (a *admission) covers(ctx context.Context, owner, id string, p billing.Pric
 // id. It reads the stores, because the manager that asks is in the middle of a
 // change.
 func (a *admission) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
-	const size = 100
-	for page, more := 1, true; more; page++ {
-		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: size})
-		if err != nil {
-			return nil, err
-		}
+	err = eachPage(func() { prices = nil }, func(page int) (total int, err error) {
+		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: pageSize})
 		for _, m := range got.Monitors {
 			if m.ID != but {
 				prices = append(prices, a.e.Price(m))
 			}
 		}
-		more = page*size < got.Total
+		return got.Total, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	for page, more := 1, true; more; page++ {
-		got, err := a.e.store.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Active, Page: page, PageSize: size})
-		if err != nil {
-			return nil, err
-		}
+	monitors := len(prices)
+	err = eachPage(func() { prices = prices[:monitors] }, func(page int) (total int, err error) {
+		got, err := a.e.store.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Active, Page: page, PageSize: pageSize})
 		for _, r := range got.Rules {
 			if r.ID != but {
 				prices = append(prices, a.e.PriceRule(r))
 			}
 		}
-		more = page*size < got.Total
-	}
-	return prices, nil
+		return got.Total, err
+	})
+	return prices, err
 }
 
 // allowed refuses changes after Shutdown, and what would have an owner that is being erased

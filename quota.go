@@ -90,23 +90,46 @@ func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *
 }
 
 func (a *admission) accountQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
-	const size = 100
 	have := 0
-	for page, more := 1, true; more; page++ {
-		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: page, PageSize: size})
-		if err != nil {
-			return err
-		}
+	err := eachPage(func() { have = 0 }, func(page int) (total int, err error) {
+		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: page, PageSize: pageSize})
 		for i := range got.Monitors {
 			have += len(got.Monitors[i].Accounts)
 		}
-		more = page*size < got.Total
+		return got.Total, err
+	})
+	if err != nil {
+		return err
 	}
 	asked := len(is.Accounts)
 	if was != nil {
 		asked -= len(was.Accounts)
 	}
 	return within("accounts", a.e.cfg.Quotas.Accounts, have, asked)
+}
+
+// pageSize is that of eachPage.
+const pageSize = 100
+
+// eachPage reads a list page by page, from the first again when its length has changed: a
+// record that is deleted meanwhile would hide another one. Begin is called before a first
+// page. Nothing is added meanwhile, since the caller has the owner's turn.
+func eachPage(begin func(), list func(page int) (total int, err error)) error {
+	for page, before := 1, 0; ; page++ {
+		if page == 1 {
+			begin()
+		}
+		total, err := list(page)
+		switch {
+		case err != nil:
+			return err
+		case page > 1 && total != before:
+			page = 0
+		case page*pageSize >= total:
+			return nil
+		}
+		before = total
+	}
 }
 
 // ruleQuota is monitorQuota for rules.
