@@ -170,7 +170,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Pricing = billing.Presets{}
 	}
 	cfg.guardHooks()
-	e := &Engine{cfg: cfg, store: cfg.Store}
+	e := &Engine{cfg: cfg, store: cfg.Store, life: newLifecycle()}
 	e.admission = newAdmission(e)
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true

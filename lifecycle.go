@@ -21,15 +21,33 @@ const (
 	ended
 )
 
-// lifecycle is how far an engine is.
+// lifecycle is the state of an engine.
 type lifecycle struct {
-	state atomic.Int32 // a state
-	mu    sync.Mutex   // orders Start and Shutdown
-	parts []*part      // in order of stopping
+	state  atomic.Int32  // a state
+	turn   chan struct{} // held by Start and Shutdown
+	stages []*stage      // in order of stopping
 }
 
-// part is a long-lived part of a running engine.
-type part struct {
+func newLifecycle() lifecycle { return lifecycle{turn: make(chan struct{}, 1)} }
+
+// lock waits until no other Start or Shutdown is under way. If none is, ctx may have ended.
+func (l *lifecycle) lock(ctx context.Context) (unlock func(), err error) {
+	unlock = func() { <-l.turn }
+	select {
+	case l.turn <- struct{}{}:
+		return unlock, nil
+	default:
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return unlock, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("streamwatch: wait for another Start or Shutdown: %w", context.Cause(ctx))
+	}
+}
+
+// stage is a long-lived component of a running engine.
+type stage struct {
 	name string
 	stop func() // softly
 	cut  func()
@@ -49,8 +67,11 @@ func (l *lifecycle) is() state { return state(l.state.Load()) }
 // can be started once. Endpoints whose secrets cannot be opened are logged and make
 // Ready return an error; everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
-	e.life.mu.Lock()
-	defer e.life.mu.Unlock()
+	unlock, err := e.life.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if e.life.is() != fresh {
 		return ErrStarted
 	}
@@ -71,8 +92,8 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.life.state.Store(int32(running))
-	run := func(name string, stop func(), part func(context.Context) error) {
-		e.life.begin(e.cfg.Logger, name, stop, part)
+	run := func(name string, stop func(), stage func(context.Context) error) {
+		e.life.begin(e.cfg.Logger, name, stop, stage)
 	}
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		run("meter", nil, e.meter.Run)
@@ -94,14 +115,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin starts a part; Shutdown joins it. A part without a soft stop is cut.
+// begin starts a stage; Shutdown joins it. A stage without a soft stop is cut.
 func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run func(context.Context) error) {
 	ctx, cut := context.WithCancel(context.Background())
 	if stop == nil {
 		stop = cut
 	}
-	p := &part{name: name, stop: stop, cut: cut, done: make(chan struct{})}
-	l.parts = append(l.parts, p)
+	p := &stage{name: name, stop: stop, cut: cut, done: make(chan struct{})}
+	l.stages = append(l.stages, p)
 	go func() {
 		defer close(p.done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -111,22 +132,25 @@ func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run fun
 }
 
 // Shutdown stops softly: no new poll starts, what was fetched is committed,
-// what is due is sent. A part that does not end in its share of the time until
+// what is due is sent. A stage that does not end in its share of the time until
 // ctx ends is cut short: polls under way are given up, unsent deliveries given
 // back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
 // store has is then sent by the next process. All goroutines are joined before
-// it returns, unless a Fetcher, Sender or handler ignores its context: then it waits
-// for that up to 15 s more, and the error says so.
+// it returns, unless a Fetcher, Sender, handler or Store ignores its context: then it waits
+// for that up to 15 s more, and the error says so. While Start is under way it waits for
+// that, and if ctx ends first it stops nothing and returns ctx's error.
 func (e *Engine) Shutdown(ctx context.Context) error {
-	e.life.mu.Lock()
-	defer e.life.mu.Unlock()
+	unlock, err := e.life.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if e.life.is() != running {
 		return ErrNotRunning
 	}
 	e.life.state.Store(int32(ended))
-	var err error
-	for i, p := range e.life.parts {
-		share, cancel := shareOf(ctx, len(e.life.parts)-i)
+	for i, p := range e.life.stages {
+		share, cancel := shareOf(ctx, len(e.life.stages)-i)
 		p.stop()
 		select {
 		case <-p.done:
@@ -141,11 +165,11 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	}
 	grace := time.NewTimer(cutGrace)
 	defer grace.Stop()
-	for _, p := range e.life.parts {
+	for _, p := range e.life.stages {
 		select {
 		case <-p.done:
 		case <-grace.C:
-			return errors.Join(err, fmt.Errorf("streamwatch: %s does not end: a Fetcher or Sender ignores its context", p.name))
+			return errors.Join(err, fmt.Errorf("streamwatch: %s did not stop within %s: a Fetcher, Sender, handler or Store ignores its context", p.name, cutGrace))
 		}
 	}
 	e.webhook.Close()
@@ -155,14 +179,14 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shareOf gives one of the remaining parts its share of the time, so that a hanging
+// shareOf gives one of the remaining stages its share of the time, so that a hanging
 // poll leaves time for the deliveries.
-func shareOf(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
+func shareOf(ctx context.Context, stages int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(parts))
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(stages))
 }
 
 // Run starts the engine, waits for ctx to end, and shuts down within

@@ -243,7 +243,7 @@ func TestShutdownNamesWhoIgnoresTheContext(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		err := e.Shutdown(ctx)
-		if err == nil || !strings.Contains(err.Error(), "ignores its context") || !errors.Is(err, context.DeadlineExceeded) {
+		if err == nil || !strings.Contains(err.Error(), "detector did not stop within 15s: a Fetcher, Sender, handler or Store ignores its context") || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
 		}
 		if took := time.Since(began); took > 20*time.Second {
@@ -369,4 +369,28 @@ type flat struct{ billing.Presets }
 
 func (flat) Monitor(accounts int) billing.Price {
 	return billing.Price{PerAccountPerDay: billing.Credit, PerDay: billing.Credits(accounts) * billing.Credit, Tier: "flat"}
+}
+
+// Shutdown waits for a Start under way no longer than its context allows.
+func TestShutdownWhileStartHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		n := w.engine("a")
+		n.store.severed.Store(true) // it tries to join for a lease
+		started := make(chan error, 1)
+		go func() { started <- n.Start(t.Context()) }()
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := n.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("Shutdown: %v after %s, want its context's error after 1s", err, time.Since(began))
+		}
+		if err := <-started; !errors.Is(err, errSevered) {
+			t.Errorf("Start: %v, want the store's error", err)
+		}
+		if err := n.Shutdown(t.Context()); !errors.Is(err, streamwatch.ErrNotRunning) {
+			t.Errorf("Shutdown after a Start that failed: %v", err)
+		}
+	})
 }

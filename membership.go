@@ -52,7 +52,6 @@ func (m *membership) owns(key string) bool {
 func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 	soft, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

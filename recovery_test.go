@@ -323,7 +323,7 @@ func TestShutdownWithAHangingStore(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // ended already
 		err := e.Shutdown(ctx)
-		if err != nil && strings.Contains(err.Error(), "does not end") {
+		if err != nil && strings.Contains(err.Error(), "did not stop") {
 			t.Errorf("Shutdown: %v", err)
 		}
 		pass(time.Minute)
