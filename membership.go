@@ -25,7 +25,7 @@ type membership struct {
 	tracked tracked
 	name    string
 	lease   time.Duration
-	missed  time.Duration // for so long nobody has polled what is being taken; of the node's goroutine
+	missed  time.Duration // how long the parts being taken were not polled; used by the node's goroutine only
 	drained chan struct{} // closed when the detectors have ended
 	count   struct{ taken, given, lost, refused atomic.Int64 }
 }
@@ -47,8 +47,7 @@ func (m *membership) owns(key string) bool {
 	return parts.Has(fleet.PartOf(key))
 }
 
-// run is the node until ctx ends or stop is closed; then it gives all that it has to the
-// others.
+// run runs the node until ctx ends or stop is closed, and then gives its parts to the others.
 func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 	soft, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,11 +67,11 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 		err = nil
 	}
 	err = errors.Join(err, m.node.Leave(ctx))
-	m.e.dispatcher.Hold(false) // for what handlers have to get
+	m.e.dispatcher.Hold(false) // let in-process handlers receive what is queued
 	return err
 }
 
-// Take begins what the node has now.
+// Take starts to poll, and send to, the parts that were taken.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if m.node.Orphans(taken) != (fleet.Set{}) {
 		m.missed = m.lease + m.lease/4
@@ -95,7 +94,7 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	return nil
 }
 
-// Give ends what the node gives to others.
+// Give stops to poll, and send to, the parts that were given to others.
 func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	m.lanes.Store(&own)
 	if err := m.setParts(ctx, own); err != nil {
@@ -142,8 +141,8 @@ func (m *membership) settled(ctx context.Context, err error) error {
 	}
 }
 
-// Lost ends all, and gives nothing back: others have it. It returns when nothing of the
-// lost term waits for its commit any more, which the next term's fence would let in.
+// Lost stops all work and gives nothing back. It returns when no batch of the lost term
+// waits for its commit; the next term's fence would admit it.
 func (m *membership) Lost() {
 	m.count.lost.Add(1)
 	m.lanes.Store(new(fleet.Set))
@@ -156,7 +155,7 @@ func (m *membership) Lost() {
 			m.forget(fleet.Set{})
 			return
 		}
-		m.e.cfg.Logger.Warn("the node has lost its term, and waits for polls under way", "error", err)
+		m.e.cfg.Logger.Warn("still waiting for polls of the lost term to end", "error", err)
 	}
 }
 
@@ -203,7 +202,7 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 	case err == nil || !unrunnable(err):
 		return err
 	}
-	m.e.cfg.Logger.Error("a record cannot be followed, as it is for an engine with other settings", "kind", c.Kind, "id", c.ID, "error", err)
+	m.e.cfg.Logger.Error("following a record failed: it is for an engine with other settings", "kind", c.Kind, "id", c.ID, "error", err)
 	if c.Kind == fleet.Rule {
 		m.e.rules.Refused(c.Owner, c.ID, err)
 	} else {
@@ -340,7 +339,7 @@ func (m *membership) committed(batches []*detect.Batch) {
 	}
 }
 
-// Epoch is of the numbers that the store gives now.
+// Epoch passes the epoch of the store's event numbers to the WebSocket hub.
 func (m *membership) Epoch(epoch uint64) {
 	if m.e.hub != nil {
 		m.e.hub.SetEpoch(epoch)

@@ -26,7 +26,7 @@ func addMeter(e *Engine) (err error) {
 // owners that the node has.
 type streams struct {
 	e     *Engine
-	known *uint64 // the last change before the streams were read
+	known *uint64 // the feed's last change number when Each began
 }
 
 func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) (err error) {

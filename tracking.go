@@ -35,9 +35,9 @@ func (t tracking) all(ctx context.Context) error {
 	return nil
 }
 
-// monitors hands the active monitors to the detector; for so long nobody may have polled
-// what begins. The troubles of those that
-// begin are forgotten, which a process before has written: what lasts is reported again.
+// monitors hands the active monitors to the detector; missed is how long those that begin
+// may not have been polled. It clears the troubles of these that a process before has
+// stored; a trouble that persists is reported again.
 // A monitor that cannot run, because it was stored by an engine with other settings, by
 // another version or by hand, has the reason in its status reason; the others run.
 func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {

@@ -113,5 +113,5 @@ func (a *admission) endTurn(ctx context.Context, q fleet.Request) {
 	}
 }
 
-// both calls two functions, the later one first.
+// both returns a function that calls two, the later one first.
 func both(first, later func()) func() { return func() { later(); first() } }
