@@ -26,7 +26,7 @@ func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st dete
 }
 
 func account(e *Engine, username string, ask func() (detect.AccountStatus, bool, error)) (st detect.AccountStatus, ok bool, err error) {
-	if e.life.is() != running {
+	if e.life.current() != running {
 		return detect.AccountStatus{}, false, ErrNotRunning
 	}
 	st, ok, err = ask()
@@ -49,7 +49,7 @@ func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]dete
 		return nil, fmt.Errorf("streamwatch: WorstQuery.By %d is not allowed: want detect.WorstFailing to detect.WorstSlow", q.By)
 	case q.Limit < 0 || q.Limit > maxWorst:
 		return nil, fmt.Errorf("streamwatch: WorstQuery.Limit %d is not allowed: want 1 to %d, or 0 for 50", q.Limit, maxWorst)
-	case e.life.is() != running:
+	case e.life.current() != running:
 		return nil, ErrNotRunning
 	}
 	if q.Limit == 0 {

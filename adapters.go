@@ -16,7 +16,7 @@ type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 	sub := detect.ForMonitor(m)
-	sub.Spread = t.e.life.is() == fresh
+	sub.Spread = t.e.life.current() == fresh
 	t.e.fleet.track(m.ID, record{kind: fleet.Monitor})
 	return notRunning(t.e.platforms.Set(ctx, sub))
 }

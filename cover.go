@@ -84,7 +84,7 @@ func (a *admission) allowed(owner string, active bool) error {
 
 // open refuses changes after Shutdown.
 func (a *admission) open() error {
-	if a.e.life.is() == ended {
+	if a.e.life.current() == ended {
 		return ErrNotRunning
 	}
 	return nil

@@ -82,7 +82,7 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	if o.KeepLedgerAs == owner && owner != "" {
 		return r, fmt.Errorf("streamwatch: EraseOptions.KeepLedgerAs %q is not allowed: want another name than the owner's, or none", owner)
 	}
-	switch e.life.is() {
+	switch e.life.current() {
 	case ended:
 		return r, ErrNotRunning
 	case fresh:
@@ -202,7 +202,7 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 // awaitRefusal waits until cached keys of the owner have expired. A Manager uses a key for
 // up to apikey.RevokedWithin after it read it.
 func (er eraser) awaitRefusal(ctx context.Context) error {
-	if er.e.life.is() == fresh {
+	if er.e.life.current() == fresh {
 		return nil
 	}
 	timer := time.NewTimer(apikey.RevokedWithin)

@@ -157,7 +157,7 @@ func (t telling) Drop(endpointID string) {
 
 // inEffect waits until all nodes follow the changes that were stored so far.
 func (m *membership) inEffect(ctx context.Context) error {
-	if m == nil || m.e.life.is() == fresh {
+	if m == nil || m.e.life.current() == fresh {
 		return nil
 	}
 	return m.node.Barrier(ctx)

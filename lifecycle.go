@@ -60,7 +60,7 @@ var (
 	ErrNotRunning = errors.New("streamwatch: engine is not running")
 )
 
-func (l *lifecycle) is() state { return state(l.state.Load()) }
+func (l *lifecycle) current() state { return state(l.state.Load()) }
 
 // Start reads the monitors and rules from the store and starts detection and
 // delivery. It returns once everything runs; ctx bounds only the reading. An engine
@@ -72,7 +72,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if e.life.is() != fresh {
+	if e.life.current() != fresh {
 		return ErrStarted
 	}
 	if e.fleet == nil {
@@ -145,7 +145,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if e.life.is() != running {
+	if e.life.current() != running {
 		return ErrNotRunning
 	}
 	e.life.state.Store(int32(ended))

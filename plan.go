@@ -28,7 +28,7 @@ type Plan struct {
 // goes by how often the accounts have posted; before, every account counts
 // alike, with a post a day; after Shutdown the error is ErrNotRunning.
 func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
-	if e.life.is() == ended {
+	if e.life.current() == ended {
 		return Plan{}, ErrNotRunning
 	}
 	var plan Plan
@@ -48,7 +48,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
 	var plans platforms.Plans
-	if e.life.is() == running {
+	if e.life.current() == running {
 		plans, err = e.platforms.Plan(ctx, budgets...)
 	} else {
 		plans, err = e.platforms.PlanFor(subs, queries, budgets...)

@@ -23,7 +23,7 @@ var ErrNoContact = errors.New("streamwatch: the node has no contact with its fle
 // secrets were sealed with a key that Config.Sealer lacks; their deliveries wait.
 // Ready is meant for a readiness probe, asks no store, and does not block.
 func (e *Engine) Ready() error {
-	switch e.life.is() {
+	switch e.life.current() {
 	case fresh:
 		return ErrNotStarted
 	case ended:

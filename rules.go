@@ -46,7 +46,7 @@ func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 // query.Program.Canonical are one query. ok is false when no active rule has it; the
 // error is ErrNotRunning, ctx's, or says why the text cannot be parsed.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
-	if e.life.is() != running {
+	if e.life.current() != running {
 		return detect.QueryStatus{}, false, ErrNotRunning
 	}
 	p, _, err := e.rules.Parse(text)
@@ -96,7 +96,7 @@ type ruleTracker struct{ e *Engine }
 
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
-	sub.Spread = t.e.life.is() == fresh
+	sub.Spread = t.e.life.current() == fresh
 	t.track(r, sub)
 	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
 }
