@@ -14,7 +14,7 @@ func init() {
 		"forgets replays that another process began": func(s storage.Store) deliver.Replays {
 			return &forgetfulReplays{Replays: s.Replays(), began: make(map[string]bool)}
 		},
-		"begins replays in their middle": func(s storage.Store) deliver.Replays { return hastyReplays{s.Replays()} },
+		"begins replays at their last event": func(s storage.Store) deliver.Replays { return hastyReplays{s.Replays()} },
 		"replays what was delivered": func(s storage.Store) deliver.Replays {
 			return doublingReplays{s.Replays(), s}
 		},
@@ -57,14 +57,12 @@ func (f *forgetfulReplays) Running(ctx context.Context, now time.Time, limit int
 	return own, err
 }
 
-// hastyReplays begin with the second half of what they were asked for.
+// hastyReplays begin with the last event that they were asked for.
 type hastyReplays struct{ deliver.Replays }
 
 func (h hastyReplays) Start(ctx context.Context, r deliver.Replay) error {
-	r.After += (r.Last - r.After + 1) / 2
-	if r.Cursor = r.After; r.Cursor == r.Last {
-		r.State = deliver.ReplayDone
-	}
+	r.After = max(r.After, r.Last-1)
+	r.Cursor = r.After
 	return h.Replays.Start(ctx, r)
 }
 

@@ -119,7 +119,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"hands over deliveries under another id", "I4", ""},
 		{"records no delivery to the handler", "I2", ""},
 		{"forgets replays that another process began", "I8", "replays.start.done"},
-		{"begins replays in their middle", "I8", ""},
+		{"begins replays at their last event", "I8", ""},
 		{"replays what was delivered", "I3 I8", ""},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
