@@ -28,6 +28,8 @@ type kit struct {
 	env   *poll.Env
 	times poll.Times
 	now   time.Duration // since epoch
+	slow  bool          // commits end when the test calls settle
+	open  []*poll.Poll  // whose commits have not ended
 }
 
 func newKit(t *testing.T) *kit {
@@ -39,8 +41,25 @@ func newKit(t *testing.T) *kit {
 	k.env = &poll.Env{Late: late, Budget: budget.New(budget.Config{Clock: func() int64 { return int64(k.now) }, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}), Epoch: epoch, Clock: func() int64 { return int64(k.now) }, Now: func() time.Time { return epoch.Add(k.now) },
 		Horizon: 24 * time.Hour, Rest: poll.Rest{MinBackoff: time.Second, MaxBackoff: time.Minute}, Logger: slog.New(slog.DiscardHandler),
 		On: poll.Callbacks{Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}}}
-	k.Targets = queries.NewTargets(k.env, &k.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, nil) })
+	k.Targets = queries.NewTargets(k.env, &k.times, func(p *poll.Poll, _ []deliver.Event) {
+		if k.open = append(k.open, p); !k.slow {
+			k.settle(nil)
+		}
+	})
 	return k
+}
+
+// settle ends the commit that began first.
+func (k *kit) settle(err error) {
+	p := k.open[0]
+	k.open = k.open[1:]
+	p.Machine.Settled(p, err)
+}
+
+// push has the stream bring a post of a query.
+func (k *kit) push(query, id string) {
+	post := fetcher.Tweet{ID: id, Text: query, Username: "nasa", PublishedAt: epoch.Add(k.now)}
+	k.Pushed.Push(query, poll.Push{Post: post, At: epoch.Add(k.now)})
 }
 
 // at moves the clocks.

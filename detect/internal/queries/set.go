@@ -172,11 +172,8 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
-	_, at, ok := s.Sched.Next()
-	switch {
-	case !ok:
-		return false, Never
-	case at > now:
+	at = s.nextAt(now)
+	if at > now {
 		return false, at
 	}
 	if s.env.Budget.Buckets.Any() {
@@ -191,4 +188,19 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 		return s.AccountsHadLast, at
 	}
 	return at <= account, at
+}
+
+// nextAt returns when the next query is due, Never for none. Queries that are due wait while
+// a pushed post of theirs is committed.
+func (s *Targets) nextAt(now int64) int64 {
+	for {
+		slot, at, ok := s.Sched.Next()
+		switch {
+		case !ok:
+			return Never
+		case at > now || !s.slots[slot].polled:
+			return at
+		}
+		s.Sched.Set(slot, now+poll.BusyPause)
+	}
 }

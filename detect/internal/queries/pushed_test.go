@@ -1,0 +1,77 @@
+package queries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// newPushedKit is newKit with a stream, and the query moon, which has been polled and is
+// polled again in the next minute. Commits are slow from now on.
+func newPushedKit(t *testing.T) *kit {
+	k := newKit(t).at(0)
+	k.env.On.Pushed = func(poll.Kind, []uint64) {}
+	k.Pushed = queries.NewPushed(k.Targets, nil, time.Hour)
+	k.follow("a", "moon", time.Minute)
+	k.end(k.begin())
+	k.slow = true
+	return k
+}
+
+// searchStarts reports whether a search may begin now.
+func (k *kit) searchStarts() bool {
+	turn, at := k.Turn(queries.Never, int64(k.now), false)
+	if !turn && at <= int64(k.now) {
+		k.t.Errorf("no search at %d, and the next is due at %d", int64(k.now), at)
+	}
+	return turn
+}
+
+// No search begins while a pushed post of the query waits for its commit, and one that is
+// due begins soon after.
+func TestSearchWaitsForAPushedPost(t *testing.T) {
+	k := newPushedKit(t)
+	k.at(k.next()).push("moon", "1")
+	if k.searchStarts() {
+		t.Error("a search begins while the commit of a pushed post is open")
+	}
+	k.settle(nil)
+	if k.at(k.now + time.Duration(poll.BusyPause)); !k.searchStarts() {
+		t.Errorf("no search after the commit, the next is due at %s", k.next())
+	}
+	k.end(k.begin(), fetcher.Tweet{ID: "2", Text: "moon", PublishedAt: epoch.Add(k.now)})
+	k.settle(nil)
+	if k.Polls.Open() != 0 {
+		t.Errorf("%d polls are open, want none", k.Polls.Open())
+	}
+}
+
+// A rule that joins during the commit of a pushed post has its query polled when the posts
+// that came meanwhile are committed, too. The query then goes with its last rules.
+func TestRuleThatJoinsDuringAPush(t *testing.T) {
+	k := newPushedKit(t)
+	k.at(time.Second).push("moon", "1")
+	k.follow("b", "moon", time.Minute)
+	k.push("moon", "2")
+	k.settle(nil)
+	if k.searchStarts() {
+		t.Error("a search begins while the commit of the second post is open")
+	}
+	k.settle(nil)
+	if !k.searchStarts() {
+		t.Error("no search for the rule that has joined")
+	}
+	p := k.begin()
+	k.Set("a", nil, queries.Start{})
+	k.Set("b", nil, queries.Start{})
+	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 1 {
+		t.Errorf("%d queries while it is polled, want it still there", n)
+	}
+	k.end(p, fetcher.Tweet{ID: "3", Text: "moon", PublishedAt: epoch})
+	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.Polls.Open() != 0 {
+		t.Errorf("%d queries, %d polls, want none", n, k.Polls.Open())
+	}
+}
