@@ -1,6 +1,7 @@
 package queries_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -73,5 +74,28 @@ func TestRuleThatJoinsDuringAPush(t *testing.T) {
 	k.end(p, fetcher.Tweet{ID: "3", Text: "moon", PublishedAt: epoch})
 	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.Polls.Open() != 0 {
 		t.Errorf("%d queries, %d polls, want none", n, k.Polls.Open())
+	}
+}
+
+// A pushed post that cannot be committed has its query searched at once, though not while
+// the query rests because its polls fail.
+func TestFailedCommitOfAPush(t *testing.T) {
+	down := errors.New("journal down")
+	k := newPushedKit(t)
+	k.at(time.Second).push("moon", "1")
+	k.settle(down)
+	if !k.searchStarts() {
+		t.Error("no search for the post that was not committed")
+	}
+	k.end(k.begin(), fetcher.Tweet{ID: "1", Text: "moon", PublishedAt: epoch.Add(k.now)})
+	k.settle(down)
+	rests := k.next()
+	if rests <= k.now {
+		t.Fatalf("the next search is due at %s, want a pause after a failed commit", rests)
+	}
+	k.push("moon", "2")
+	k.settle(down)
+	if k.searchStarts() || k.next() != rests {
+		t.Errorf("the next search is due at %s, want %s as before the second post", k.next(), rests)
 	}
 }

@@ -224,9 +224,9 @@ func (s *Targets) Status(text string) (st Status) {
 }
 
 // Brought has a query polled at once, after a pushed post, if a rule was added meanwhile or
-// the post could not be committed.
+// the post could not be committed. A query whose polls fail waits as before.
 func (s *Targets) Brought(slot int32, failed bool, now int64) {
-	if q := s.slots[slot]; failed || q.again {
+	if q := s.slots[slot]; (failed || q.again) && s.Polls.Failures(slot) == 0 {
 		s.Sched.Set(slot, now)
 	} else {
 		s.followStream(q)
