@@ -44,7 +44,7 @@
 // and forth between two servers, a few at every read. Then an entry is known by two of
 // three things: its link, its text, and its date to the second. Of what a feed has shown,
 // the Fetcher remembers these with the id, the newest of them, at least 256 entries and
-// three times as many as a document has. An entry that comes back keeps its id:
+// three times as many as the last whole document had. An entry that comes back keeps its id:
 //
 //   - with another guid, but the same link, and the same text or date
 //   - with another guid and link, but the same text and date

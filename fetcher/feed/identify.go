@@ -74,7 +74,11 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 		m.show(it.known, &it.features)
 		out[i] = identified{it.entry, it.known, fresh && read}
 	}
-	m.forget(len(out))
+	most := maxKnown
+	if k == newest && !doc.cut {
+		most = min(max(minKnown, 3*len(out)), maxKnown)
+	}
+	m.forget(most)
 	return out
 }
 

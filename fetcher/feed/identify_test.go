@@ -24,15 +24,63 @@ func it(guid, link, text string, minute int) entry {
 // show has a memory identify a document, and gives the ids in its order.
 func show(t *testing.T, m *memory, entries ...entry) (ids []string) {
 	t.Helper()
+	for _, e := range identifyAs(t, m, newest, false, entries...) {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// identifyAs has a memory identify a document of a kind.
+func identifyAs(t *testing.T, m *memory, k kind, cut bool, entries ...entry) []identified {
+	t.Helper()
 	a, err := newAccount("https://example.com/feed", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := &document{about: about{link: "https://example.com/home"}, entries: entries}
-	for _, e := range m.identify(a, doc, time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC), newest) {
-		ids = append(ids, e.ID)
+	doc := &document{about: about{link: "https://example.com/home"}, entries: entries, cut: cut}
+	return m.identify(a, doc, time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC), k)
+}
+
+// A document that does not show the whole feed has none of its entries forgotten.
+func TestPartOfAFeedForgetsNothing(t *testing.T) {
+	var all []entry
+	for i := range 301 {
+		all = append(all, it(fmt.Sprint("g", i), fmt.Sprint("l", i), fmt.Sprint("t", i), 0))
 	}
-	return ids
+	for name, part := range map[string]struct {
+		kind kind
+		cut  bool
+	}{
+		"a push with one entry": {pushed, false},
+		"a page of older ones":  {older, false},
+		"a cut document":        {newest, true},
+	} {
+		m := &memory{}
+		identifyAs(t, m, newest, false, all[:300]...)
+		identifyAs(t, m, part.kind, part.cut, all[300])
+		for _, e := range identifyAs(t, m, newest, false, all...) {
+			if e.fresh {
+				t.Errorf("after %s, %s is taken for new", name, e.title)
+			}
+		}
+	}
+}
+
+// What parts of a feed show is remembered within bounds, too.
+func TestPartsOfAFeedAreBounded(t *testing.T) {
+	m := &memory{}
+	show(t, m, it("g", "l", "t", 0))
+	for n := range 5 {
+		var push []entry
+		for i := range maxEntries {
+			id := fmt.Sprint(n, "-", i)
+			push = append(push, it("g"+id, "l"+id, "t"+id, 0))
+		}
+		identifyAs(t, m, pushed, false, push...)
+	}
+	if n := len(m.Known); n != maxKnown {
+		t.Errorf("%d entries are remembered, want %d", n, maxKnown)
+	}
 }
 
 // What a document shows twice is one entry, and what only looks alike is not.

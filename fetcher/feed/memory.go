@@ -99,10 +99,8 @@ func (m *memory) show(k *known, f *features) {
 	}
 }
 
-// forget drops the entries that were not shown for the longest time, beyond three times
-// as many as the document has.
-func (m *memory) forget(shown int) {
-	most := min(max(minKnown, 3*shown), maxKnown)
+// forget drops the entries beyond a number that were not shown for the longest time.
+func (m *memory) forget(most int) {
 	if len(m.Known) <= most {
 		return
 	}
