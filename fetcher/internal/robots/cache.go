@@ -55,11 +55,15 @@ func (c *Cache) Allowed(ctx context.Context, u *url.URL, read Read) (bool, error
 	return rs.Allowed(u.RequestURI()), nil
 }
 
-func (c *Cache) get(origin string) (Rules, bool) {
+// get returns the rules of an origin; ok is false where its file has to be read.
+func (c *Cache) get(origin string) (rs Rules, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.origins[origin]
-	return known.rules, ok && c.now().Before(known.until)
+	if !ok || !c.now().Before(known.until) {
+		return nil, false
+	}
+	return known.rules, true
 }
 
 func (c *Cache) put(origin string, rs Rules) {

@@ -1,7 +1,9 @@
 package robots
 
 import (
+	"context"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -64,6 +66,25 @@ func TestBounds(t *testing.T) {
 		c.put(fmt.Sprint("https://", i), Rules{{path: strings.Repeat("a", 100_000)}})
 		if c.bytes > maxCached || len(c.origins) > maxCached/100_000 {
 			t.Fatalf("%d bytes of %d files kept, want %d at most", c.bytes, len(c.origins), maxCached)
+		}
+	}
+}
+
+// The rules of a file end with the hour, also when the file is gone then.
+func TestFileThatIsRemoved(t *testing.T) {
+	clock, there := time.Unix(0, 0), true
+	c := NewCache("x", func() time.Time { return clock })
+	read := func(context.Context, *url.URL) ([]byte, bool, error) {
+		return []byte("User-agent: *\nDisallow: /"), there, nil
+	}
+	page := &url.URL{Scheme: "https", Host: "example.com", Path: "/a"}
+	for _, row := range []struct {
+		after       time.Duration
+		there, want bool
+	}{{0, true, false}, {ttl - 1, false, false}, {1, false, true}, {ttl, true, false}} {
+		clock, there = clock.Add(row.after), row.there
+		if got, err := c.Allowed(t.Context(), page, read); err != nil || got != row.want {
+			t.Errorf("after %s, with the file there %t: allowed %t, %v, want %t", clock.Sub(time.Unix(0, 0)), there, got, err, row.want)
 		}
 	}
 }
