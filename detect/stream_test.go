@@ -167,6 +167,18 @@ func TestStreamBringsPosts(t *testing.T) {
 	})
 }
 
+// A post that the stream brings is told by its author's id, whatever the handle is now.
+func TestStreamedPostOfARenamedAccount(t *testing.T) {
+	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
+		for id, userID := range map[string]string{"1": "id-nasa", "2": "id-stranger"} {
+			s.out <- fetcher.Signal{Kind: fetcher.SignalPost, Post: &fetcher.Tweet{
+				ID: id, Text: "post", Username: "nasa_renamed", UserID: userID, PublishedAt: time.Now()}}
+		}
+		synctest.Wait()
+		wantEvents(t, w, "m:1")
+	})
+}
+
 func TestStreamedPostAgain(t *testing.T) {
 	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
 		w.publish("esa", "1", 0)

@@ -99,6 +99,7 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	}
 	switch {
 	case p.Plan.Pushed:
+		v.UserID = a.Table.UserID(p.Slot)
 		v.First = time.Time{} // the post did not wait for a poll
 	case !p.Plan.First:
 		v.Last, v.Grid = v.Since, a.Sched
