@@ -26,7 +26,7 @@ func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 // ends. It may be called again then, and connects as if it had never been connected.
 func (s *Supervisor) Run(ctx context.Context) {
 	s.mu.Lock()
-	s.wanted, s.names, s.rate, s.unbroken, s.mute = nil, map[string]string{}, 0, false, 0
+	s.wanted, s.names, s.rate, s.unbroken, s.mute = nil, map[string][]string{}, 0, false, 0
 	s.mu.Unlock()
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
@@ -70,10 +70,10 @@ func (s *Supervisor) read(ctx context.Context) {
 // want sets the accounts whose posts are wanted, and how many posts a second are
 // expected of the stream.
 func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
-	names := make(map[string]string, len(accounts))
+	names := make(map[string][]string, len(accounts))
 	for _, a := range accounts {
 		if a.UserID != "" {
-			names[a.UserID] = a.Username
+			names[a.UserID] = append(names[a.UserID], a.Username)
 		}
 	}
 	s.mu.Lock()

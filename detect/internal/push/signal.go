@@ -105,14 +105,13 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	case s.cfg.Queries:
 		return sig.Queries
 	}
-	name := s.names[sig.Post.UserID]
-	if name == "" {
-		name = strings.TrimPrefix(sig.Post.Username, "@")
+	if names := s.names[sig.Post.UserID]; len(names) > 0 {
+		return names
 	}
-	if name == "" {
-		return nil
+	if name := strings.TrimPrefix(sig.Post.Username, "@"); name != "" {
+		return []string{name}
 	}
-	return []string{name}
+	return nil
 }
 
 // noun is what the stream brings the posts of.

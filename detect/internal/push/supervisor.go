@@ -64,13 +64,13 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	wanted   []fetcher.Account
-	names    map[string]string // of those wanted, by id
-	rate     float64           // posts a second that are expected of the stream
-	anew     bool              // wanted has changed since the connection was told
-	trusted  bool              // as the Sink knows
-	unbroken bool              // nothing was left out since the Sink was told of accounts
-	mute     int               // connections cut in a row because no post came
-	covering []fetcher.Account // whose posts the connection brings, as the Sink was told
+	names    map[string][]string // of those wanted, by id
+	rate     float64             // posts a second that are expected of the stream
+	anew     bool                // wanted has changed since the connection was told
+	trusted  bool                // as the Sink knows
+	unbroken bool                // nothing was left out since the Sink was told of accounts
+	mute     int                 // connections cut in a row because no post came
+	covering []fetcher.Account   // whose posts the connection brings, as the Sink was told
 }
 
 // link is one connection.
@@ -139,7 +139,7 @@ var (
 
 // New makes a Supervisor.
 func New(cfg Config) *Supervisor {
-	s := &Supervisor{cfg: cfg, bell: batch.NewBell(), accounts: batch.NewBell(), names: map[string]string{}}
+	s := &Supervisor{cfg: cfg, bell: batch.NewBell(), accounts: batch.NewBell(), names: map[string][]string{}}
 	cfg.Health.changed = s.bell.Ring
 	return s
 }
