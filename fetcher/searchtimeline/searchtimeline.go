@@ -82,7 +82,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	}
 	page, err := f.ask(ctx, ask)
 	if err != nil {
-		return fetcher.Page{}, err
+		return page, err
 	}
 	if page.Unchanged {
 		page.UserID = q.UserID
@@ -101,17 +101,18 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// ask makes one search.
+// ask makes one search. The page beside an error says only what the platform charges.
 func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	q.Type = "Latest"
 	page, err := f.searcher.Search(ctx, q)
+	billed := fetcher.Page{Billed: page.Billed}
 	switch {
 	case err != nil:
-		return fetcher.Page{}, err
+		return billed, err
 	case page.Err != nil:
-		return fetcher.Page{}, page.Err
+		return billed, page.Err
 	case page.Unchanged && q.Known == 0:
-		return fetcher.Page{}, errors.New("searchtimeline: searcher says unchanged of a page that it was not asked to compare")
+		return billed, errors.New("searchtimeline: searcher says unchanged of a page that it was not asked to compare")
 	}
 	return page, nil
 }

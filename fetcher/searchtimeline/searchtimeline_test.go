@@ -248,3 +248,35 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What the platform charges for a search is counted once, beside errors, too.
+func TestSharedAnswerIsBilledOnce(t *testing.T) {
+	billed := fetcher.Billed{Posts: 2}
+	failed := errors.New("cut off")
+	for name, row := range map[string]struct {
+		page fetcher.Page
+		err  error
+		qs   []fetcher.TimelineQuery
+	}{
+		"shared":             {fetcher.Page{Tweets: []fetcher.Tweet{by("a", 1), by("b", 2)}}, nil, of("a", "b")},
+		"not the first":      {fetcher.Page{Tweets: []fetcher.Tweet{by("a", 1), by("b", 2)}}, nil, of("b) OR (c", "a", "b")},
+		"read alone":         {fetcher.Page{Tweets: []fetcher.Tweet{by("a", 1), {ID: "x", PublishedAt: noon}}}, nil, of("a", "b")},
+		"of one":             {fetcher.Page{Tweets: []fetcher.Tweet{by("a", 1), by("a", 2)}}, nil, of("a")},
+		"failed":             {fetcher.Page{}, failed, of("a", "b")},
+		"failed by a page":   {fetcher.Page{Err: failed}, nil, of("a", "b")},
+		"of one that fails":  {fetcher.Page{Err: failed}, nil, of("a")},
+		"not to be compared": {fetcher.Page{Unchanged: true}, nil, of("a", "b")},
+	} {
+		row.page.Billed = billed
+		f := newFetcher(t, searchtimeline.Config{Searcher: &answers{page: row.page, err: row.err}})
+		pages, err := f.Timelines(t.Context(), row.qs)
+		var sum fetcher.Billed
+		for i := range pages {
+			sum = sum.Plus(pages[i].Billed)
+		}
+		wantErr := row.err != nil || row.page.Err != nil || row.page.Unchanged
+		if sum != billed || (err != nil) != wantErr {
+			t.Errorf("%s: %+v is billed, error %v, want %+v", name, sum, err, billed)
+		}
+	}
+}

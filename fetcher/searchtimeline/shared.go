@@ -12,7 +12,8 @@ import (
 
 // Timelines reads the first pages of several accounts with one search. Those
 // that do not fit into the query, and those that ask for a later page, get an
-// empty page whose Next reads them alone. An error of the search is the call's.
+// empty page whose Next reads them alone. An error of the search is the call's. What the
+// platform charges for the search is on the page of one account.
 func (f *Fetcher) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
 	pages := make([]fetcher.Page, len(qs))
 	sharing, query := f.pack(qs, pages)
@@ -29,11 +30,14 @@ func (f *Fetcher) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]
 		ask.Limit = max(ask.Limit, qs[i].Limit)
 	}
 	answer, err := f.ask(ctx, ask)
-	if err != nil {
+	switch {
+	case err == nil:
+		split(&answer, qs, sharing, pages)
+	case answer.Billed == (fetcher.Billed{}):
 		return nil, err
 	}
-	split(&answer, qs, sharing, pages)
-	return pages, nil
+	pages[sharing[0]].Billed = answer.Billed // once for all
+	return pages, err
 }
 
 // pack chooses the queries that share a search, by index, and returns the text of the
