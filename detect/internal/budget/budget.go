@@ -23,7 +23,8 @@ type Budget struct {
 	Spend *spend.Spend
 
 	cfg     Config
-	until   atomic.Int64 // the gate is closed until then
+	until   atomic.Int64 // a rate limit closes the gate until then
+	spent   atomic.Int64 // the limit of Spend closes the gate until then
 	limited atomic.Bool  // it was closed, and no page has come since
 
 	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
@@ -64,7 +65,7 @@ func New(cfg Config) *Budget {
 	}
 	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg), changed: make(chan struct{})}
 	b.rate.Store(math.Float64bits(cfg.PerSecond))
-	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.Close
+	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.closeSpent
 	b.Spend = spend.New(cfg.Spend)
 	if cfg.PerSecond > 0 {
 		b.bucket = bucket{rate: cfg.PerSecond, burst: float64(cfg.Burst), tokens: float64(cfg.Burst), last: cfg.Clock()}
@@ -82,7 +83,9 @@ func (b *Budget) Stopped() error { return b.cfg.Stopped }
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
 // Closed returns for how long the gate stays closed, 0 or less when it is open.
-func (b *Budget) Closed(now int64) time.Duration { return time.Duration(b.until.Load() - now) }
+func (b *Budget) Closed(now int64) time.Duration {
+	return time.Duration(max(b.until.Load(), b.spent.Load()) - now)
+}
 
 // Ticket takes one call out of the budget and returns when it may be made.
 func (b *Budget) Ticket(now int64) int64 {
@@ -135,9 +138,9 @@ func (b *Budget) Wait(ctx context.Context) error {
 		default:
 		}
 		now := b.cfg.Clock()
+		changes, changed := b.change()
 		closed := b.Closed(now)
 		if closed <= 0 {
-			changes, changed := b.change()
 			at := b.Ticket(now)
 			if err := b.pause(ctx, time.Duration(at-now), changed); err != nil {
 				b.GiveBack(at, changes)
@@ -151,7 +154,7 @@ func (b *Budget) Wait(ctx context.Context) error {
 			}
 			continue // it closed meanwhile, or has another rate
 		}
-		if err := b.pause(ctx, closed, nil); err != nil {
+		if err := b.pause(ctx, closed, changed); err != nil {
 			return err
 		}
 	}
@@ -193,29 +196,32 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan s
 // same time. The gate never opens earlier than an earlier call has said. Closing an
 // open gate is logged.
 func (b *Budget) CloseFor(wait time.Duration, why string) {
-	if until, ok := b.close(min(wait, MaxClosed), why); ok {
+	if until, ok := b.close(&b.until, min(wait, MaxClosed), why); ok {
 		b.cfg.Limited("", until)
 	}
 }
 
-// Close is CloseFor for a limit of our own, or one that another process has met: it lasts
-// however long it has to, and Limited is not told.
-func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
+// Close is CloseFor for a limit that another process has met: it lasts however long it has
+// to, and Limited is not told.
+func (b *Budget) Close(wait time.Duration, why string) { b.close(&b.until, wait, why) }
 
-// close reports until when it has closed the gate; ok is false when that is closed for
-// longer.
-func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
+// closeSpent is Close for the limit of Spend, which SetRate may end.
+func (b *Budget) closeSpent(wait time.Duration, why string) { b.close(&b.spent, wait, why) }
+
+// close reports until when it has closed the gate, as until or as spent; ok is false when
+// that is closed for longer.
+func (b *Budget) close(gate *atomic.Int64, wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
 	}
 	now := b.cfg.Clock()
 	until := now + int64(wait+rand.N(2*time.Second))
 	for {
-		old := b.until.Load()
+		old := gate.Load()
 		if until <= old {
 			return time.Time{}, false
 		}
-		if !b.until.CompareAndSwap(old, until) {
+		if !gate.CompareAndSwap(old, until) {
 			continue
 		}
 		b.limited.Store(true)

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,10 +33,12 @@ type kit struct {
 	rings atomic.Int64
 }
 
-func newKit(perSecond float64, burst int) *kit {
+func newKit(perSecond float64, burst int) *kit { return newCostlyKit(perSecond, burst, spend.Cost{}) }
+
+func newCostlyKit(perSecond float64, burst int, cost spend.Cost) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
 	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
-		Stop: k.stop, Stopped: errStopped, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
+		Stop: k.stop, Stopped: errStopped, Spend: spend.Config{Cost: cost}, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
 	return k
 }
 
@@ -189,6 +193,37 @@ func TestCallersDoNotComeAtOnceWhenTheGateOpens(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A share of the cost limit that grows opens what that limit has closed, for those that wait,
+// too, and nothing that a rate limit has.
+func TestShareOfTheCostLimitGrows(t *testing.T) {
+	for _, limited := range []time.Duration{0, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newCostlyKit(2, 1, spend.Cost{Prices: fetcher.Prices{Post: 1}, Limit: 10})
+			k.SetRate(1)
+			k.CloseFor(limited, "too many")
+			k.Spend.Add(fetcher.Billed{Posts: 6})
+			if closed := k.Closed(k.clock()); closed < 24*time.Hour {
+				t.Errorf("closed for %s with 6 of 5 spent, want the rest of the day", closed)
+			}
+			var waited time.Duration
+			var waiting sync.WaitGroup
+			waiting.Go(func() {
+				if err := k.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+				waited = time.Duration(k.clock())
+			})
+			<-time.After(time.Minute)
+			k.SetRate(2)
+			waiting.Wait()
+			least := max(limited, time.Minute)
+			if waited < least || waited > least+3*time.Second {
+				t.Errorf("a call is made after %s with 6 of 10 spent and a rate limit of %s, want one after %s", waited, limited, least)
+			}
+		})
+	}
 }
 
 func TestStopEndsAllWaiting(t *testing.T) {

@@ -20,8 +20,11 @@ func (b *Budget) SetRate(perSecond float64) {
 	if !b.Bounded() || perSecond == b.Rate() {
 		return
 	}
-	b.mu.Lock()
 	share := perSecond / b.cfg.PerSecond
+	if perSecond > 0 && b.Spend.SetShare(share) {
+		b.spent.Store(0)
+	}
+	b.mu.Lock()
 	b.bucket.advance(b.cfg.Clock())
 	b.bucket.rate, b.bucket.burst = perSecond, max(1, float64(b.cfg.Burst)*share)
 	b.bucket.tokens += float64(len(b.spare))
@@ -31,9 +34,6 @@ func (b *Budget) SetRate(perSecond float64) {
 	close(b.changed)
 	b.changed = make(chan struct{})
 	b.mu.Unlock()
-	if perSecond > 0 && b.Spend.SetShare(share) {
-		b.until.Store(0)
-	}
 	b.cfg.Ring()
 }
 
