@@ -172,7 +172,7 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
-	at = s.nextAt(now)
+	at = nextAt(s, now)
 	if at > now {
 		return false, at
 	}
@@ -192,7 +192,7 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 
 // nextAt returns when the next query is due, Never for none. Queries that are due wait while
 // a pushed post of theirs is committed.
-func (s *Targets) nextAt(now int64) int64 {
+func nextAt(s *Targets, now int64) int64 {
 	for {
 		slot, at, ok := s.Sched.Next()
 		switch {
