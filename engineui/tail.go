@@ -220,12 +220,20 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	_ = rc.SetReadDeadline(time.Time{}) // a server's ReadTimeout is for requests that end
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx
+	// Where deadlines are not supported the server's own holds.
+	bound := func() { _ = rc.SetWriteDeadline(time.Now().Add(tailWrite)) }
+	defer bound() // the answer's end is written, too
 	send := func(text string) error {
-		_ = rc.SetWriteDeadline(time.Now().Add(tailWrite)) // where it is not supported the server's own holds
+		bound()
 		if _, err := fmt.Fprint(w, text); err != nil {
 			return err
 		}
-		return rc.Flush()
+		if err := rc.Flush(); err != nil {
+			return err
+		}
+		// Over HTTP/2 a deadline that passes resets the stream, even while nothing is written.
+		_ = rc.SetWriteDeadline(time.Time{})
+		return nil
 	}
 	if err := send("retry: 3000\nevent: ready\ndata:\n\n"); err != nil {
 		if errors.Is(err, http.ErrNotSupported) {

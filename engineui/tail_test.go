@@ -26,10 +26,11 @@ type listener struct {
 	leave  func()
 	done   chan struct{}
 
-	mu     sync.Mutex
-	status int
-	text   strings.Builder
-	gate   chan struct{} // writes wait until it is closed; nil for none
+	mu       sync.Mutex
+	status   int
+	text     strings.Builder
+	gate     chan struct{} // writes wait until it is closed; nil for none
+	deadline time.Time     // of writes
 }
 
 // listen opens the tail as a viewer.
