@@ -134,7 +134,7 @@ func TestHeaders(t *testing.T) {
 			got := ask(w, http.MethodGet, path, "", http.Header{"Viewer": {"acme"}})
 			for name, want := range map[string]string{
 				"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-				"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer",
+				"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "same-origin",
 			} {
 				if got.Header().Get(name) != want {
 					t.Errorf("%s: %s is %q, want %q", path, name, got.Header().Get(name), want)
@@ -180,6 +180,11 @@ func TestForms(t *testing.T) {
 				if got := ask(w, http.MethodPost, "/"+path, "a=b", row.header); got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "another site") {
 					t.Errorf("/%s %s: status %d, want 403", path, row.name, got.Code)
 				}
+			}
+			// So browsers send a form over plain HTTP, unless they are told to name no referrer.
+			own := ask(w, http.MethodPost, "/"+path, "a=b", http.Header{"Viewer": {"operator"}, "Origin": {"http://example.com"}})
+			if strings.Contains(own.Body.String(), "another site") {
+				t.Errorf("/%s from the console itself: status %d", path, own.Code)
 			}
 			if got := ask(w, http.MethodPost, "/"+path, "a=b", http.Header{"Viewer": {"acme-reader"}}); got.Code != http.StatusForbidden && got.Code != http.StatusMethodNotAllowed && got.Code != http.StatusNotFound {
 				t.Errorf("/%s by a reader: status %d", path, got.Code)

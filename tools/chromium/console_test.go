@@ -158,7 +158,7 @@ func (c *complaints) hear(ev any) {
 }
 
 // newBrowser starts Chromium with an empty profile.
-func newBrowser(t *testing.T, c *complaints) context.Context {
+func newBrowser(t *testing.T, c *complaints, more ...chromedp.ExecAllocatorOption) context.Context {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		if os.Getenv("STREAMWATCH_REQUIRE_CHROMIUM") != "" {
@@ -168,6 +168,7 @@ func newBrowser(t *testing.T, c *complaints) context.Context {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	options = append(options, more...)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
