@@ -17,7 +17,7 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 }
 
 // AccountOf is Account for an owner: ok is false when no active monitor or rule of its own
-// tracks the account, and Sources counts these alone. Errors are told as owners may read
+// tracks the account, and Sources and Interval are of these alone. Errors are told as owners may read
 // them: hosts of the service are not in them.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })

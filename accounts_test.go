@@ -154,6 +154,33 @@ func TestPollsOfAnAccount(t *testing.T) {
 	})
 }
 
+// An owner is told the interval that it asks for itself, though the account is polled more
+// often for another.
+func TestIntervalOfAnAccountIsItsOwners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, streamwatch.Config{Fetcher: troubled(time.Now())})
+		intervals := map[string]time.Duration{"ann": 10 * time.Second, "bob": time.Minute, "eve": 5 * time.Minute}
+		for owner, every := range intervals {
+			create(t, e, monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"failing"}, PollInterval: every})
+		}
+		create(t, e, monitor.CreateRequest{Owner: "eve", Name: "seldom", Usernames: []string{"failing"}, PollInterval: time.Hour})
+		defer startEngine(t, e)()
+		pass(30 * time.Minute)
+		for owner, every := range intervals {
+			if st, ok, err := e.AccountOf(t.Context(), owner, "failing"); err != nil || !ok || st.Interval != every {
+				t.Errorf("%s: an interval of %s, %v; want %s", owner, st.Interval, err, every)
+			}
+			worst, err := e.WorstAccounts(t.Context(), detect.WorstQuery{Owner: owner})
+			if err != nil || len(worst) != 1 || worst[0].Interval != every {
+				t.Errorf("%s: the worst are %+v, %v; want one with an interval of %s", owner, worst, err, every)
+			}
+		}
+		if st, ok, err := e.Account(t.Context(), "failing"); err != nil || !ok || st.Interval != 10*time.Second {
+			t.Errorf("of all: an interval of %s, %v; want 10 s", st.Interval, err)
+		}
+	})
+}
+
 // A lane tells how its endpoint stands.
 func TestLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
@@ -80,7 +79,7 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 }
 
 // AccountOf is Account for an owner: ok is false when no source of the owner's watches the
-// account, and Sources counts only sources of the owner's.
+// account, and Sources and Interval are of the owner's sources alone.
 func (d *Detector) AccountOf(ctx context.Context, owner, username string) (st AccountStatus, ok bool, err error) {
 	return d.account(ctx, username, func(o string) bool { return o == owner })
 }
@@ -129,7 +128,7 @@ func (s *sharing) account(ctx context.Context, username string, sees func(owner 
 func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(owner string) bool) AccountStatus {
 	t := a.At(slot)
 	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
-		Interval: a.Interval(slot), Rate: a.PostRate(slot), Gaps: gapsAs[Gap](a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
+		Rate: a.PostRate(slot), Gaps: gapsAs[Gap](a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
 	if !t.Is(accounts.Cold) { // else the poll was another process's
 		st.LastContact = st.LastPoll
 	}
@@ -137,11 +136,7 @@ func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(ow
 		st.LastContact = at
 	}
 	st.Missing = shards.Missing(a, slot, d.deps.Now())
-	a.Subscribers(slot, func(src deliver.Source) {
-		if sees(src.Owner) {
-			st.Sources++
-		}
-	})
+	st.Sources, st.Interval = a.WantedBy(slot, sees)
 	if st.Err, _ = a.Polls.Trouble(slot); st.Err != nil {
 		st.Error = st.Err.Error()
 	}

@@ -167,9 +167,19 @@ func (a *Targets) Release(slot int32) {
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
 
-// Subscribers calls fn for each source that subscribes to an account.
-func (a *Targets) Subscribers(slot int32, fn func(deliver.Source)) {
-	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { fn(src.Source.Source) })
+// WantedBy counts the sources of an account of the owners for which of returns true, and
+// returns the shortest interval that one of them asks for; 0 for none.
+func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int, shortest time.Duration) {
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+		if !of(src.Owner) {
+			return
+		}
+		sources++
+		if src.interval > 0 && (shortest == 0 || src.interval < shortest) {
+			shortest = src.interval
+		}
+	})
+	return sources, shortest
 }
 
 func (a *Targets) Tell(slot int32, err error) {

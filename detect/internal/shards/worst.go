@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/internal/top"
 )
@@ -148,7 +147,7 @@ func (r ranking) of(slot int32) float64 {
 }
 
 // sees reports whether an account is looked at: see Query.Sees.
-func (r ranking) sees(slot int32) (sees bool) {
-	r.sh.Accounts.Subscribers(slot, func(src deliver.Source) { sees = sees || r.q.Sees(src.Owner) })
-	return sees
+func (r ranking) sees(slot int32) bool {
+	sources, _ := r.sh.Accounts.WantedBy(slot, r.q.Sees)
+	return sources > 0
 }
