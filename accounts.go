@@ -17,8 +17,8 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 }
 
 // AccountOf is Account for an owner: ok is false when no active monitor or rule of its own
-// tracks the account, and Sources and Interval are of these alone. Errors are told as owners may read
-// them: hosts of the service are not in them.
+// tracks the account, and Sources and Interval are of these alone. Errors are told as owners
+// may read them: hosts of the service are not in them, and Node is empty.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
 	forOwner(&st)
@@ -64,9 +64,10 @@ func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]dete
 	return worst, notRunning(err)
 }
 
-// forOwner leaves out what is not the owner's to know: hosts of the service, and what is
-// wrong with its store.
+// forOwner leaves out what is not the owner's to know: hosts and nodes of the service, and
+// what is wrong with its store.
 func forOwner(st *detect.AccountStatus) {
+	st.Node = ""
 	if st.Err != nil {
 		st.Err = ownersError(st.Err)
 		st.Error = st.Err.Error()

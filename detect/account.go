@@ -40,7 +40,7 @@ type AccountStatus struct {
 	// come from the journal, which may be minutes behind, and all else that follows from
 	// polls is zero.
 	Elsewhere bool
-	// Node is the name of the node that polls the account, "" without a fleet. An engine
+	// Node is the name of the node that polls the account, "" without a fleet. Engine.Account
 	// sets it.
 	Node string
 

@@ -288,3 +288,26 @@ func TestOperatorsStayAtAnOwner(t *testing.T) {
 		}
 	})
 }
+
+// Which node polls an account is the operators' to know.
+func TestNodeOfAnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Fleet = &streamwatch.FleetConfig{Name: "db-7.example.internal/4711"}
+		})
+		<-time.After(time.Minute)
+		for viewer, told := range map[string]bool{"acme": false, "operator": true} {
+			status, page := get(w, viewer, "/account?account=acme_news")
+			if status != http.StatusOK || strings.Contains(page, "db-7") != told {
+				t.Errorf("%s: status %d, told the node: %t, want %t", viewer, status, !told, told)
+			}
+			if status, page := get(w, viewer, "/accounts?by=slow"); status != http.StatusOK || strings.Contains(page, "db-7") && !told {
+				t.Errorf("%s: the list of accounts has status %d, and the node", viewer, status)
+			}
+		}
+		st, ok, err := w.engine.AccountOf(t.Context(), "acme", "acme_news")
+		if err != nil || !ok || st.Node != "" {
+			t.Errorf("AccountOf tells of the node %q: %t, %v", st.Node, ok, err)
+		}
+	})
+}
