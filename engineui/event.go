@@ -25,7 +25,7 @@ type eventData struct {
 // deliveryData is its way to one endpoint.
 type deliveryData struct {
 	deliver.LogEntry
-	URL     string // of the endpoint; "" when it is gone, or a handler
+	URL     string // of the endpoint, as shownURL has it; "" for a handler
 	Handler string
 	Way     stack
 	Steps   []latency.Cause
@@ -94,7 +94,7 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 }
 
 func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData {
-	d := deliveryData{LogEntry: entry, URL: to.URL, Steps: wayOf(&entry)}
+	d := deliveryData{LogEntry: entry, URL: shownURL(to.URL), Steps: wayOf(&entry)}
 	if name, ok := deliver.HandlerName(to.ID); ok {
 		d.Handler = name
 	}

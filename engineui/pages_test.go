@@ -97,7 +97,8 @@ func TestEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.engine.Endpoints().Update(t.Context(), "acme", hooks[0].ID, endpoints.Update{Headers: []deliver.Header{{Name: "X-Api-Token", Value: "token-of-acme"}}}); err != nil {
+		address := "https://hooks.acme.example.com/in?key=token-of-acme"
+		if _, err := w.engine.Endpoints().Update(t.Context(), "acme", hooks[0].ID, endpoints.Update{URL: &address, Headers: []deliver.Header{{Name: "X-Api-Token", Value: "token-of-acme"}}}); err != nil {
 			t.Fatal(err)
 		}
 		w.post("acme_news", "Lift-off")
