@@ -59,7 +59,7 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
 	case "credits":
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give")
-		fs.StringVar(&c.id, "id", "", "id of the top-up; the same again gives nothing more (default: a new one)")
+		fs.StringVar(&c.id, "id", "", "id of the top-up; the same again gives nothing more (default: a new one, which is shown)")
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
@@ -100,16 +100,21 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return carryOut(ctx, c, keys, store.Ledger(), out)
+}
+
+// carryOut does what admin is asked for.
+func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger billing.Ledger, out io.Writer) error {
 	switch c.command {
 	case "key":
 		issued, err := keys.Issue(ctx, c.issue())
 		if err != nil {
 			return err
 		}
-		if err := topUp(ctx, store.Ledger(), c.owner, "", c.credits); err != nil {
-			return fmt.Errorf("key %s is issued, but the credits are not given: %w", issued.ID, err)
-		}
 		fmt.Fprintf(out, "id   %s\nkey  %s\nin   %s\n", issued.ID, string(issued.Secret), c.where())
+		if _, err := topUp(ctx, ledger, c.owner, "", c.credits); err != nil {
+			return fmt.Errorf("key %s is issued, but the credits are not known to be given: %w", issued.ID, err)
+		}
 	case "keys":
 		list, err := keys.List(ctx, c.owner)
 		if err != nil {
@@ -129,14 +134,16 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 		}
 		fmt.Fprintln(out, "revoked", c.id)
 	case "credits":
-		if err := topUp(ctx, store.Ledger(), c.owner, c.id, c.credits); err != nil {
-			return err
-		}
-		b, err := store.Ledger().Balance(ctx, c.owner)
+		id, err := topUp(ctx, ledger, c.owner, c.id, c.credits)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s has %d credits\n", c.owner, b.Available/billing.Credit)
+		fmt.Fprintf(out, "id   %s\n", id)
+		if b, err := ledger.Balance(ctx, c.owner); err != nil {
+			fmt.Fprintf(out, "the credits are given; how many %s has cannot be read: %v\n", c.owner, err)
+		} else {
+			fmt.Fprintf(out, "%s has %d credits\n", c.owner, b.Available/billing.Credit)
+		}
 	}
 	return nil
 }
@@ -172,14 +179,19 @@ func (c *adminConfig) issue() apikey.IssueRequest {
 	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 
-// topUp gives credits once per id; "" stands for a new one.
-func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) error {
+// topUp gives credits once per id, and returns the id; "" stands for a new one. An error
+// says how to repeat it.
+func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) (string, error) {
 	if credits == 0 {
-		return nil
+		return "", nil
 	}
 	if id == "" {
 		id = "topup_" + rand.Text()
 	}
-	return l.Append(ctx, billing.Entry{ID: id, Owner: owner, Kind: billing.KindTopUp,
+	err := l.Append(ctx, billing.Entry{ID: id, Owner: owner, Kind: billing.KindTopUp,
 		Amount: billing.Credits(credits) * billing.Credit, At: time.Now()})
+	if err != nil && !errors.Is(err, billing.ErrAmount) {
+		err = fmt.Errorf("%w; to give them once, repeat with credits -owner %q -credits %d -id %q", err, owner, credits, id)
+	}
+	return id, err
 }

@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // Keys and credits are issued beside a server, on its store.
@@ -35,8 +41,8 @@ func TestAdmin(t *testing.T) {
 		t.Errorf("-scope root: %v", err)
 	}
 	for range 2 {
-		if out, err = do("credits -owner acme -credits 5 -id invoice-1"); err != nil || out != "acme has 25 credits\n" {
-			t.Errorf("%q, %v: want 25 credits, also the second time", out, err)
+		if out, err = do("credits -owner acme -credits 5 -id invoice-1"); err != nil || out != "id   invoice-1\nacme has 25 credits\n" {
+			t.Errorf("%q, %v: want the id and 25 credits, also the second time", out, err)
 		}
 	}
 	if out, err = do("keys -owner acme"); err != nil || !strings.Contains(out, m[1]) || !strings.Contains(out, "true") || strings.Contains(out, m[2]) {
@@ -50,6 +56,58 @@ func TestAdmin(t *testing.T) {
 	}
 	if out, _ = do("keys -owner acme"); !strings.Contains(out, "false") {
 		t.Errorf("%q: want a key that is not valid", out)
+	}
+}
+
+// unsure is a ledger that gives credits and does not say so, and whose balances cannot be
+// read.
+type unsure struct {
+	billing.Ledger
+	answers bool // it says that credits are given
+}
+
+func (u unsure) Append(ctx context.Context, entries ...billing.Entry) error {
+	if err := u.Ledger.Append(ctx, entries...); err != nil || u.answers {
+		return err
+	}
+	return errors.New("the server did not answer")
+}
+
+func (unsure) Balance(context.Context, string) (billing.Balance, error) {
+	return billing.Balance{}, errors.New("the server is gone")
+}
+
+// A top-up whose outcome is not known can be made again, and credits are given once.
+func TestCreditsAreGivenOnce(t *testing.T) {
+	store := memory.New(memory.Options{})
+	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"credits", "key"} {
+		t.Run(command, func(t *testing.T) {
+			var out bytes.Buffer
+			c := adminConfig{command: command, owner: command, name: "laptop", scope: "write", credits: 5}
+			err := carryOut(t.Context(), c, keys, unsure{store.Ledger(), false}, &out)
+			if err == nil {
+				t.Fatal("no error, and the ledger did not answer")
+			}
+			if secret := strings.Contains(out.String(), "sw_live_"); secret != (command == "key") {
+				t.Errorf("it says %q: a key is issued by the command key", &out)
+			}
+			again := regexp.MustCompile(`credits -owner "(\S+)" -credits 5 -id "(topup_\S+)"`).FindStringSubmatch(err.Error())
+			if again == nil || again[1] != command {
+				t.Fatalf("error %q: want the command that makes it again", err)
+			}
+			c = adminConfig{command: "credits", owner: again[1], id: again[2], credits: 5}
+			out.Reset()
+			if err := carryOut(t.Context(), c, keys, unsure{store.Ledger(), true}, &out); err != nil || !strings.Contains(out.String(), again[2]) || !strings.Contains(out.String(), "the server is gone") {
+				t.Errorf("again: %q, %v; want the id, and that the balance is not known", &out, err)
+			}
+			if b, err := store.Ledger().Balance(t.Context(), command); err != nil || b.Available != 5*billing.Credit {
+				t.Errorf("balance %+v, %v; want 5 credits", b, err)
+			}
+		})
 	}
 }
 

@@ -110,7 +110,7 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store k
 	if err != nil {
 		return err
 	}
-	if err := topUp(ctx, store.Ledger(), demoOwner, "demo", 1_000_000); err != nil {
+	if _, err := topUp(ctx, store.Ledger(), demoOwner, "demo", 1_000_000); err != nil {
 		return err
 	}
 	hook, err := demoReceiver(ctx, store.Endpoints(), log)

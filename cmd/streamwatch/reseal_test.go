@@ -47,7 +47,7 @@ func TestReseal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := topUp(t.Context(), store.Ledger(), owner, "", 1000); err != nil {
+		if _, err := topUp(t.Context(), store.Ledger(), owner, "", 1000); err != nil {
 			t.Fatal(err)
 		}
 		m, err := svc.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: owner, Name: "m", Usernames: []string{"bsky.app"}, WebhookURL: "https://hooks.example.com/" + owner})
