@@ -23,28 +23,41 @@ var ErrNoSharedKey = errors.New("streamwatch: the fleet has no shared key yet: a
 // another node has to recognize, such as the cursors of pages. It is in the Store in the
 // clear. Without Config.Fleet the key is this engine's own.
 func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
-	k := &e.shared
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.key != "" {
-		return k.key, nil
+	if key := e.shared.get(e.fleet == nil); key != "" {
+		return key, nil
 	}
-	if e.fleet == nil {
-		k.key = newSharedKey()
-		return k.key, nil
+	key, err := readSharedKey(ctx, e.writes.journal)
+	switch {
+	case err != nil:
+		return "", err
+	case key == "":
+		return "", ErrNoSharedKey
 	}
-	stored, err := readSharedKey(ctx, e.writes.journal)
-	if err == nil && stored == "" {
-		err = ErrNoSharedKey
-	}
-	k.key = stored
-	return stored, err
+	e.shared.set(key)
+	return key, nil
 }
 
-// sharedKey is what Engine.SharedKey has found, "" for nothing.
+// sharedKey is what Engine.SharedKey has found, "" for nothing. It is not locked while the
+// store is read: who waits for a lock does not see its context end.
 type sharedKey struct {
 	mu  sync.Mutex
 	key secret.Value
+}
+
+// get returns the key. With fresh set it makes one if there is none.
+func (k *sharedKey) get(fresh bool) secret.Value {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key == "" && fresh {
+		k.key = newSharedKey()
+	}
+	return k.key
+}
+
+func (k *sharedKey) set(key secret.Value) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.key = key
 }
 
 func newSharedKey() secret.Value { return secret.Value(rand.Text() + rand.Text()) }
