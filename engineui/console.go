@@ -21,7 +21,8 @@ type Config struct {
 	Engine *streamwatch.Engine
 	// Authorize says who sends a request, and what they may see. It is called for every
 	// request but those of the style sheet and the script, and every few seconds for one
-	// that lasts, by several goroutines at once. After an error the answer is 403.
+	// that lasts, by several goroutines at once. The request's context ends within 10 s.
+	// After an error the answer is 403.
 	Authorize func(*http.Request) (Viewer, error)
 	// Login lets in who has an API key. Not with Authorize.
 	Login *KeyLogin
@@ -113,7 +114,7 @@ func (c *Console) Close() {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// pageTime bounds the making of a page.
+// pageTime bounds the making of a page, from finding its viewer on.
 const pageTime = 10 * time.Second
 
 // ServeHTTP answers a request by the last element of its path.
@@ -151,6 +152,10 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 	if c.login != nil && (name == "login" || name == "logout") {
 		return c.login.serve(w, v, name)
 	}
+	whole := v.Context() // a tail lasts longer than pageTime
+	ctx, cancel := context.WithTimeout(whole, pageTime)
+	defer cancel()
+	v.Request = v.WithContext(ctx)
 	var err error
 	if v.Viewer, err = c.cfg.Authorize(v.Request); err != nil {
 		return c.refuse(w, v, name, err)
@@ -161,6 +166,7 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 		v.Owner = v.query.Get("owner")
 	}
 	if name == "tail" && v.Method == http.MethodGet {
+		v.Request = v.WithContext(whole)
 		return c.serveTail(w, v)
 	}
 	p := c.page(name, v.Viewer)
@@ -168,9 +174,6 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 		return errNotFound
 	}
 	v.page = p
-	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
-	defer cancel()
-	v.Request = v.WithContext(ctx)
 	if write {
 		return c.change(w, v)
 	}

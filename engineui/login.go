@@ -13,7 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
@@ -59,8 +59,7 @@ type login struct {
 
 	guesses *limits
 
-	mu   sync.Mutex
-	aead cipher.AEAD
+	aead atomic.Pointer[cipher.AEAD] // nil until the shared key is known
 }
 
 func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), now func() time.Time) (*login, error) {
@@ -81,10 +80,8 @@ func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), 
 
 // sealer makes and opens cookies.
 func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.aead != nil {
-		return l.aead, nil
+	if made := l.aead.Load(); made != nil {
+		return *made, nil
 	}
 	shared, err := l.shared(ctx)
 	if err != nil {
@@ -98,8 +95,12 @@ func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.aead, err = cipher.NewGCMWithRandomNonce(block)
-	return l.aead, err
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	l.aead.Store(&aead)
+	return aead, nil
 }
 
 // authorize finds the viewer of a session.

@@ -30,6 +30,7 @@ type door struct {
 	*world
 	keys *apikey.Manager
 	down bool // the keys cannot be checked
+	hung bool // nor is there an answer before the request's context ends
 }
 
 // newDoor has sessions of the default length for 0.
@@ -53,6 +54,10 @@ func newDoor(t *testing.T, lasts time.Duration, change ...func(*engineui.KeyLogi
 type late struct{ d *door }
 
 func (l late) Authenticate(ctx context.Context, key secret.Value) (apikey.Principal, error) {
+	if l.d.hung {
+		<-ctx.Done()
+		return apikey.Principal{}, ctx.Err()
+	}
 	if l.d.down {
 		return apikey.Principal{}, errors.New("the store does not answer")
 	}

@@ -1,6 +1,7 @@
 package engineui
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -250,7 +251,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		case <-c.tail.closed:
 			return nil
 		case <-check.C:
-			if who, err := c.cfg.Authorize(v.Request); err != nil || who.All != v.Viewer.All || who.Owner != v.Viewer.Owner {
+			if !c.same(v) {
 				return nil
 			}
 			if send(":\n\n") != nil {
@@ -273,6 +274,14 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 			return nil
 		}
 	}
+}
+
+// same reports whether a viewer may still see what it did.
+func (c *Console) same(v *view) bool {
+	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
+	defer cancel()
+	who, err := c.cfg.Authorize(v.WithContext(ctx))
+	return err == nil && who.All == v.Viewer.All && who.Owner == v.Viewer.Owner
 }
 
 // frames are the events as the protocol has them.
