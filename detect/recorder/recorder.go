@@ -213,6 +213,15 @@ func (r *Recorder) entries() (all []entry, lost int) {
 func sizeOf(p *poll.Record) int {
 	n := int(unsafe.Sizeof(*p)+unsafe.Sizeof(entry{})) + p.Window.Size()
 	n += len(p.Before.Readers)*int(unsafe.Sizeof(poll.ReaderState{})) + len(p.Judging)*int(unsafe.Sizeof(poll.ReaderState{}))
+	n += len(p.Refused)*int(unsafe.Sizeof(poll.Refusal{})) + sizeOfGaps(p.Before.Gaps) + sizeOfGaps(p.Filled)
+	for _, g := range []*poll.Gap{p.Opened, p.Fills} {
+		if g != nil {
+			n += int(unsafe.Sizeof(*g)) + len(g.Resume)
+		}
+	}
+	if c := p.Cursor; c != nil {
+		n += int(unsafe.Sizeof(*c)) + sizeOfGaps(c.Gaps)
+	}
 	if is := p.Before.Search; is != nil {
 		n += int(unsafe.Sizeof(*is)) + 48*len(is.Shown)
 	}
@@ -232,6 +241,13 @@ func sizeOf(p *poll.Record) int {
 	}
 	for i := range p.Events {
 		n += int(unsafe.Sizeof(deliver.Event{})) + len(p.Events[i].Body)
+	}
+	return n
+}
+
+func sizeOfGaps(gaps []poll.Gap) (n int) {
+	for i := range gaps {
+		n += int(unsafe.Sizeof(gaps[i])) + len(gaps[i].Resume)
 	}
 	return n
 }
