@@ -300,11 +300,20 @@ func settingsOf(fs *flag.FlagSet) map[string]string {
 			}
 			v = strings.Join(names, ", ")
 		case "websocket":
-			v, _, _ = strings.Cut(v, "?") // a token, with some
+			v = bareURL(v)
 		}
 		out[f.Name] = v
 	})
 	return out
+}
+
+// bareURL is a URL without user, query and fragment, which may hold a token.
+func bareURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "a URL"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // self is the detector of this module.

@@ -107,6 +107,15 @@ func TestSettingsHoldNoSecrets(t *testing.T) {
 	if text := fmt.Sprint(o.settings); strings.Contains(text, "tell-nobody") || !strings.Contains(text, "seed:7") || !strings.Contains(text, "websocket:wss://x/stream ") {
 		t.Errorf("settings %s", text)
 	}
+	for address, want := range map[string]string{
+		"wss://me:tell-nobody@x:444/stream": "websocket:wss://x:444/stream ", "ws://tell-nobody@x?a=b": "websocket:ws://x ",
+		"wss://x/stream#tell-nobody": "websocket:wss://x/stream ", "wss://me:tell-nobody@x/a@b": "websocket:wss://x/a@b ",
+	} {
+		o, err := parse([]string{"-websocket", address}, io.Discard)
+		if text := fmt.Sprint(o.settings); err != nil || strings.Contains(text, "tell-nobody") || !strings.Contains(text, want) {
+			t.Errorf("%s: %v, settings %s; want %s", address, err, text, want)
+		}
+	}
 	o, err = parse([]string{"-detector", "self", "-store", "redis://:tell-nobody@host"}, io.Discard)
 	if text := fmt.Sprint(o.settings); err != nil || strings.Contains(text, "tell-nobody") || !strings.Contains(text, "store:redis ") {
 		t.Errorf("%v, settings %s", err, text)
