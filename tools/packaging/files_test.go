@@ -259,3 +259,17 @@ func TestUnit(t *testing.T) {
 		t.Errorf("TimeoutStopSec=%s, %v, want %s or more", set["TimeoutStopSec"], err, stops)
 	}
 }
+
+// What holds a key, or customers' records, gets into no layer of a build.
+func TestBuildContext(t *testing.T) {
+	text, err := os.ReadFile(deployed("Dockerfile.dockerignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, want := range []string{".git", "**/*.db*", "**/.env*"} {
+		if !slices.Contains(left, want) {
+			t.Errorf("the build's context is not without %s: it leaves out %q", want, left)
+		}
+	}
+}
