@@ -25,7 +25,7 @@ func TestAuthorizeIsBounded(t *testing.T) {
 		if tail.ended() {
 			t.Fatalf("the tail has ended: status %d", tail.status)
 		}
-		d.hung = true
+		d.hung.Store(true)
 		for _, path := range []string{"/console/", "/console/tail"} {
 			begin := time.Now()
 			got := d.with(c, http.MethodGet, path)

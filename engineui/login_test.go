@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,8 +30,8 @@ func (nobody) Authenticate(context.Context, secret.Value) (apikey.Principal, err
 type door struct {
 	*world
 	keys *apikey.Manager
-	down bool // the keys cannot be checked
-	hung bool // nor is there an answer before the request's context ends
+	down bool        // the keys cannot be checked
+	hung atomic.Bool // nor is there an answer before the request's context ends
 }
 
 // newDoor has sessions of the default length for 0.
@@ -54,7 +55,7 @@ func newDoor(t *testing.T, lasts time.Duration, change ...func(*engineui.KeyLogi
 type late struct{ d *door }
 
 func (l late) Authenticate(ctx context.Context, key secret.Value) (apikey.Principal, error) {
-	if l.d.hung {
+	if l.d.hung.Load() {
 		<-ctx.Done()
 		return apikey.Principal{}, ctx.Err()
 	}
