@@ -41,6 +41,9 @@
 //   - What is left over resumes paused streams, the oldest first, when it covers
 //     the next 75 minutes of each: within a minute after a top-up, and never more
 //     than one change a minute. What was published meanwhile is found then.
+//   - A tick charges all owners before it pauses or resumes a stream, and makes these
+//     changes for one stream of each owner in turn. If there are more than it can make
+//     in its minute, the next tick makes the rest.
 //   - Before a stream is made, resumed or made dearer, Covers is asked about the next
 //     hour of all active streams of its owner together. An engine does so, one change
 //     after the other. Processes that share a store do not wait for each other: of

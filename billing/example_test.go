@@ -47,10 +47,13 @@ func ExampleHold() {
 
 // streams is what a Meter needs to know of streams; those of an engine come
 // with it.
-type streams []billing.Stream
+type streams struct {
+	list   []billing.Stream
+	paused func()
+}
 
 func (s streams) Each(_ context.Context, fn func(billing.Stream) error) error {
-	for _, st := range s {
+	for _, st := range s.list {
 		if err := fn(st); err != nil {
 			return err
 		}
@@ -60,6 +63,7 @@ func (s streams) Each(_ context.Context, fn func(billing.Stream) error) error {
 
 func (s streams) Pause(_ context.Context, st billing.Stream) error {
 	fmt.Println("paused:", st.Name)
+	s.paused()
 	return nil
 }
 
@@ -80,14 +84,13 @@ func ExampleMeter() {
 	price := billing.Presets{}.Monitor(1) // 1,667 credits a day, 70 an hour
 	meter, err := billing.NewMeter(billing.MeterConfig{
 		Ledger: ledger,
-		Streams: streams{
+		Streams: streams{[]billing.Stream{
 			{Kind: billing.KindMonitor, ID: "mon_1", Owner: "acme", Name: "space", Accounts: 1, Price: price},
 			{Kind: billing.KindMonitor, ID: "mon_2", Owner: "acme", Name: "sports", Accounts: 1, Price: price},
-		},
+		}, cancel},
 		Thresholds: []billing.Credits{100 * billing.Credit},
 		OnThreshold: func(t billing.Threshold) {
 			fmt.Println(t.Owner, "has at most", t.Mark/billing.Credit, "credits left")
-			cancel()
 		},
 	})
 	if err != nil {
@@ -96,7 +99,7 @@ func ExampleMeter() {
 	}
 	fmt.Println(meter.Run(ctx))
 	// Output:
-	// paused: sports
 	// acme has at most 100 credits left
+	// paused: sports
 	// <nil>
 }

@@ -91,8 +91,15 @@ const (
 	// catchUp bounds the minutes that are charged later, when no tick came in
 	// time or it failed.
 	catchUp = 60
-	// tickTimeout bounds a tick, so that a store that hangs delays one or two.
+	// tickTimeout bounds the charges of a tick, so that a store that hangs delays one
+	// or two.
 	tickTimeout = 50 * time.Second
+	// A tick pauses streams until pauseTimeout after its beginning, and resumes streams
+	// until resumeTimeout. If the charges took longer, each has changeLeast, so that the
+	// tick ends before the next one.
+	pauseTimeout  = 40 * time.Second
+	resumeTimeout = 50 * time.Second
+	changeLeast   = 4 * time.Second
 	// appendBatch is how many entries go to the ledger in one call.
 	appendBatch = 256
 )

@@ -15,13 +15,27 @@ type bill struct {
 	balance Credits
 	entries []Entry
 	streams []streamKey // those that the entries are for, and those that are free
+	// The streams that the balance does not cover any more, and those that it covers again.
+	pause, resume []Stream
 }
 
-// tick charges all streams for the current minute, and pauses and resumes streams.
+// tick charges all streams for the current minute. Only then does it pause and resume
+// streams, so that many such changes do not delay the charges.
 func (m *Meter) tick(ctx context.Context) error {
+	at := time.Now()
+	bills, err := m.chargeAll(ctx, at)
+	m.changeEach(ctx, at.Add(pauseTimeout), "pause", bills, func(b *bill) *[]Stream { return &b.pause },
+		func(ctx context.Context, b *bill, s Stream) { m.pause(ctx, s, b.balance) })
+	m.changeEach(ctx, at.Add(resumeTimeout), "resume", bills, func(b *bill) *[]Stream { return &b.resume },
+		func(ctx context.Context, _ *bill, s Stream) { m.resume(ctx, s) })
+	return err
+}
+
+// chargeAll charges all streams for the current minute, and returns what each owner owed.
+func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	wall, at := m.cfg.Now(), time.Now()
+	wall := m.cfg.Now()
 	now := minuteOf(wall)
 	owners := make(map[string][]Stream)
 	running := make(map[streamKey]bool)
@@ -36,7 +50,7 @@ func (m *Meter) tick(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("billing: list streams: %w", err)
+		return nil, fmt.Errorf("billing: list streams: %w", err)
 	}
 	m.count.add(func(s *Stats) { s.Running, s.Waiting = int64(len(running)), int64(waiting) })
 	for k := range m.paid { // what does not run owes nothing
@@ -64,7 +78,46 @@ func (m *Meter) tick(ctx context.Context) error {
 		}
 		bills = append(bills, b)
 	}
-	return errors.Join(append(errs, m.charge(ctx, bills, payment{now, wall, at}))...)
+	return bills, errors.Join(append(errs, m.charge(ctx, bills, payment{now, wall, at}))...)
+}
+
+// changeEach calls change for the streams in list of each bill: one of each owner in turn,
+// so that an owner of many streams does not delay the others. What is not done by the
+// deadline is left for the next tick, which decides anew.
+func (m *Meter) changeEach(ctx context.Context, deadline time.Time, what string, bills []*bill, list func(*bill) *[]Stream, change func(context.Context, *bill, Stream)) {
+	if least := time.Now().Add(changeLeast); deadline.Before(least) {
+		deadline = least
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	turn := slices.Clone(bills)
+	for {
+		turn = slices.DeleteFunc(turn, func(b *bill) bool { return len(*list(b)) == 0 })
+		if len(turn) == 0 {
+			return
+		}
+		for _, b := range turn {
+			if ctx.Err() != nil {
+				m.leave(ctx, what, turn, list)
+				return
+			}
+			streams := list(b)
+			change(ctx, b, (*streams)[0])
+			*streams = (*streams)[1:]
+		}
+	}
+}
+
+// leave logs the changes that are left for the next tick, unless the meter was stopped.
+func (m *Meter) leave(ctx context.Context, what string, bills []*bill, list func(*bill) *[]Stream) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
+	left := 0
+	for _, b := range bills {
+		left += len(*list(b))
+	}
+	m.cfg.Logger.Warn("changes of streams are left for the next tick", "change", what, "streams", left)
 }
 
 func sortedKeys(owners map[string][]Stream) []string {
@@ -78,7 +131,7 @@ func sortedKeys(owners map[string][]Stream) []string {
 
 // billOf decides which of an owner's streams the balance pays for. Running streams
 // come first, oldest first: each goes on if the rest covers what it owes and its next
-// hour. What is left resumes paused streams, oldest first.
+// hour. What is left resumes paused streams, oldest first. It changes no stream.
 func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now minute, at time.Time) (*bill, error) {
 	balance, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {
@@ -100,15 +153,15 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 		if s.Paused {
 			if need := cost(s.Price.PerDay, now, restart); left >= need {
 				left -= need
-				m.resume(ctx, s)
+				out.resume = append(out.resume, s)
 			}
 			continue
 		}
 		missed := m.missed(key, now, at)
 		need := cost(s.Price.PerDay, now-minute(missed), missed) + cost(s.Price.PerDay, now, runway)
 		if left < need {
-			m.pause(ctx, s, balance.Available)
-			delete(m.paid, key)
+			out.pause = append(out.pause, s)
+			delete(m.paid, key) // also if the pause fails: what is not covered is not charged
 			continue
 		}
 		left -= need
