@@ -15,6 +15,8 @@ const (
 	// holdGrace is how long a reservation outlives Options.Timeout. What a process
 	// had reserved when it died is available again after that.
 	holdGrace = time.Minute
+	// anewTimeout bounds how long commit reserves anew what was given back.
+	anewTimeout = 5 * time.Second
 )
 
 // hold is the reservation of a request. The zero value is that of a free request.
@@ -22,10 +24,16 @@ type hold struct {
 	h      *Handler
 	x      *exchange
 	ctx    context.Context // the request's
-	id     string          // of the charge
+	route  string
+	amount billing.Credits
+	id     string // of the charge
 	charge *billing.Charge
 	// shared: the reservation may be another request's, too, which is under way.
 	shared bool
+	// first is the id that all requests which share it begin with; those after it, when it
+	// was given back, are numbered from 2. id has the number n.
+	first string
+	n     int
 }
 
 // reserve reserves the credits that the request costs. A repetition reserves and charges
@@ -38,23 +46,16 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *re
 	if price <= 0 {
 		return hold{}, nil
 	}
-	o := hold{h: h, x: x, ctx: ctx, id: x.id}
+	o := hold{h: h, x: x, ctx: ctx, route: rt.name, amount: price, id: x.id}
 	if again != nil && again.first != nil {
-		o.id, o.shared = again.charge, true
+		o.id, o.first, o.n, o.shared = again.charge, again.charge, 1, true
 	}
-	err := o.reserve(rt, price)
-	for n := 2; o.shared && errors.Is(err, billing.ErrResolved); n++ {
-		// To commit what was committed changes nothing. ErrNotFound: of what was committed
-		// only the entry is known by now.
-		switch err = h.opts.Ledger.Commit(ctx, o.id, billing.Entry{Kind: billing.KindRequest}); {
-		case err == nil, errors.Is(err, billing.ErrNotFound):
+	err := o.reserve(ctx, o.id)
+	if o.shared && errors.Is(err, billing.ErrResolved) {
+		var paid bool
+		if paid, err = o.anew(ctx); paid {
 			return hold{}, nil
-		case !errors.Is(err, billing.ErrResolved):
-			return hold{}, err
 		}
-		// It was given back: nobody has got the answer yet.
-		o.id = again.charge + "." + strconv.Itoa(n)
-		err = o.reserve(rt, price)
 	}
 	if errors.Is(err, billing.ErrInsufficient) {
 		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: this request costs " + creditText(price)}
@@ -62,10 +63,37 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *re
 	return o, err
 }
 
-func (o *hold) reserve(rt *route, price billing.Credits) (err error) {
-	o.charge, err = billing.Hold(o.ctx, o.h.opts.Ledger, billing.Request{
-		ID: o.id, Owner: o.x.who.Owner, Endpoint: rt.name, Tier: o.x.who.Tier, Price: price, HoldFor: o.h.opts.Timeout + holdGrace})
+func (o *hold) reserve(ctx context.Context, id string) error {
+	charge, err := billing.Hold(ctx, o.h.opts.Ledger, billing.Request{
+		ID: id, Owner: o.x.who.Owner, Endpoint: o.route, Tier: o.x.who.Tier, Price: o.amount, HoldFor: o.h.opts.Timeout + holdGrace})
+	if err == nil {
+		o.charge = charge
+	}
 	return err
+}
+
+// anew reserves under the next id that has not ended, when the shared reservation has. It
+// reports paid if one of them ended with a charge.
+func (o *hold) anew(ctx context.Context) (paid bool, err error) {
+	for {
+		// To commit what was committed changes nothing. ErrNotFound: of what was committed
+		// only the entry is known by now.
+		switch err = o.h.opts.Ledger.Commit(ctx, o.id, billing.Entry{Kind: billing.KindRequest}); {
+		case err == nil, errors.Is(err, billing.ErrNotFound):
+			return true, nil
+		case !errors.Is(err, billing.ErrResolved):
+			return false, err
+		}
+		// It was given back: nobody has paid yet.
+		next := o.first + "." + strconv.Itoa(o.n+1)
+		if err = o.reserve(ctx, next); err != nil && !errors.Is(err, billing.ErrResolved) {
+			return false, err
+		}
+		o.id, o.n = next, o.n+1
+		if err == nil {
+			return false, nil
+		}
+	}
 }
 
 // price returns what the request costs if it succeeds.
@@ -76,15 +104,28 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit turns the reservation into a charge. The answer has been sent by then: if the
-// ledger fails, the request stays uncharged, and the log tells the operator.
+// commit turns the reservation into a charge. If the request that shares it has given it
+// back meanwhile, commit reserves and charges anew. The answer has been sent by then: if
+// the ledger fails, the request stays uncharged, and the log tells the operator.
 func (o *hold) commit() {
 	if o.charge == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.ctx), anewTimeout)
+	defer cancel()
 	var err error
 	for range chargeTries {
-		if err = o.charge.Commit(o.ctx); err == nil {
+		err = o.charge.Commit(o.ctx)
+		if o.shared && errors.Is(err, billing.ErrResolved) {
+			var paid bool
+			if paid, err = o.anew(ctx); paid {
+				return
+			}
+			if err == nil {
+				err = o.charge.Commit(o.ctx)
+			}
+		}
+		if err == nil {
 			o.x.charged = o.charge.Price()
 			return
 		}
