@@ -51,11 +51,13 @@ func (p *Probes) Live(w http.ResponseWriter, _ *http.Request) { probeAnswer(w, "
 
 // Ready answers 200 while the engine is ready (streamwatch.Engine.Ready), its store
 // takes writes (streamwatch.Engine.Writable), and Drain was not called; else 503
-// with the reason in plain text. The store's error is only logged.
+// with the reason in plain text. The store's error is only logged. A request whose
+// context ends before the store has answered gets 503, too.
 func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	reason, err := p.reason(r.Context())
-	if r.Context().Err() != nil {
-		return // nobody reads the answer, and the error is likely to be the context's
+	if reason == givenUp { // says nothing about the process
+		probeAnswer(w, reason)
+		return
 	}
 	p.mu.Lock()
 	changed := p.told != reason
@@ -71,6 +73,9 @@ func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	}
 	probeAnswer(w, reason)
 }
+
+// givenUp is the reason when the probe's context ended before the store answered.
+const givenUp = "the probe was given up"
 
 // reason returns why the process is not ready, "" if it is; err is for the log.
 func (p *Probes) reason(ctx context.Context) (reason string, err error) {
@@ -90,8 +95,14 @@ func (p *Probes) reason(ctx context.Context) (reason string, err error) {
 	case err != nil:
 		return "the engine needs its operator: see the log", err
 	}
-	if err = p.engine.Writable(ctx); err != nil {
+	if ctx.Err() != nil {
+		return givenUp, nil
+	}
+	switch err = p.engine.Writable(ctx); {
+	case errors.Is(err, streamwatch.ErrWrites):
 		return "the store takes no writes", err
+	case err != nil: // the context's
+		return givenUp, nil
 	}
 	return "", nil
 }

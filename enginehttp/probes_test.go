@@ -105,3 +105,31 @@ func TestFullDiskIsNotReady(t *testing.T) {
 		t.Errorf("health %d %s, want 503", a.status, a.body)
 	}
 }
+
+// A probe whose context has ended, as that of a server which is told to stop, is answered,
+// too: never with 200 when nothing was checked.
+func TestProbeWhoseContextHasEnded(t *testing.T) {
+	var out bytes.Buffer
+	w := newWorld(t)
+	if err := w.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer w.engine.Shutdown(t.Context())
+	p := enginehttp.NewProbes(w.engine, slog.New(slog.NewTextHandler(&out, nil)))
+	ask := func(wantBody string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		rec := httptest.NewRecorder()
+		p.Ready(rec, httptest.NewRequest("GET", "/readyz", nil).WithContext(ctx))
+		if rec.Code != 503 || rec.Body.String() != wantBody+"\n" {
+			t.Errorf("readyz %d %q, want 503 %q", rec.Code, rec.Body, wantBody)
+		}
+	}
+	ask("not ready: the probe was given up")
+	if out.Len() != 0 {
+		t.Errorf("log %s: want nothing about a probe that was given up", &out)
+	}
+	p.Drain()
+	ask("not ready: stopping")
+}
