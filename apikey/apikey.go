@@ -12,6 +12,9 @@ import (
 // Principal is the customer that a request was authenticated as.
 type Principal struct {
 	Owner string // whose monitors, rules, endpoints and credits
+	// KeyID is what requests are counted by: no two keys have the same, whoever owns
+	// them. If it is "", the requests of all keys of Owner count together, and a
+	// WebSocket hub takes none of its connections.
 	KeyID string
 	Tier  string // a label of the service's choice; may be ""
 	Scope Scope  // what the key may do; "" is ScopeWrite

@@ -149,7 +149,7 @@ func (h *Handler) log(r *http.Request, x *exchange) {
 	attrs := make([]slog.Attr, 0, 11)
 	attrs = append(attrs, slog.String("request_id", x.named), slog.String("method", cut(r.Method, 16)), slog.String("route", x.pattern()),
 		slog.Int("status", x.status), slog.Int("bytes", x.bytes), slog.Duration("took", time.Since(x.began)))
-	if x.who.KeyID != "" {
+	if x.who != (apikey.Principal{}) {
 		attrs = append(attrs, slog.String("owner", x.who.Owner), slog.String("key_id", x.who.KeyID))
 	}
 	if x.charged != 0 {

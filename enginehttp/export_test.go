@@ -22,6 +22,7 @@ func Patterns(h *Handler) []string {
 var (
 	ParseForm   = parseForm
 	NewRates    = newRates
+	RateKey     = rateKey
 	CreditText  = creditText
 	KnownFields = monitorFields
 	AppendTime  = appendTime

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/apikey"
 )
 
 // rates counts the requests of the max keys used last.
@@ -24,6 +26,15 @@ type keyRate struct {
 }
 
 func newRates(max int) *rates { return &rates{max: max, byKey: map[string]*list.Element{}} }
+
+// rateKey returns what a customer's requests are counted by: its key, or the owner if the
+// Authenticator gives no KeyID.
+func rateKey(who apikey.Principal) string {
+	if who.KeyID == "" {
+		return "owner\x00" + who.Owner
+	}
+	return "key\x00" + who.KeyID
+}
 
 // verdict says whether a request may be made, and what its answer's headers have.
 type verdict struct {

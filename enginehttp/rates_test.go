@@ -1,14 +1,17 @@
 package enginehttp_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // A key may make the requests of a minute at once, and its allowance refills evenly.
@@ -111,5 +114,30 @@ func TestAppendTime(t *testing.T) {
 		if got, want := string(enginehttp.AppendTime(nil, at)), `"`+enginehttp.TimeText(at)+`"`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// byOwner is an Authenticator without key ids: a key is the name of its owner.
+type byOwner struct{}
+
+func (byOwner) Authenticate(_ context.Context, key secret.Value) (apikey.Principal, error) {
+	return apikey.Principal{Owner: string(key)}, nil
+}
+
+// Without key ids each owner has a rate of its own, also one whose name is another's key id.
+func TestRateWithoutKeyIDIsTheOwners(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.options.Auth, s.options.RatePerMinute = byOwner{}, 1 })
+	for _, row := range []struct {
+		owner  string
+		status int
+	}{{mine, 200}, {theirs, 200}, {mine, 429}} {
+		r := request("GET", monitors, "")
+		r.Header.Set("X-Api-Key", row.owner)
+		if a := w.send(r); a.status != row.status {
+			t.Errorf("%s: %d %s, want %d", row.owner, a.status, a.body, row.status)
+		}
+	}
+	if enginehttp.RateKey(apikey.Principal{Owner: "k"}) == enginehttp.RateKey(apikey.Principal{Owner: "o", KeyID: "k"}) {
+		t.Error("an owner without key id counts as the key of another owner")
 	}
 }

@@ -181,7 +181,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 		return &failure{status: http.StatusServiceUnavailable, text: "the key cannot be checked now", cause: err, retry: time.Second}
 	}
 	x.who, c.who = who, who
-	v := h.rates.take(who.KeyID, h.rateOf(who), time.Now())
+	v := h.rates.take(rateKey(who), h.rateOf(who), time.Now())
 	header := x.Header()
 	header.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
 	header.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
