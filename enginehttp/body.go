@@ -119,7 +119,7 @@ func quote(s string) string {
 }
 
 // secretFields are the fields whose values no message may show.
-var secretFields = []string{"secret", "webhook_secret"}
+var secretFields = []string{"secret", "webhook_secret", "headers"}
 
 // refuse sets err for a field that is missing or has a value that is not allowed,
 // unless err is set already; allowed describes the values that are.
