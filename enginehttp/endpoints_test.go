@@ -77,7 +77,7 @@ var endpoints = []endpoint{
 	{"POST /v1/social/stream/webhooks/{webhook_id}/rotate", social + "/stream/webhooks/{webhook}/rotate", "", 200, 1000, onStore, `"secret":"whsec_`},
 	{"POST /v1/social/stream/webhooks/{webhook_id}/enable", social + "/stream/webhooks/{webhook}/enable", "", 200, 1000, onStore, `"status":"active"`},
 	{"POST /v1/social/stream/webhooks/{webhook_id}/recover", social + "/stream/webhooks/{webhook}/recover", `{"since":"2020-01-01T00:00:00Z"}`, 200, 1000, onStore, `"redelivers":1`},
-	{"POST /v1/social/stream/webhooks/{webhook_id}/replay", social + "/stream/webhooks/{webhook}/replay", `{"since":"2020-01-01T00:00:00Z","until":"2020-01-02T00:00:00Z"}`, 202, 1000, onStore, `"status":"done","waits_for":null,"since":"2020-01-01T00:00:00.000Z","until":"2020-01-02T00:00:00.000Z","position":0,"total":0,`},
+	{"POST /v1/social/stream/webhooks/{webhook_id}/replay", social + "/stream/webhooks/{webhook}/replay", `{"since":"1999-01-01T00:00:00Z","until":"1999-01-02T00:00:00Z"}`, 202, 1000, onStore, `"status":"done","waits_for":null,"since":"1999-01-01T00:00:00.000Z","until":"1999-01-02T00:00:00.000Z","position":0,"total":0,`},
 	{"GET /v1/social/stream/webhooks/{webhook_id}/replay", social + "/stream/webhooks/{webhook}/replay", "", 200, 1000, onStore, `"position":0,"total":0,"created":0,"redelivers":0,"left":0,"removed":0,`},
 	{"GET /v1/social/stream/deliveries/{delivery_id}", social + "/stream/deliveries/{delivery}", "", 200, 1000, onStore, `"delivery_status":"webhook_failed","webhook_status_code":500`},
 	{"POST /v1/social/stream/deliveries/{delivery_id}/redeliver", social + "/stream/deliveries/{delivery}/redeliver", "", 200, 1000, onStore, `"delivery_status":"pending"`},

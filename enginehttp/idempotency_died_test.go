@@ -49,6 +49,7 @@ func TestIdempotencyKeyOfANodeThatDiedWithTheAnswer(t *testing.T) {
 		"test_webhook":       {200, `"success":true`},
 		"rotate_webhook":     {200, `"secret":"whsec_`},
 		"recover_webhook":    {200, `"redelivers":0`},
+		"replay_webhook":     {202, `"status":"done"`},
 		"redeliver":          {200, `"delivery_status":"pending"`},
 	}
 	named := enginehttp.Names(newWorld(t).handler)

@@ -209,3 +209,15 @@ func TestIdempotencyKeysAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Every POST heeds the key except those that neither create nor send anything.
+func TestEveryPostThatSendsHeedsIdempotencyKeys(t *testing.T) {
+	h := newWorld(t).handler
+	heed := enginehttp.Once(h)
+	neither := []string{"scrape", "validate_filter_rule", "enable_webhook"}
+	for pattern, name := range enginehttp.Names(h) {
+		if strings.HasPrefix(pattern, "POST ") && slices.Contains(heed, name) == slices.Contains(neither, name) {
+			t.Errorf("%s heeds Idempotency-Key: %t", pattern, slices.Contains(heed, name))
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: webhooks.enableWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", once: true, fields: []string{"since"}, serve: webhooks.recoverWebhook},
 		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: webhooks.getDelivery},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", fields: []string{"since", "until"}, serve: webhooks.replayWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", once: true, fields: []string{"since", "until"}, serve: webhooks.replayWebhook},
 		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: webhooks.getReplay},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: webhooks.redeliver},
 
