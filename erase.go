@@ -61,7 +61,9 @@ type EraseReport struct {
 // this check. A record stored during Erase is removed. The feed keeps the owner's name for
 // that record until 10,000 later changes. A record can remain only if a process dies after
 // it stored the record and before it checked the mark. A charge can remain if a meter
-// appended it before Erase and the Store adds it after Erase has returned.
+// appended it before Erase and the Store adds it after Erase has returned. A request from
+// before Erase can be let in only if an earlier Erase of the owner, which stood still while it
+// stored its last mark, stores it after this one has returned.
 //
 // Erase waits apikey.RevokedWithin, during which a cached key may still be accepted, and
 // again if a key was issued meanwhile. A program that authenticates the owner by other
@@ -126,7 +128,17 @@ func (er eraser) run(ctx context.Context, store storage.Eraser, keepAs string, r
 	return err
 }
 
+// erase begins again if an earlier Erase, which stood still, has overwritten the mark: until
+// then requests were let in, and what they have made is removed.
 func (er eraser) erase(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+	for {
+		if err := er.once(ctx, store, keepAs, r); !errors.Is(err, errOverwritten) {
+			return err
+		}
+	}
+}
+
+func (er eraser) once(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
 	mark, err := er.refuse(ctx, r)
 	if err != nil {
 		return err
@@ -136,11 +148,15 @@ func (er eraser) erase(ctx context.Context, store storage.Eraser, keepAs string,
 		return err
 	}
 	if keepAs != "" {
-		if r.KeptEntries, err = er.keepLedger(ctx, keepAs); err != nil {
+		kept, err := er.keepLedger(ctx, keepAs)
+		r.KeptEntries += kept
+		if err != nil {
 			return fmt.Errorf("streamwatch: keep the ledger: %w", err)
 		}
 	}
-	if r.Answers, err = eraseAnswers(ctx, er.e.answers, er.owner); err != nil {
+	answers, err := eraseAnswers(ctx, er.e.answers, er.owner)
+	r.Answers += answers
+	if err != nil {
 		return fmt.Errorf("streamwatch: erase answers: %w", err)
 	}
 	for { // again for what was committed at the last moment

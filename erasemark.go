@@ -91,18 +91,33 @@ func (m *eraseMarks) of(ctx context.Context, owners ...string) (map[string]erase
 	return marks, nil
 }
 
-// set stores a mark. It returns ErrErasing if another Erase has stored a later one.
+// setTime is how long set may take from its read of the mark to its write. It is less than
+// the lease of an Erase, after which another one may have set the mark.
+const setTime = 10 * time.Second
+
+// errOverwritten is returned by set if an Erase finds another mark than its own at its end.
+var errOverwritten = errors.New("streamwatch: an earlier Erase of the owner has overwritten the mark")
+
+// set stores a mark. It returns ErrErasing if another Erase has stored a later one, and
+// errOverwritten, at the end of an Erase, if an earlier one has stored its own.
 func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error {
 	if m.feed == nil {
 		return nil
 	}
+	began := time.Now()
 	marks, err := m.of(ctx, owner)
 	if err != nil {
 		return err
 	}
-	if marks[owner].change > is.change {
+	was, marked := marks[owner]
+	switch {
+	case was.change > is.change:
 		return ErrErasing
+	case marked && !is.erasing && was != (eraseMark{is.change, true}):
+		return errOverwritten
 	}
+	ctx, cancel := context.WithDeadline(ctx, began.Add(setTime))
+	defer cancel()
 	c := detect.Cursor{Target: eraseTarget(owner), Since: time.Now().UTC(), Position: is.String()}
 	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})
 }
