@@ -78,7 +78,10 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 		err = m.cfg.Tracker.Track(ctx, r, p)
 	}
 	if err != nil {
-		return "", errors.Join(err, m.undoStart(ctx, r))
+		undone := m.undoStart(ctx, r)
+		// Once more: a creation may take effect after it has failed.
+		m.repairs.add(*m.kind.Head(&r).ID, func(ctx context.Context) error { return m.undoStart(ctx, r) })
+		return "", errors.Join(err, undone)
 	}
 	return generated, nil
 }

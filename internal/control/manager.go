@@ -40,6 +40,7 @@ type Manager[R, P any] struct {
 	kind     Kind[R, P]
 	turn     chan struct{} // holds a value during a change
 	troubles troubles
+	repairs  repairs
 }
 
 // New returns a manager. It starts nothing: see Run.
@@ -111,16 +112,32 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 		return err
 	}
 	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
-		if err = m.cfg.Webhooks.Unbind(ctx, r); err == nil {
-			err = m.cfg.Store.Delete(ctx, owner, id)
-		}
+		err = m.cfg.Webhooks.Unbind(ctx, r)
 	}
 	if err == nil {
-		m.troubles.forget(id)
-		return nil
+		return deleteStored(ctx, m, owner, id)
 	}
 	if *m.kind.Head(&r).Status == Active { // the record stays, so it is tracked again
-		err = errors.Join(err, m.apply(context.WithoutCancel(ctx), r))
+		m.repairs.begin(ctx, id, func(ctx context.Context) error { return follow(ctx, m, owner, id) })
+	}
+	return err
+}
+
+// deleteStored deletes the stored record of what has ended. If that fails, what is stored counts.
+func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) error {
+	err := m.cfg.Store.Delete(ctx, owner, id)
+	if err == nil || errors.Is(err, m.kind.ErrNotFound) {
+		m.troubles.forget(id)
+		return err
+	}
+	gone := false
+	m.repairs.begin(ctx, id, func(ctx context.Context) error {
+		_, gerr := m.cfg.Store.Get(ctx, owner, id)
+		gone = errors.Is(gerr, m.kind.ErrNotFound)
+		return follow(ctx, m, owner, id)
+	})
+	if gone {
+		return nil
 	}
 	return err
 }
@@ -146,6 +163,11 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 		return err
 	}
 	defer unlock()
+	return follow(ctx, m, owner, id)
+}
+
+// follow is Follow for a caller that holds the lock.
+func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) error {
 	r, err := m.cfg.Store.Get(ctx, owner, id)
 	if errors.Is(err, m.kind.ErrNotFound) {
 		m.troubles.forget(id)

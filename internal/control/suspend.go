@@ -74,16 +74,21 @@ func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, 
 	}
 	defer done()
 	*h.UpdatedAt = m.Now()
-	if err := m.cfg.Store.Update(ctx, r); err != nil {
+	if err := write(ctx, m, &r); err != nil {
 		return none, err
 	}
-	*h.Version++
 	if err := m.apply(ctx, r); err != nil {
 		*m.kind.Head(&old).Version = *h.Version
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()
 		err = fmt.Errorf("%s: %s could not take effect: %w", m.kind.Name, *h.Status, err)
-		return none, errors.Join(err, m.cfg.Store.Update(back, old), m.apply(back, old))
+		undone := write(back, m, &old)
+		if undone == nil {
+			if undone = m.apply(back, old); undone != nil {
+				m.repairs.add(id, func(ctx context.Context) error { return follow(ctx, m, owner, id) })
+			}
+		}
+		return none, errors.Join(err, undone)
 	}
 	return r, nil
 }

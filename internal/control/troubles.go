@@ -131,29 +131,29 @@ func reason(failing map[string]string) string {
 	return s
 }
 
-// retryReason is the time until a status reason whose write failed is tried again.
-const retryReason = 5 * time.Second
+// tryAgain is the longest time until a status reason whose write failed, or a repair that is
+// due, is tried again.
+const tryAgain = 5 * time.Second
 
-// Run writes reported troubles into the status reasons until ctx ends. It may be
-// called once.
+// Run writes reported troubles into the status reasons, and repairs what changes of unknown
+// outcome have left, until ctx ends. It may be called once.
 func (m *Manager[R, P]) Run(ctx context.Context) error {
-	retry := time.NewTimer(retryReason)
-	defer retry.Stop()
+	again := time.NewTicker(tryAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-m.troubles.bell:
-		case <-retry.C:
+		case <-again.C:
 		}
-		retry.Stop()
 		for _, w := range m.troubles.take() {
 			if err := m.writeReason(ctx, w); err != nil && ctx.Err() == nil {
 				m.cfg.Logger.Error("writing a status reason failed", m.kind.Name, w.id, "error", err)
 				m.troubles.retry(w.id, w.owner)
-				retry.Reset(retryReason)
 			}
 		}
+		runRepairs(ctx, m)
 	}
 }
 

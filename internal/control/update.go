@@ -115,17 +115,33 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status) (fresh bool) {
 // store stores a changed record and moves its endpoint. If the endpoint cannot be
 // moved, the record is stored as it was.
 func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
-	if err := m.cfg.Store.Update(ctx, *r); err != nil {
-		return "", err
+	if q.WebhookURL == nil && q.WebhookSecret == nil {
+		return "", write(ctx, m, r)
 	}
 	was, h := m.kind.Head(old), m.kind.Head(r)
-	*h.Version++
-	if q.WebhookURL == nil && q.WebhookSecret == nil {
-		return "", nil
+	id, owner, before, changed := *h.ID, *h.Owner, *old, *r
+	undo := func(ctx context.Context) error {
+		if err := writeBack(ctx, m, before, changed); err != nil {
+			return err
+		}
+		return follow(ctx, m, owner, id)
 	}
+	if err := m.cfg.Store.Update(ctx, *r); err != nil {
+		if !known(m, err) {
+			m.repairs.begin(ctx, id, undo)
+		}
+		return "", err
+	}
+	*h.Version++
 	if generated, err = m.cfg.Webhooks.Change(ctx, *r, *was.WebhookURL, *h.WebhookURL, q.key()); err != nil {
 		*was.Version = *h.Version
-		return "", errors.Join(err, m.cfg.Store.Update(context.WithoutCancel(ctx), *old))
+		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		defer cancel()
+		undone := m.cfg.Store.Update(back, *old)
+		if undone != nil && !known(m, undone) {
+			m.repairs.add(id, undo)
+		}
+		return "", errors.Join(err, undone)
 	}
 	return generated, nil
 }
