@@ -267,3 +267,48 @@ func TestFleetTellsWhatANodeCannotRun(t *testing.T) {
 		}
 	})
 }
+
+// What a node could not run shows so no more when that node is gone and the others can run
+// it, whoever had the parts that the record is read by.
+func TestFleetForgetsWhatANodeThatIsGoneCouldNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 24)
+		w.tune = func(c *streamwatch.Config) {
+			if c.Fleet.Name != "a" {
+				c.Sources = []streamwatch.Source{{Name: "x", Fetcher: w.platform}}
+			}
+		}
+		nodes := w.start("a", "b")
+		pass(15 * time.Second)
+		b := nodes[1].Engine
+		var rules []rule.Rule
+		var monitors []monitor.Monitor
+		for _, name := range enginetest.AccountNames(24) { // some of parts that b has, some of parts that it takes
+			r, err := b.Rules().Create(t.Context(), rule.CreateRequest{Tag: name, Query: "from:" + name, Platform: "x", Interval: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r.Rule)
+			monitors = append(monitors, create(t, b, monitor.CreateRequest{Name: name, Usernames: []string{"x:" + name}, PollInterval: time.Minute}).Monitor)
+		}
+		told := func(when string, want bool) {
+			t.Helper()
+			for _, r := range rules {
+				if got, err := w.store.Rules().Get(t.Context(), r.Owner, r.ID); err != nil || (got.StatusReason != "") != want {
+					t.Errorf("%s: rule %s shows %q, %v", when, r.Tag, got.StatusReason, err)
+				}
+			}
+		}
+		pass(time.Minute)
+		told("while a lacks the source", true)
+		nodes[0].stop()
+		pass(time.Minute)
+		told("without a", false)
+		for _, m := range monitors { // a has read some of them from its only source
+			if got := w.reasonOf(m); got != "" {
+				t.Errorf("monitor %s shows %q", m.Name, got)
+			}
+		}
+		nodes[1].stop()
+	})
+}

@@ -86,7 +86,7 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if err := m.makeSharedKey(ctx, taken); err != nil {
 		return err
 	}
-	if err := m.followAll(ctx, taken, max(m.missed, movedWait)); err != nil {
+	if err := m.followAll(ctx, own, max(m.missed, movedWait)); err != nil {
 		return err
 	}
 	m.missed = 0
@@ -248,19 +248,20 @@ func (m *membership) untrack(id string, err error) {
 // Reread follows all records.
 func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
-// followAll hands all records to the detectors. For records with taken accounts it clears
-// the trouble that another node has stored; a trouble that persists is reported again.
-func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time.Duration) error {
+// followAll hands all records to the detectors. For records that are read by these parts it
+// clears the trouble that another node has stored, which may be gone, or may have lacked what
+// this one has; a trouble that persists is reported again.
+func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.Duration) error {
 	m.tracked.begin()
 	defer m.tracked.end()
 	err := (tracking{m.e}).monitors(ctx, missed, func(mon monitor.Monitor) bool {
-		return slices.ContainsFunc(mon.Accounts, func(a monitor.Account) bool { return taken.Has(m.e.platforms.Part(a.Username)) })
+		return slices.ContainsFunc(mon.Accounts, func(a monitor.Account) bool { return read.Has(m.e.platforms.Part(a.Username)) })
 	})
 	if err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
 	err = (tracking{m.e}).rules(ctx, func(r rule.Rule, sub detect.QuerySubscription) bool {
-		return slices.ContainsFunc(m.e.platforms.Named(r.Platform).QueryParts(sub), taken.Has)
+		return slices.ContainsFunc(m.e.platforms.Named(r.Platform).QueryParts(sub), read.Has)
 	})
 	if err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)
