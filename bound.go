@@ -8,43 +8,48 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/internal/batch"
-	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 // bound changes the endpoints that the webhook_urls of monitors and rules make.
 type bound struct {
 	*endpoints.Manager
-	again  *endpoints.Manager // creates for changes that have not acquired the turn
-	failed batch.Bell         // wakes the reconciler
+	late   *endpoints.Manager // creates for changes that have not acquired the turn
+	turns  *admission
+	failed batch.Bell // wakes the reconciler
 }
 
-// newBound makes the managers. A change that gives a monitor or rule another webhook_url has
-// acquired the turn to create its endpoint; admit acquires it for any other.
-func newBound(cfg endpoints.Config, admit func(context.Context, string) (func(), error)) (b bound, err error) {
-	b.failed = batch.NewBell()
+// newBound makes the managers.
+func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
+	b.failed, b.turns = batch.NewBell(), a
+	cfg.Admit = a.boundEndpoint
 	if b.Manager, err = endpoints.New(cfg); err != nil {
 		return b, err
 	}
-	cfg.Admit = admit
-	b.again, err = endpoints.New(cfg)
+	cfg.Admit = a.lateEndpoint
+	b.late, err = endpoints.New(cfg)
 	return b, err
 }
 
+// ownEndpoint is the index of the endpoint that a source's webhook_url has made, or less than
+// 0: the one with the URL that was shown. Where none has it, a process died between the record
+// and the endpoint, which is then the one that is bound.
+func ownEndpoint(list []deliver.Endpoint, shown string) int {
+	if i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == shown }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound })
+}
+
 // change makes, moves or removes the endpoint that a source's webhook_url makes: see
-// monitor.Webhooks. The endpoint is the one with the URL that was shown. Where none
-// has it, a process died between the record and the endpoint, which is then the one
-// that is bound.
+// monitor.Webhooks.
 func (b bound) change(ctx context.Context, src deliver.Source, from, to string, key secret.Value) (generated secret.Value, err error) {
 	defer func() { b.note(err) }()
 	list, err := b.List(ctx, src.Owner, src.ID)
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == from })
-	if i < 0 {
-		i = slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound })
-	}
+	i := ownEndpoint(list, from)
 	switch {
 	case i >= 0 && to == "":
 		return "", b.Delete(ctx, src.Owner, list[i].ID)
@@ -62,8 +67,8 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
 	by := b.Manager
-	if from == to { // its endpoint was deleted
-		by = b.again
+	if _, ok := b.turns.hooked.Load(src.ID); !ok {
+		by = b.late
 	}
 	made, err := by.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {
@@ -88,8 +93,7 @@ func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 // change may have taken effect, and undoing it may have failed.
 func (b bound) note(err error) {
 	var refused *deliver.FieldError
-	var later *control.Later
-	if err == nil || errors.As(err, &later) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
+	if err == nil || errors.Is(err, ErrBusy) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
 		return
 	}
 	b.failed.Ring()

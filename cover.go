@@ -2,6 +2,7 @@ package streamwatch
 
 import (
 	"context"
+	"sync"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -13,6 +14,7 @@ import (
 type admission struct {
 	e       *Engine
 	turns   turns
+	hooked  sync.Map // ids of the monitors and rules whose change has the turn to create an endpoint
 	erasing erasing
 	marks   *eraseMarks
 }
@@ -109,11 +111,11 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 		counted()
 		return nil, err
 	}
-	done = both(counted, done)
-	if is.WebhookURL != "" && (was == nil || was.WebhookURL != is.WebhookURL) {
-		return a.alsoEndpoint(ctx, is.Owner, done)
+	from := ""
+	if was != nil {
+		from = was.WebhookURL
 	}
-	return done, nil
+	return a.hook(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
 // rule is rule.Config.Admit.
@@ -134,11 +136,11 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 		counted()
 		return nil, err
 	}
-	done = both(counted, done)
-	if is.WebhookURL != "" && (was == nil || was.WebhookURL != is.WebhookURL) {
-		return a.alsoEndpoint(ctx, is.Owner, done)
+	from := ""
+	if was != nil {
+		from = was.WebhookURL
 	}
-	return done, nil
+	return a.hook(ctx, ruleSource(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
 // admit allows a stream at a price if the price is covered, or at most what is paid

@@ -241,9 +241,9 @@ func wire(e *Engine) (err error) {
 	}
 	mc := endpoints.Config{
 		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
-		Admit: e.admission.boundEndpoint, Now: e.cfg.Now,
+		Now: e.cfg.Now,
 	}
-	if e.bound, err = newBound(mc, e.admission.endpointNow); err != nil {
+	if e.bound, err = newBound(mc, e.admission); err != nil {
 		return err
 	}
 	mc.Moved, mc.Admit, mc.Allowed = managers{e}.webhookMoved, e.admission.newEndpoint, e.admission.open

@@ -2,8 +2,10 @@ package streamwatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -186,6 +188,41 @@ func (a *admission) alsoEndpoint(ctx context.Context, owner string, done func())
 		return nil, err
 	}
 	return both(done, turned), nil
+}
+
+// hook is alsoEndpoint for a change of a monitor or rule that creates the endpoint of its
+// webhook_url: it is new, or has no endpoint. A change that moves its endpoint needs no turn.
+func (a *admission) hook(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
+	if to == "" || a.e.cfg.Quotas.Endpoints == 0 {
+		return done, nil
+	}
+	if !created {
+		list, err := a.e.bound.List(ctx, src.Owner, src.ID)
+		if err != nil {
+			done()
+			return nil, err
+		}
+		if ownEndpoint(list, from) >= 0 {
+			return done, nil
+		}
+	}
+	turned, err := a.alsoEndpoint(ctx, src.Owner, done)
+	if err != nil {
+		return nil, err
+	}
+	a.hooked.Store(src.ID, true)
+	return both(turned, func() { a.hooked.Delete(src.ID) }), nil
+}
+
+// lateEndpoint is newEndpoint for a change of a monitor or rule that has found its endpoint
+// before, and finds that it was deleted meanwhile. It waits for nobody: the record is stored.
+func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func(), err error) {
+	done, err = a.endpointNow(ctx, owner)
+	var later *control.Later
+	if errors.As(err, &later) {
+		return nil, ErrBusy
+	}
+	return done, err
 }
 
 // boundEndpoint is newEndpoint for a caller that has the turn: the change of a monitor or
