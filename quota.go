@@ -155,7 +155,7 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 
 // newEndpoint is endpoints.Config.Admit. The owner's next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
-	err = control.Admitted(ctx, func() (err error) {
+	err = control.Admitted(ctx, a.e.grace/4, func() (err error) {
 		done, err = a.endpointNow(ctx, owner)
 		return err
 	})

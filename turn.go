@@ -19,9 +19,10 @@ const (
 	turnMost = time.Second
 )
 
-// ErrBusy: another node of the fleet is creating something for the owner. Try again. After a
-// node dies, its turn ends with its lease, 22 s by default.
-var ErrBusy = errors.New("streamwatch: another node is creating something for the owner: try again")
+// ErrBusy: something else is being created for the owner, and has not ended within 1 s on
+// another node of the fleet, or within 11 s (by default) on this one. Try again. After a node
+// dies, its turn ends with its lease, 22 s by default.
+var ErrBusy = errors.New("streamwatch: something else is being created for the owner: try again")
 
 // turnOf is what a turn is of: one of an owner's quotas, or its credits.
 type turnOf struct{ owner, quota string }
@@ -68,7 +69,7 @@ func (a *admission) turn(ctx context.Context, owner, quota string) (done func(),
 			case <-others:
 				return waited, nil
 			case <-ctx.Done():
-				return waited, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+				return waited, waitEnded(ctx)
 			}
 		}}
 	}
@@ -101,8 +102,17 @@ func waitForNode(ctx context.Context, waited time.Duration) (time.Duration, erro
 	case <-timer.C:
 		return waited + wait, nil
 	case <-ctx.Done():
-		return waited, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+		return waited, waitEnded(ctx)
 	}
+}
+
+// waitEnded is the error of a wait whose context has ended.
+func waitEnded(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, control.ErrWaited) {
+		return ErrBusy
+	}
+	return fmt.Errorf("streamwatch: %w", err)
 }
 
 func (a *admission) endTurn(ctx context.Context, q fleet.Request) {

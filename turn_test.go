@@ -131,6 +131,41 @@ func TestEndpointThatHangsDelaysNoOtherOwner(t *testing.T) {
 	})
 }
 
+// A creation that hangs has the owner's others wait for it no longer than a change may take,
+// whatever their contexts allow.
+func TestWaitForATurnIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leave := make(chan struct{})
+		hangs := hangingOf{memory.New(memory.Options{}), "ann", leave}
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: hangs, Quotas: streamwatch.Quotas{Endpoints: 1}})
+		first := make(chan error, 1)
+		go func() { first <- creations["endpoints"](t.Context(), e, "ann", "a") }()
+		synctest.Wait()
+		for name, create := range map[string]func() error{
+			"endpoint": func() error { return creations["endpoints"](context.Background(), e, "ann", "b") },
+			"monitor": func() error {
+				_, err := e.Monitors().Create(context.Background(), monitor.CreateRequest{Owner: "ann", Name: "m", Usernames: []string{"nasa"}, WebhookURL: "https://hooks.example.com/m"})
+				return err
+			},
+		} {
+			began, got := time.Now(), make(chan error, 1)
+			go func() { got <- create() }()
+			select {
+			case err := <-got:
+				if took := time.Since(began); !errors.Is(err, streamwatch.ErrBusy) || took < 10*time.Second {
+					t.Errorf("%s: %v after %s, want ErrBusy after as long as a change may take", name, err, took)
+				}
+			case <-time.After(time.Minute):
+				t.Errorf("%s: waits still after 1m", name)
+			}
+		}
+		close(leave)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // hangingOf is a store that keeps the creation of an owner's endpoints waiting until leave is
 // closed.
 type hangingOf struct {

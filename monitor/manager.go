@@ -69,8 +69,8 @@ type Config struct {
 	// that is in effect in all processes. Its error says that it is not; the change is
 	// stored.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds Create and Update, without the wait for changes before
-	// them. Defaults to 10 s.
+	// ChangeTimeout bounds a change, without the wait for changes before it. Defaults
+	// to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger

@@ -61,8 +61,8 @@ type Config struct {
 	// Settle, if set, is called after a rule was updated or deleted, and waits until that
 	// is in effect in all processes. Its error says that it is not; the change is stored.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds Create and Update, not counting the wait for earlier
-	// changes. Defaults to 10 s.
+	// ChangeTimeout bounds a change, not counting the wait for earlier changes.
+	// Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger

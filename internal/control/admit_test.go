@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/control"
@@ -63,6 +64,42 @@ func TestChangesThatArePutOff(t *testing.T) {
 			if err := change(d, r.ID); name != "suspend" && err != errBusy {
 				t.Errorf("%v, want the error of the wait", err)
 			}
+		})
+	}
+}
+
+// A change that the store does not answer holds the lock no longer than a change may take.
+func TestChangesThatHangAreBounded(t *testing.T) {
+	for name, change := range map[string]func(ctx context.Context, d *desk, id string) error{
+		"suspend": func(ctx context.Context, d *desk, id string) error {
+			_, err := d.Suspend(ctx, "o", id, control.ReasonCredits)
+			return err
+		},
+		"delete": func(ctx context.Context, d *desk, id string) error { return d.Delete(ctx, "o", id, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk()
+				r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.hangs = true
+				began, got := time.Now(), make(chan error, 1)
+				ctx, cancel := context.WithCancel(context.Background())
+				go func() { got <- change(ctx, d, r.ID) }()
+				<-time.After(time.Minute)
+				synctest.Wait()
+				select {
+				case err := <-got:
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("%v after %s", err, time.Since(began))
+					}
+				default:
+					t.Error("hangs still after 1m")
+				}
+				cancel()
+			})
 		})
 	}
 }

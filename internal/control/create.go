@@ -23,7 +23,7 @@ const (
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var made R
 	var generated secret.Value
-	err := Admitted(ctx, func() (err error) {
+	err := Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		made, generated, err = m.create(ctx, r, key)
 		return err
 	})

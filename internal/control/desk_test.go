@@ -41,6 +41,7 @@ type desk struct {
 	before  func(call string)      // called before each call, if set
 	lost    func(call string) bool // whether a call's answer is lost, if set
 	down    bool                   // whether all calls of the store fail
+	hangs   bool                   // whether reads are not answered
 	later   *control.Later         // from Admit, if set
 }
 
@@ -124,7 +125,11 @@ func (s store) Create(_ context.Context, t thing) error {
 	return s.d.answer("create")
 }
 
-func (s store) Get(_ context.Context, owner, id string) (thing, error) {
+func (s store) Get(ctx context.Context, owner, id string) (thing, error) {
+	if s.d.hangs {
+		<-ctx.Done()
+		return thing{}, ctx.Err()
+	}
 	if err := s.up(); err != nil {
 		return thing{}, err
 	}

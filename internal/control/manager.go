@@ -26,8 +26,8 @@ type Config[R, P any] struct {
 	// Settle is called after a record was changed or deleted, without the lock: it
 	// waits until the change is in effect everywhere. Defaults to not waiting.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds Create and Update once they hold the lock. Defaults
-	// to 10 s.
+	// ChangeTimeout bounds a change once it holds the lock, and all its waits for what
+	// Admit has put it off for. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	Logger        *slog.Logger     // defaults to none
 	Now           func() time.Time // defaults to time.Now
@@ -107,6 +107,8 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 		return err
 	}
 	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
 	r, err := m.get(ctx, owner, id, version)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (
 		var none R
 		return none, m.refuse("status_reason", reason, "a reason of the program's own, such as "+ReasonCredits)
 	}
-	return m.move(ctx, owner, id, func(r *R, h Head) (bool, error) {
+	return m.move(ctx, owner, id, func(ctx context.Context, r *R, h Head) (bool, error) {
 		if *h.Status != Active {
 			return false, nil
 		}
@@ -28,7 +28,7 @@ func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (
 // Restore resumes a record that is suspended for that reason; any other stays as
 // it is.
 func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
-	return m.move(ctx, owner, id, func(_ *R, h Head) (bool, error) {
+	return m.move(ctx, owner, id, func(_ context.Context, _ *R, h Head) (bool, error) {
 		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
 			return false, nil
 		}
@@ -40,8 +40,8 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 // move stores and applies a change of the program's, unless change reports that
 // there is none. A change that cannot take effect, or did so by half, is undone:
 // nobody would see that it has to be made again.
-func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (r R, err error) {
-	err = Admitted(ctx, func() (err error) {
+func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(context.Context, *R, Head) (bool, error)) (r R, err error) {
+	err = Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		r, err = moveNow(ctx, m, owner, id, change)
 		return err
 	})
@@ -49,20 +49,22 @@ func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(
 }
 
 // moveNow is move without waiting for other changes.
-func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, change func(*R, Head) (bool, error)) (R, error) {
+func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, change func(context.Context, *R, Head) (bool, error)) (R, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return none, err
 	}
 	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return none, err
 	}
 	r := old
 	h := m.kind.Head(&r)
-	if ok, err := change(&r, h); err != nil || !ok {
+	if ok, err := change(ctx, &r, h); err != nil || !ok {
 		if err != nil {
 			return none, err
 		}

@@ -24,7 +24,7 @@ type Request struct {
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var r R
 	var generated secret.Value
-	err := Admitted(ctx, func() (err error) {
+	err := Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		r, generated, err = m.update(ctx, owner, id, q, change)
 		return err
 	})
