@@ -192,6 +192,7 @@ func (a *admission) alsoEndpoint(ctx context.Context, owner string, done func())
 
 // hook is alsoEndpoint for a change of a monitor or rule that creates the endpoint of its
 // webhook_url: it is new, or has no endpoint. A change that moves its endpoint needs no turn.
+// A change to another webhook_url is refused here if its endpoint would be one too many.
 func (a *admission) hook(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
 	if to == "" || a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
@@ -209,6 +210,12 @@ func (a *admission) hook(ctx context.Context, src deliver.Source, created bool, 
 	turned, err := a.alsoEndpoint(ctx, src.Owner, done)
 	if err != nil {
 		return nil, err
+	}
+	if from != to { // another change need not make the endpoint
+		if _, err := a.boundEndpoint(ctx, src.Owner); err != nil {
+			turned()
+			return nil, err
+		}
 	}
 	a.hooked.Store(src.ID, true)
 	return both(turned, func() { a.hooked.Delete(src.ID) }), nil
