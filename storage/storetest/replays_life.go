@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -134,6 +135,7 @@ func replayLifeCases() []storeCase {
 			expect(t, counted(r), "done at 5: 3 created, 0 reopened, 0 left, 2 removed", "Removed has to count the numbers of events that retention removed")
 		}},
 		{name: "retention waits for what a replay made", needs: needsRetention, run: retentionAfterReplays},
+		{name: "retention waits for deliveries of a commit and a replay reopened at once", needs: needsRetention, run: retentionAfterReopen},
 	}
 }
 
@@ -211,4 +213,39 @@ func retentionAfterReplays(t *storeTest) {
 		_, err := t.store.Log().Delivery(t.Context(), "acme", d.ID)
 		t.refused(err, deliver.ErrDeliveryNotFound, "a delivery that a replay made outlives its event")
 	}
+}
+
+// retentionAfterReopen: one Reopen is about two deliveries of an event, one made by its
+// commit and one by a replay, with deliveries of another event between them in the log.
+// Whichever ends first, the event stays until its retention has passed since the second
+// ended; then it is removed with both.
+func retentionAfterReopen(t *storeTest) {
+	ds := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2", "log"), newEvent(acme, "3")).Deliveries
+	t.bind(acme, "a")
+	r := replayOf(t, acme, "a", "r1")
+	startReplay(t, r)
+	_, made := stepReplay(t, r, 10)
+	expect(t, tweetsOf(made), "1 2 3", "a replay has to make a delivery of each event")
+	both := [][2]string{{ds[0].ID, made[0].ID}, {made[1].ID, ds[1].ID}}
+	t.deliver(append(ds, made...)...)
+	for _, pair := range both {
+		expect(t, t.reopenDeliveries(pair[0], pair[1]), 2, "Reopen of two deliveries of an event")
+		t.settle(attempted(pair[0], 2, deliver.StateDelivered, t.start))
+	}
+	t.kit.Clock.Advance(2 * t.kit.Retention)
+	touch(t)
+	waitUntil(t, func() bool { return !strings.Contains(t.logged("acme"), ":3") })
+	expect(t, t.logged("acme"), "1:1 2:2", "an event was removed while a delivery that Reopen made pending is open")
+	expect(t, len(t.claim(t.at(5), 10)), 2, "a delivery was removed while it was open")
+	for _, pair := range both {
+		t.settle(attempted(pair[1], 2, deliver.StateDelivered, t.start))
+	}
+	t.kit.Clock.Advance(t.kit.Retention - time.Second)
+	touch(t)
+	expect(t, t.logged("acme"), "1:1 2:2", "an event was removed before its retention had passed since the last delivery ended")
+	t.kit.Clock.Advance(time.Second)
+	waitUntil(t, func() bool { return t.logged("acme") == "" })
+	p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+	t.ok(err, "Log.Deliveries")
+	expect(t, p.Total, 0, "a delivery that was reopened outlives its event")
 }

@@ -40,6 +40,7 @@ local function try_reopen(d)
 		reopened_events[d.event] = e
 	end
 	e.left = e.left + 1
+	if e.left > 0 then e.several = true end -- one of them may be of a replay: siblings finds neighbours alone
 	e.place = d.owner .. d.seq
 	touch(d.lane)
 end
