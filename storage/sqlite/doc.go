@@ -118,7 +118,8 @@
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
 //   - totals: how many events were made and removed, the greatest number of an owner
-//     that was erased, how many answers there are, and their bytes
+//     that was erased, how many answers there are, and their bytes, and how many ledger
+//     entries
 //   - terms, parts, grants, closed: the engines that share the file, what each has,
 //     and which sources refuse their calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys

@@ -25,16 +25,16 @@ func retained(event, expired string) string {
 // retention removes what is too old or too much, some of it in each transaction.
 type retention struct{ opts Options }
 
-// queues are the tables, beside events, whose rows are removed when they are too
-// old or, the oldest first, too many.
-var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
+// idQueues are the tables of ids whose rows are removed when they are too old or, the
+// oldest first, too many.
+var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
-// stockQuery asks for the number of events and when the first was settled, and for
-// the number of rows of each queue, holes included, and when the oldest was
-// recorded.
+// stockQuery asks for the number of events and when the first was settled, for the number
+// of ledger entries and when the oldest was recorded, and for the same of each queue of
+// ids, holes included.
 var stockQuery = func() string {
-	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled)`
-	for _, queue := range queues {
+	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled), entries, (SELECT min(recorded_at) FROM ledger_entries)`
+	for _, queue := range idQueues {
 		query += fmt.Sprintf(`, coalesce((SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) + 1, 0), (SELECT min(recorded_at) FROM %[1]s)`, queue)
 	}
 	return query + ` FROM totals`
@@ -74,7 +74,7 @@ func (r retention) remove(t *tx) error {
 		return err
 	}
 	entries := []any{step, r.opts.MaxEntries, nanos(now.Add(-r.opts.EntryRetention))}
-	old := tooMany("ledger_entries")
+	old := tooMany("ledger_entries", `SELECT n FROM ledger_entries ORDER BY n LIMIT max(0, min(?1, (SELECT entries FROM totals) - ?2))`)
 	err := t.exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+old+`) ORDER BY n`, append(entries, nanos(now))...)
 	if err != nil {
 		return err
@@ -82,8 +82,9 @@ func (r retention) remove(t *tx) error {
 	if err := t.exec(`DELETE FROM ledger_entries WHERE n IN (`+old+`)`, entries...); err != nil {
 		return err
 	}
-	for _, table := range []string{"removed_events", "removed_entries", "resolved_reservations"} {
-		err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, step, r.opts.MaxEventIDs, nanos(now.Add(-r.opts.IDRetention)))
+	for _, table := range idQueues {
+		first := `SELECT n FROM ` + table + ` WHERE n <= (SELECT max(n) FROM ` + table + `) - ?2 ORDER BY n LIMIT ?1`
+		err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table, first)+`)`, step, r.opts.MaxEventIDs, nanos(now.Add(-r.opts.IDRetention)))
 		if err != nil {
 			return err
 		}
@@ -91,11 +92,11 @@ func (r retention) remove(t *tx) error {
 	return nil
 }
 
-// tooMany selects up to ?1 rows beyond the newest ?2, and as many recorded at ?3
-// or before. These need not be the first: while a clock is ahead it makes rows
-// that stay longer. Then n has holes, and fewer than ?2 may be kept.
-func tooMany(table string) string {
-	return `SELECT n FROM (SELECT n FROM ` + table + ` WHERE n <= (SELECT max(n) FROM ` + table + `) - ?2 ORDER BY n LIMIT ?1)
+// tooMany selects what first does, up to ?1 rows beyond the newest ?2, and as many rows
+// recorded at ?3 or before. These need not be the first: while a clock is ahead it makes
+// rows that stay longer. Then n has holes, and fewer than ?2 ids may be kept.
+func tooMany(table, first string) string {
+	return `SELECT n FROM (` + first + `)
 		UNION SELECT n FROM (SELECT n FROM ` + table + ` WHERE recorded_at <= ?3 ORDER BY recorded_at LIMIT ?1)`
 }
 

@@ -2,6 +2,8 @@ package sqlite_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -211,6 +213,43 @@ func TestRemovalKeepsUp(t *testing.T) {
 			want(t, table, rows(t, s, table), limit)
 		}
 	}
+}
+
+// Entries of an erased owner leave holes in the numbers, which are not counted as entries.
+func TestRetentionAfterErase(t *testing.T) {
+	const limit = 10
+	ctx := t.Context()
+	s, _ := open(t, sqlite.Options{MaxEntries: limit})
+	id := 0
+	add := func(owner string, n int) {
+		for range n {
+			id++
+			must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(id), Owner: owner, Amount: 1}))
+		}
+	}
+	add("globex", 1)
+	add("acme", limit-2)
+	add("globex", 1)
+	e, err := s.Erase(ctx, "acme")
+	must(t, err)
+	want(t, "erased", e.Entries, limit-2)
+	add("globex", limit-2)
+	q := billing.EntryQuery{Owner: "globex", Asc: true}
+	want(t, "kept of another owner", entries(t, s, q), "1=1 10=2 11=3 12=4 13=5 14=6 15=7 16=8 17=9 18=10")
+	add("globex", 2)
+	want(t, "kept beyond the maximum", entries(t, s, q), "11=3 12=4 13=5 14=6 15=7 16=8 17=9 18=10 19=11 20=12")
+}
+
+// A file of an earlier version is opened with the number of entries that it has.
+func TestRetentionOfEntriesBeforeMigration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	must(t, os.WriteFile(path, nil, 0o600))
+	must(t, sqlite.Migrate(t.Context(), path, sqlite.Migrations[:2]))
+	run(t, raw(t, path), `INSERT INTO ledger_entries SELECT value, value, 'acme', 'topup', 1, value, 0, '', '', '', 0, '', 0, `+
+		strconv.FormatInt(start.UnixNano(), 10)+` FROM json_each('[1, 2, 7, 8]')`)
+	s, _ := openAt(t, path, sqlite.Options{MaxEntries: 4})
+	must(t, s.Ledger().Append(t.Context(), entry("9", 1)))
+	want(t, "kept", entries(t, s, billing.EntryQuery{Owner: "acme", Asc: true}), "2=2 7=7 8=8 9=1")
 }
 
 func TestIDsAreForgottenWithAge(t *testing.T) {

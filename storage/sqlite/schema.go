@@ -37,6 +37,15 @@ END;
 CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BEGIN
 	UPDATE totals SET answers = answers - 1, answer_bytes = answer_bytes - length(old.text);
 END`,
+	// 11: the number of ledger entries, which their numbers do not tell after Store.Erase.
+	`ALTER TABLE totals ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+UPDATE totals SET entries = (SELECT count(*) FROM ledger_entries);
+CREATE TRIGGER entries_more AFTER INSERT ON ledger_entries BEGIN
+	UPDATE totals SET entries = entries + 1;
+END;
+CREATE TRIGGER entries_less AFTER DELETE ON ledger_entries BEGIN
+	UPDATE totals SET entries = entries - 1;
+END`,
 }
 
 // newestVersion is the version of the schema that this package reads and writes.
