@@ -120,7 +120,8 @@ const (
 // pages keep bytes of rows that were deleted, and empties the log. Other writes, of other
 // processes too, wait meanwhile: about a second for each 100 MB of the file, which needs
 // room beside it for as much, and in the directory for temporary files. Reads go on; one
-// that goes on for more than 30 s fails the call, which can be made again.
+// that goes on for more than 30 s fails the call, which can be made again, and holds up
+// other writes for 0.1 s at a time.
 func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
@@ -147,8 +148,13 @@ func (s *Store) scrub(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return wrap(err)
+	}
+	defer conn.Close()
 	if err := scrubTry(ctx, func() (bool, error) {
-		_, err := db.ExecContext(ctx, "VACUUM")
+		_, err := conn.ExecContext(ctx, "VACUUM")
 		busy := hasCode(err, result.SQLITE_BUSY)
 		if busy {
 			err = nil
@@ -158,23 +164,27 @@ func (s *Store) scrub(ctx context.Context) error {
 		return err
 	}
 	crashpoint.Hit("sqlite.scrub.rewritten")
+	// Each try holds up the writes for as long as it waits for reads.
+	if err := setTimeout(ctx, conn, checkpointWait); err != nil {
+		return wrap(err)
+	}
 	return scrubTry(ctx, func() (busy bool, err error) {
 		var frames, copied int
-		err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
+		err = conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
 		return busy, err
 	})
 }
 
-// scrubTry calls do until it is not busy.
+// scrubTry calls do until it is not busy, for scrubWait and one call more at most.
 func scrubTry(ctx context.Context, do func() (busy bool, err error)) error {
-	for left := scrubWait; ; left -= scrubPause {
+	for began := time.Now(); ; {
 		busy, err := do()
 		switch {
 		case err != nil:
 			return wrap(err)
 		case !busy:
 			return nil
-		case left <= 0:
+		case time.Since(began) >= scrubWait:
 			return errors.New("sqlite: scrub: the file is in use for too long")
 		}
 		select {

@@ -15,6 +15,9 @@ var NewestVersion = newestVersion()
 // Migrations lead from the first to the newest.
 var Migrations = migrations
 
+// ScrubTry is how Scrub tries.
+var ScrubTry = scrubTry
+
 // SetSynchronous sets when files opened from now on are synced, "FULL" or "OFF",
 // and returns what undoes it. Tests that call it do not run in parallel.
 func SetSynchronous(mode string) (undo func()) {
