@@ -29,6 +29,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
 		func() error { return er.events(&e.Events) },
 		func() error { return er.most("erase_ledger", &e.Entries) },
+		er.totals,
 		func() error { return er.reservations(&e.Reservations) },
 		func() error { return er.most("erase_answers", &e.Answers) },
 		func() error { return er.list("settled", nil) },
@@ -115,6 +116,18 @@ func (er eraser) reservations(count *int) error {
 			return err
 		}
 		*count += n
+		if at = text(out[0]); at == "0" {
+			return nil
+		}
+	}
+}
+
+func (er eraser) totals() error {
+	for at := "0"; ; {
+		out, err := er.s.run(er.ctx, "erase_totals", "", er.owner, at)
+		if err != nil {
+			return err
+		}
 		if at = text(out[0]); at == "0" {
 			return nil
 		}

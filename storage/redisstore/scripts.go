@@ -96,7 +96,8 @@ var luaKeys = map[string]string{
 	"erase_events":     "journal firsts events settledagain settledof",
 	"erase_list":       "settled entryorder changes",
 	"erase_late":       "late clients journal",
-	"erase_ledger":     "ledger entries totals balances",
+	"erase_ledger":     "ledger entries balances",
+	"erase_totals":     "totals",
 	"erase_holds":      "holds expiring",
 	"erase_cursors":    "journal",
 }
@@ -169,6 +170,7 @@ var scriptFiles = map[string]string{
 	"erase_list":       "write erase_list",
 	"erase_late":       "write erase_late",
 	"erase_ledger":     "write erase_ledger",
+	"erase_totals":     "write erase_totals",
 	"erase_holds":      "write erase_holds",
 	"erase_cursors":    "write erase_cursors",
 }

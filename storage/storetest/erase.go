@@ -23,7 +23,7 @@ type eraseTest struct {
 
 // eraseCases are about what a storage.Eraser leaves of acme, and of globex.
 func eraseCases() []storeCase {
-	return append(append(eraseLifeCases(), eraseAnswerCase()),
+	return append(append(eraseLifeCases(), eraseAnswerCase(), eraseTotalsCase()),
 		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
 			t.erase("acme", "kept")
 			t.same(t.of("acme"), storeView{}, "after Erase the store shows something of the owner")
@@ -104,6 +104,27 @@ func eraseCases() []storeCase {
 			expect(t.storeTest, len(old), 0, "after Erase retention has to go on")
 		}),
 	)
+}
+
+func eraseTotalsCase() storeCase {
+	return eraseNeeds(needsEntryRetention, onEraser("totals go, also when their entries have gone before", func(t eraseTest) {
+		theirs := billing.Source{Owner: "globex", Kind: billing.KindRule, ID: "a"}
+		t.topUp("acme", 10)
+		l := &ledgerTest{t.storeTest, "Erase has to remove the totals of the owner, and no other one's"}
+		l.add(nil, entryOf(ruleA, "old rule", -1), entryOf(monitorA, "old monitor", -2), entryOf(theirs, "theirs", 3))
+		t.kit.Clock.Advance(t.kit.EntryRetention)
+		n := 0
+		if !usedUntil(t.storeTest, func() bool {
+			n++
+			l.add(nil, billing.Entry{ID: fmt.Sprint("later ", n), Owner: "globex", Kind: billing.KindTopUp, Amount: 1})
+			return t.lines(billing.EntryQuery{Owner: "acme"}) == ""
+		}) {
+			t.Fatalf("entries are there still although Kit.EntryRetention has passed")
+		}
+		l.total("-1 -2 3", ruleA, monitorA, theirs)
+		t.erase("acme")
+		l.total("0 0 3", ruleA, monitorA, theirs)
+	}))
 }
 
 func eraseAnswerCase() storeCase {
