@@ -28,9 +28,10 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.most("erase_endpoints", &e.Endpoints, &e.Replays) },
 		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
 		func() error { return er.events(&e.Events) },
+		// Before the balance: a reservation that expires brings that back.
+		func() error { return er.reservations(&e.Reservations) },
 		func() error { return er.most("erase_ledger", &e.Entries) },
 		er.totals,
-		func() error { return er.reservations(&e.Reservations) },
 		func() error { return er.most("erase_answers", &e.Answers) },
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
