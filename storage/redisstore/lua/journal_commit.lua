@@ -114,7 +114,6 @@ local unpaid = make_charges()
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)
-keep_client()
 if news > 0 and erased and erased ~= '0' then
 	for i = 1, owners do
 		if not is[sources + i] then call('HSET', K.firsts, escaped[i], format('%d', erased + 1)) end

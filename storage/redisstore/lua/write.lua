@@ -10,6 +10,12 @@ word = 5
 -- gets the same answer, and changes nothing. A call that arrives after a later one of its
 -- slot is refused. clients has, by store, until when its answers are kept.
 
+-- keep_client is called for each new call, also for one that is refused: the store renews
+-- nothing more for a while.
+local function keep_client()
+	if client ~= '' then call('HSET', K.clients, sub(client, 17), sub(client, 1, 16)) end
+end
+
 -- answered returns the answer that this call got before, nil for a new call. A script that
 -- has read the field of the slot passes its value.
 local function answered(kept)
@@ -18,18 +24,18 @@ local function answered(kept)
 		-- Either this is the first call in the slot, or all data was removed. In that
 		-- case numbers that others have seen would be given again.
 		if call('EXISTS', K.version) == 0 then error('streamwatch: the data was removed while the store was open') end
+		keep_client()
 		return nil
 	end
 	local was, at = sub(kept, 1, 16), 17
 	if was > number then error('streamwatch: a call that came too late') end
-	if was < number then return nil end
+	if was < number then
+		keep_client()
+		return nil
+	end
 	local list = {}
 	while at <= #kept do list[#list + 1], at = field(kept, at) end
 	return list
-end
-
-local function keep_client()
-	if client ~= '' then call('HSET', K.clients, sub(client, 17), sub(client, 1, 16)) end
 end
 
 -- to_answer returns the text that is kept for a list of texts.
@@ -40,10 +46,10 @@ local function to_answer(list)
 end
 
 -- answer keeps a list of texts as the answer of this call. It is the first write of every
--- script, after all checks: if Redis is out of memory, read-only or short of replicas, it
--- refuses the first write of a script, and never a later one.
+-- script, after all checks, but for that of keep_client: if Redis is out of memory,
+-- read-only or short of replicas, it refuses the first write of a script, and never a later
+-- one.
 local function answer(list)
 	call('HSET', K.journal, slot, to_answer(list))
-	keep_client()
 	return list
 end
