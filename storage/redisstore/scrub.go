@@ -48,7 +48,8 @@ func scrub(ctx context.Context, s *Store) (left []string, err error) {
 			return nil, err
 		}
 	}
-	state, err := infoOf(ctx, node)
+	info := func(ctx context.Context) (map[string]string, error) { return infoOf(ctx, node) }
+	state, err := info(ctx)
 	if refused(err) {
 		return []string{"the server refuses INFO: have its append-only file and its snapshots written anew"}, nil
 	}
@@ -56,7 +57,7 @@ func scrub(ctx context.Context, s *Store) (left []string, err error) {
 		return nil, err
 	}
 	if state["aof_enabled"] == "1" {
-		err := rewrite(ctx, node, node.BgRewriteAOF, "aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_last_bgrewrite_status")
+		err := rewrite(ctx, info, node.BgRewriteAOF, rewriting{running: "aof_rewrite_in_progress", scheduled: "aof_rewrite_scheduled", status: "aof_last_bgrewrite_status"})
 		if refused(err) {
 			left = append(left, "the server refuses BGREWRITEAOF: its append-only file keeps what it had until it is rewritten")
 		} else if err != nil {
@@ -75,7 +76,7 @@ func scrub(ctx context.Context, s *Store) (left []string, err error) {
 			_ = node.Process(ctx, cmd)
 			return cmd
 		}
-		err := rewrite(ctx, node, save, "rdb_bgsave_in_progress", "", "rdb_last_bgsave_status")
+		err := rewrite(ctx, info, save, rewriting{running: "rdb_bgsave_in_progress", status: "rdb_last_bgsave_status", moves: []string{"rdb_saves", "rdb_last_save_time"}})
 		if refused(err) {
 			left = append(left, "the server refuses BGSAVE: its snapshot keeps what it had until the next one")
 		} else if err != nil {
@@ -88,35 +89,53 @@ func scrub(ctx context.Context, s *Store) (left []string, err error) {
 	return append(left, "backups of the server, and its SLOWLOG, keep what they had"), nil
 }
 
+// rewriting has the fields of INFO that tell of a rewrite: whether one runs, whether one is
+// to run, how the last one ended, and what changes with one. If scheduled is "", no field
+// tells of one that is to run.
+type rewriting struct {
+	running, scheduled, status string
+	moves                      []string // those that the server does not have never change
+}
+
 // rewrite waits until a rewrite that is under way has ended, has another one begin, which
-// has what is there now, and waits for that. Fields of INFO tell.
-func rewrite(ctx context.Context, node redis.UniversalClient, begin func(context.Context) *redis.StatusCmd, running, scheduled, status string) error {
-	idle := func() error {
+// has what is there now, and waits for that. It fails if that one does, whatever was before.
+func rewrite(ctx context.Context, info func(context.Context) (map[string]string, error), begin func(context.Context) *redis.StatusCmd, r rewriting) error {
+	later := false // the rewrite is to begin, and was not seen yet
+	var before map[string]string
+	idle := func() (map[string]string, error) {
 		for {
-			state, err := infoOf(ctx, node)
+			state, err := info(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if state[running] != "1" && state[scheduled] != "1" {
-				if state[status] != "ok" {
-					return fmt.Errorf("the server could not write its files: %s is %q", status, state[status])
-				}
-				return nil
+			later = later && state[r.running] != "1" && state[r.status] == before[r.status]
+			for _, field := range r.moves {
+				later = later && state[field] == before[field]
+			}
+			if !later && state[r.running] != "1" && state[r.scheduled] != "1" {
+				return state, nil
 			}
 			select {
 			case <-ctx.Done():
-				return ctx.Err()
+				return nil, ctx.Err()
 			case <-time.After(scrubAsk):
 			}
 		}
 	}
-	if err := idle(); err != nil {
+	before, err := idle()
+	if err != nil {
 		return err
 	}
-	if err := begin(ctx).Err(); err != nil {
+	told, err := begin(ctx).Result()
+	if err != nil {
 		return err
 	}
-	return idle()
+	later = r.scheduled == "" && strings.Contains(told, "scheduled")
+	state, err := idle()
+	if err == nil && state[r.status] != "ok" {
+		err = fmt.Errorf("the server could not write its files: %s is %q", r.status, state[r.status])
+	}
+	return err
 }
 
 // infoOf has the fields of INFO that Scrub asks for.
