@@ -24,27 +24,24 @@ type committer struct {
 	turn  chan struct{} // a semaphore of one slot, for commits
 }
 
-// waiting is a batch and its poll, nil for an empty one that carries a position.
+// waiting is a batch and its poll, nil for a cursor or a position alone. settle is told how
+// the commit ended.
 type waiting struct {
-	batch *Batch
-	shard *shards.Shard
-	poll  *poll.Poll
-}
-
-// settle tells the shard how the commit ended.
-func (w *waiting) settle(err error) {
-	if w.shard != nil { // nil for a batch without a poll
-		w.shard.Settled(w.poll, err)
-	}
+	batch  *Batch
+	poll   *poll.Poll
+	settle func(error)
 }
 
 // newBatch returns the batch of a poll.
 func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
-	b := &Batch{Events: events}
-	if c := p.Cursor; c != nil {
-		b.Cursor = &Cursor{Target: p.Key(), Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}
+	if p.Cursor == nil {
+		return &Batch{Events: events}
 	}
-	return b
+	return &Batch{Cursor: newCursor(p.Key(), p.Cursor), Events: events}
+}
+
+func newCursor(target string, c *poll.Cursor) *Cursor {
+	return &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}
 }
 
 // gapsAs converts gaps from or to the form that polls know; nil when there are none.
@@ -61,7 +58,12 @@ func newCommitter(d *Detector) *committer {
 
 // take queues the outcome of a poll for the next commit.
 func (c *committer) take(sh *shards.Shard, p *poll.Poll, events []deliver.Event) {
-	c.queue.Put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
+	c.queue.Put(waiting{newBatch(p, events), p, func(err error) { sh.Settled(p, err) }})
+}
+
+// store is shards.Config.Store.
+func (c *committer) store(target string, cursor *poll.Cursor, done func(error)) {
+	c.queue.Put(waiting{&Batch{Cursor: newCursor(target, cursor)}, nil, done})
 }
 
 // run commits until stop is closed and nothing waits.

@@ -94,7 +94,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if i < cfg.FetchSlots%n {
 			slots++
 		}
-		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Gather: cfg.Gather, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take})
+		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Gather: cfg.Gather, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take, Store: d.committer.store})
 		if d.probes != nil {
 			sh.Accounts.Probes = newSweep(d, sh)
 		}

@@ -102,7 +102,8 @@ func restarts(t *testing.T, seed uint64) {
 		ctx, cut := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
-		set(t, d, keep)
+		for d.Set(t.Context(), keep) != nil { // the disk has failed
+		}
 		for range testsize.Of(30, 60, 60) {
 			after(time.Duration(rng.IntN(4000)) * time.Millisecond)
 			a := names[rng.IntN(4)]

@@ -147,7 +147,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 // fromTimelines subscribes a rule to its authors' timelines.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, resumes: m.Resumes, Spread: sub.Spread || d.deps.Roles.Search != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, resumes: m.Resumes, kept: m.Leave == routing.Search, Spread: sub.Spread || d.deps.Roles.Search != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}
@@ -175,17 +175,17 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 	if !r.d.sharing.share.Query(sub.Query) {
 		mine = nil // another node searches
 	}
-	for _, sh := range r.d.shards {
-		err := sh.Ask(ctx, func(sh *shards.Shard) {
-			if sh == mine {
-				sh.Queries.Set(sub.Source.ID, sub.terms(), start)
-			} else {
-				sh.Queries.Set(sub.Source.ID, nil, queries.Start{})
-			}
-		})
-		if err != nil {
-			return err
+	err := r.d.teller.Try(ctx, func(sh *shards.Shard, _ int, _ bool, done func(error)) {
+		if sh != mine {
+			sh.Queries.Set(sub.Source.ID, nil, queries.Start{})
+			done(nil)
+			return
 		}
+		sh.Queries.Set(sub.Source.ID, sub.terms(), start)
+		sh.KeepQuery(sub.Source.ID, done)
+	})
+	if err != nil {
+		return err
 	}
 	if m.Leave == routing.Timelines {
 		return r.d.remove(ctx, sub.Source.ID)

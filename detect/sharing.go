@@ -143,7 +143,7 @@ func (s *sharing) storeLacking(ctx context.Context) error {
 	return s.left.Store(maxGroup, func(cursors map[string]*poll.Cursor) error {
 		var batches []*Batch
 		for target, c := range cursors {
-			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}})
+			batches = append(batches, &Batch{Cursor: newCursor(target, c)})
 		}
 		return s.d.deps.Journal.Commit(ctx, batches)
 	})

@@ -35,11 +35,14 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	d := s.d
 	failed := make([]bool, len(d.shards))
 	shared := !s.share.Alone()
-	err = d.teller.Tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
+	err = d.teller.Try(ctx, func(sh *shards.Shard, i int, started bool, done func(error)) {
 		mine := sub.onShard(div.Shards[i], started)
 		mine.Shared = shared
-		failed[i] = !sh.Accounts.SetSubscription(&mine)
-		done()
+		if failed[i] = !sh.Accounts.SetSubscription(&mine); failed[i] || !started || sub.kept {
+			done(nil)
+			return
+		}
+		sh.KeepAccounts(sub.Source.ID, done)
 	})
 	if err != nil || known && slices.Contains(failed, true) {
 		return false, err

@@ -51,7 +51,7 @@ func (s streaming) position(ctx context.Context, target string) (string, error) 
 }
 
 // store queues an empty batch, whose commit carries the positions.
-func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}}) }
+func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}, settle: func(error) {}}) }
 
 // follow connects a shard's accounts and queries with the streams.
 func (s streaming) follow(sh *shards.Shard) {

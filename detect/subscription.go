@@ -37,6 +37,7 @@ type Subscription struct {
 	program *query.Program // of a rule whose posts come from timelines; in place of Match
 	read    time.Time      // see accounts.Terms
 	resumes bool
+	kept    bool // by the cursor of its query the next process knows what the rule lacks
 }
 
 // Bounds of a subscription.

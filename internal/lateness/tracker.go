@@ -118,6 +118,9 @@ func (t *Tracker) Overlap() time.Duration {
 	return t.overlap
 }
 
+// Least returns Config.Min, below which Overlap never is.
+func (t *Tracker) Least() time.Duration { return t.min }
+
 // Snapshot is what a Tracker has learnt.
 type Snapshot struct {
 	Overlap time.Duration    // now

@@ -40,6 +40,8 @@ var list = []breakage{
 	{"a gap is closed only when it was read", "detect/internal/poll", "(*gapBook).noteFill", always("out.Complete"), detectTests},
 	{"a failed poll does not move the cursor", "detect/internal/poll", "(*Poll).Whole", begin("if p.Out.Err != nil { return true }"), detectTests},
 	{"the cursor stays behind who joined during the poll", "detect/internal/poll", "(*Machine).cursor", never("from.Before(since)"), detectTests},
+	{"the journal's cursor goes back for who joins", "detect/internal/shards", "(*Shard).KeepAccounts", begin(`sourceID = ""`), detectTests},
+	{"a gap that is read on keeps the cursor behind who joined", "detect/internal/poll", "(*Machine).cursor", swap("m.targets.Resume(p.Slot)", "since"), detectTests},
 	{"a monitor that joins gets what the account showed before", "detect/internal/accounts", "(*Table).AnyFresh", begin("return false"), detectTests},
 	{"a rule that joins gets what its query showed before", "detect/internal/queries", "(*Targets).followQuery", swap("sub{…}", "sub{Terms: t, from: start.From, read: start.Read}"), detectTests},
 	{"an unchanged page hides no post that was dropped", "detect/internal/accounts", "(*Targets).Apply", never("p.Sound"), detectTests},

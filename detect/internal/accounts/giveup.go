@@ -56,18 +56,30 @@ func lacking(a *Targets, slot int32) *poll.Cursor {
 	if t.Since == 0 {
 		return nil // the journal has none either
 	}
-	since := t.Since.Time()
-	if _, rewound := a.rewound[slot]; t.Is(Cold) && !rewound {
+	c := resume(a, slot)
+	if _, rewound := a.rewound[slot]; !rewound && !c.Since.Before(t.Since.Time()) {
 		return nil
 	}
-	if !t.Is(Cold) {
-		lack, any := lack(a.Table, slot)
-		if lack = latest(lack, a.env.Oldest()); !any || !lack.Before(since) {
-			return nil
-		}
-		since = lack
+	return c
+}
+
+// resume returns the cursor at which the next process has to begin.
+func resume(a *Targets, slot int32) *poll.Cursor {
+	return &poll.Cursor{Since: a.Resume(slot), UserID: a.UserID(slot), Gaps: a.Polls.Gaps(slot)}
+}
+
+// Resume returns an account's Since, or the time from which on a fresh subscriber lacks
+// posts if that is earlier. Of a cold account Since is the time already.
+func (a *Targets) Resume(slot int32) time.Time {
+	t := a.At(slot)
+	since := t.Since.Time()
+	if t.Is(Cold) {
+		return since
 	}
-	return &poll.Cursor{Since: since, UserID: a.UserID(slot), Gaps: a.Polls.Gaps(slot)}
+	if from, any := lack(a.Table, slot); any {
+		return earliest(since, latest(from, a.env.Oldest()))
+	}
+	return since
 }
 
 // lack returns the earliest time from which on a fresh subscriber lacks posts; ok is false

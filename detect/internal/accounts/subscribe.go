@@ -68,7 +68,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 		}
 	}
 	slices.Sort(slots)
-	a.SetAccounts(src, slots, s.Program, func(slot int32) { a.unsubscribe(slot, src) })
+	a.SetAccounts(src, slots, s.Program, func(slot int32) { unsubscribe(a, slot, src) })
 	a.Pack()
 	return true
 }
@@ -133,7 +133,7 @@ func rewindFor(a *Targets, slot int32, since time.Time) {
 
 // unsubscribe removes a subscriber from an account. An account without subscribers is
 // released when no poll of it is under way.
-func (a *Targets) unsubscribe(slot int32, src *Source) {
+func unsubscribe(a *Targets, slot int32, src *Source) {
 	a.Table.Unsubscribe(slot, src)
 	switch {
 	case a.Watched(slot):
@@ -147,7 +147,7 @@ func (a *Targets) unsubscribe(slot int32, src *Source) {
 // their commit are still committed.
 func (a *Targets) RemoveSubscription(sourceID string) {
 	if src := a.Source(sourceID); src != nil {
-		a.SetAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })
+		a.SetAccounts(src, nil, nil, func(slot int32) { unsubscribe(a, slot, src) })
 	}
 	a.Pack()
 }

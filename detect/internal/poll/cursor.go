@@ -35,7 +35,7 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 		if p.Closing == nil {
 			return nil
 		}
-		return &Cursor{Since: since, UserID: id, Gaps: m.book.after(p)}
+		return &Cursor{Since: m.targets.Resume(p.Slot), UserID: id, Gaps: m.book.after(p)}
 	}
 	if !p.Whole() {
 		return nil

@@ -258,6 +258,17 @@ func (m *Machine) WhenSettled(fn func()) {
 	settle()
 }
 
+// Committing returns the targets whose polls wait for their commit.
+func Committing(m *Machine) map[int32]bool {
+	slots := map[int32]bool{}
+	for _, p := range m.polls {
+		if p.Committing {
+			slots[p.Slot] = true
+		}
+	}
+	return slots
+}
+
 // Contact returns when the last page of a target came, where that was not of a whole
 // poll; ok is false when it was.
 func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {

@@ -37,6 +37,9 @@ type Targets interface {
 	// Since is when the last complete poll of a target began, zero before the
 	// first.
 	Since(slot int32) time.Time
+	// Resume is Since, or the time from which on subscribers that have joined lack posts
+	// if that is earlier: there the next process has to begin.
+	Resume(slot int32) time.Time
 	// DropOnce reports whether this is the first post of a target that is dropped.
 	DropOnce(slot int32) bool
 	// Every is the shortest time between two polls that is asked for; 0 for none.

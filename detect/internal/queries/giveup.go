@@ -10,7 +10,7 @@ import (
 // for them: afterwards no rule here has them. It returns the cursors to store, by text, of
 // queries of which the next node would read too little by the journal's: a rule has joined
 // that lacks earlier posts.
-func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.Cursor) {
+func GiveUp(s *Targets, kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
 	for text, q := range s.byText {
 		if kept(text) {
@@ -32,6 +32,39 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 		}
 	}
 	return lacking
+}
+
+// Behind returns the cursor to store, by slot, of a rule's query: see accounts.Behind.
+func Behind(s *Targets, sourceID string) map[int32]*poll.Cursor {
+	q := s.bySub[sourceID]
+	if q == nil {
+		return nil
+	}
+	enough := q.since.Add(-s.env.Late.Least())
+	for i := range q.subs {
+		sub := &q.subs[i]
+		if sub.ID == sourceID && sub.fresh && !q.since.IsZero() && latest(sub.read, s.env.Oldest()).Before(enough) {
+			return map[int32]*poll.Cursor{q.slot: {Since: s.Resume(q.slot), Gaps: s.Polls.Gaps(q.slot)}}
+		}
+	}
+	return nil
+}
+
+// Resume returns a query's Since, or the time from which on a fresh subscriber lacks posts
+// if that is earlier.
+func (s *Targets) Resume(slot int32) time.Time {
+	q := s.slots[slot]
+	if since, ok := q.lack(s.env.Oldest()); ok && since.Before(q.since) {
+		return since
+	}
+	return q.since
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // lack returns the earliest time from which on a fresh subscriber lacks posts; ok is false

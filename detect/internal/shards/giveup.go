@@ -88,7 +88,7 @@ const giveUpSlots = 4096
 // their commit are still committed.
 func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	lacking := map[string]*poll.Cursor{}
-	for text, c := range sh.Queries.GiveUp(share.Query) {
+	for text, c := range queries.GiveUp(sh.Queries, share.Query) {
 		lacking[queries.Target(text)] = c
 	}
 	left.add(lacking)

@@ -50,6 +50,9 @@ type Config struct {
 	Gate *Gate
 	// Commit queues a poll's events and cursor for a commit, after which Settled is called.
 	Commit func(sh *Shard, p *poll.Poll, events []deliver.Event)
+	// Store queues a target's cursor for a commit after those that are queued, and calls
+	// done then.
+	Store func(target string, c *poll.Cursor, done func(error))
 }
 
 // New makes a Shard without targets, which are polled at their intervals.

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -58,4 +59,24 @@ func (t *Teller) Tell(ctx context.Context, fn func(sh *Shard, i int, begun bool,
 		}
 	}
 	return nil
+}
+
+// Try is Tell for functions that may fail. It returns their errors, joined.
+func (t *Teller) Try(ctx context.Context, fn func(sh *Shard, i int, begun bool, done func(error))) error {
+	var mu sync.Mutex
+	var failed error
+	err := t.Tell(ctx, func(sh *Shard, i int, begun bool, done func()) {
+		fn(sh, i, begun, func(err error) {
+			mu.Lock()
+			failed = errors.Join(failed, err)
+			mu.Unlock()
+			done()
+		})
+	})
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return failed
 }

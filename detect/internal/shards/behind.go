@@ -1,0 +1,89 @@
+package shards
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
+)
+
+// KeepAccounts has the journal's cursors of a source's accounts moved back to where the
+// source lacks posts, so that the next process reads on from there, and calls done when
+// they are stored, or cannot be. Only cursors that are too late are stored.
+func (sh *Shard) KeepAccounts(sourceID string, done func(error)) {
+	k := &keeping{sh: sh, polls: sh.Accounts.Polls, key: sh.Accounts.Key, done: done}
+	k.behind = func() map[int32]*poll.Cursor { return accounts.Behind(sh.Accounts, sourceID) }
+	k.begin()
+}
+
+// KeepQuery is KeepAccounts for the query of a rule.
+func (sh *Shard) KeepQuery(sourceID string, done func(error)) {
+	k := &keeping{sh: sh, polls: sh.Queries.Polls, key: sh.Queries.Key, done: done}
+	k.behind = func() map[int32]*poll.Cursor { return queries.Behind(sh.Queries, sourceID) }
+	k.begin()
+}
+
+// keeping is a call of KeepAccounts or KeepQuery.
+type keeping struct {
+	sh     *Shard
+	polls  *poll.Machine
+	behind func() map[int32]*poll.Cursor // the cursors to store, by slot
+	key    func(slot int32) string       // a target's name in the journal
+	queued map[int32]bool
+
+	mu   sync.Mutex
+	open int // cursors that are not settled yet, and one until all are queued
+	err  error
+	done func(error)
+}
+
+func (k *keeping) begin() {
+	k.queued, k.open = map[int32]bool{}, 1
+	k.queue()
+}
+
+// queue queues the cursors. That of a target whose poll waits for its commit is queued
+// afterwards, with the gaps that the poll leaves; of later polls the cursors stay behind by
+// themselves.
+func (k *keeping) queue() {
+	cursors := k.behind()
+	if len(cursors) == 0 {
+		k.settled(nil)
+		return
+	}
+	waits, committing := false, poll.Committing(k.polls)
+	for slot, c := range cursors {
+		switch {
+		case k.queued[slot]:
+		case committing[slot]:
+			waits = true
+		default:
+			k.queued[slot] = true
+			k.mu.Lock()
+			k.open++
+			k.mu.Unlock()
+			k.sh.cfg.Store(k.key(slot), c, k.settled)
+		}
+	}
+	if !waits {
+		k.settled(nil)
+		return
+	}
+	k.polls.WhenSettled(func() { k.sh.Tell(func(*Shard) { k.queue() }) }) // once the polls are applied
+}
+
+// settled notes that a cursor is stored, or with an error that it is not.
+func (k *keeping) settled(err error) {
+	k.mu.Lock()
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf("detect: store from where on the source lacks posts: %w", err)
+	}
+	k.open--
+	last, all := k.open == 0, k.err
+	k.mu.Unlock()
+	if last {
+		k.done(all)
+	}
+}
