@@ -11,9 +11,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// call asks the upstream for the next page of a poll. A Fetcher that panics has
-// failed.
-func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
+// call asks the upstream for the next page of a poll, which becomes p.page. A Fetcher
+// that panics has failed.
+func (e *Env) call(ctx context.Context, p *Poll) (err error) {
 	limit := deadline.With(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
 	defer limit.End()
 	defer func() {
@@ -23,16 +23,16 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 		}
 	}()
 	e.Count.Calls.Add(1)
-	pg, err = p.Machine.traits.Call(limit, e, p)
-	e.Budget.Spend.Add(pg.Billed)
+	p.page, err = p.Machine.traits.Call(limit, e, p)
+	e.Budget.Spend.Add(p.page.Billed)
 	if err == nil {
-		err = pg.Err
+		err = p.page.Err
 	}
 	err = heard(err)
 	if err == nil && limit.Err() != nil {
 		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	}
-	return pg, err
+	return err
 }
 
 func (e *Env) panicked(v any, p *Poll) error {
@@ -51,14 +51,13 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 	pages, err := e.callTogether(ctx, group)
 	var more []int
 	for i, p := range group {
-		var pg fetcher.Page
 		perr := err
 		if err == nil {
-			pg, perr = pages[i], pages[i].Err
+			p.page, perr = pages[i], pages[i].Err
 		}
 		var rl *fetcher.RateLimitError
 		p.Out.Together = err != nil && !errors.As(err, &rl)
-		if perr == nil && !e.take(p, &pg, asked) {
+		if perr == nil && !e.take(p, asked) {
 			more = append(more, i)
 			continue
 		}

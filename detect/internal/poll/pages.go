@@ -13,12 +13,10 @@ import (
 // mark would be cheaper and would miss the posts that become visible late.
 func (e *Env) Read(ctx context.Context, p *Poll) {
 	p.begin(e.Now())
-	pg, err := e.call(ctx, p)
-	if err != nil {
-		p.Out.Err = err
+	if p.Out.Err = e.call(ctx, p); p.Out.Err != nil {
 		return
 	}
-	if !e.take(p, &pg, p.Out.Begun) {
+	if !e.take(p, p.Out.Begun) {
 		e.readOn(ctx, p)
 	}
 }
@@ -32,12 +30,10 @@ func (e *Env) readOn(ctx context.Context, p *Poll) {
 			return
 		}
 		asked := e.Now()
-		pg, err := e.call(ctx, p)
-		if err != nil {
-			out.Err = err
+		if out.Err = e.call(ctx, p); out.Err != nil {
 			return
 		}
-		if e.take(p, &pg, asked) {
+		if e.take(p, asked) {
 			return
 		}
 	}
@@ -51,9 +47,9 @@ func (e *Env) waitPage(ctx context.Context) error {
 	return e.Budget.WaitPage(ctx)
 }
 
-// take adds a page and reports whether the poll has what it needs.
-func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
-	pl, out := &p.Plan, &p.Out
+// take adds p.page and reports whether the poll has what it needs.
+func (e *Env) take(p *Poll, asked time.Time) (done bool) {
+	pl, out, pg := &p.Plan, &p.Out, &p.page
 	now := e.Now()
 	p.tape.answer(pg, asked, now)
 	p.Machine.count.Pages.Add(1)

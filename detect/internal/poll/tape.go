@@ -164,15 +164,17 @@ type ReaderState struct {
 // The functions below do nothing without Callbacks.Tape.
 
 // tapeState is the state of a target that is about to be planned, which may change it.
-func tapeState(m *Machine, slot int32) (s State) {
-	if m.env.On.Tape != nil {
-		StateOf(m, slot, &s)
+func tapeState(m *Machine, slot int32) *State {
+	if m.env.On.Tape == nil {
+		return nil
 	}
+	s := new(State)
+	StateOf(m, slot, s)
 	return s
 }
 
 // tapeBegun begins the record of a poll that is planned.
-func tapeBegun(m *Machine, p *Poll, before State) {
+func tapeBegun(m *Machine, p *Poll, before *State) {
 	e := m.env
 	if e.On.Tape == nil {
 		return
@@ -187,7 +189,7 @@ func tapeBegun(m *Machine, p *Poll, before State) {
 		Given: Given{Due: p.DueAt, At: p.At, Overlap: e.Late.Overlap(), Longest: e.Contract.longest.Load(),
 			Known: p.Plan.known(), Audit: p.Plan.Audit, Covered: !p.Plan.Covered.IsZero(), Pushed: p.Plan.Pushed},
 		Decided: Decided{Asked: q, Cutoff: p.Plan.Cutoff, Fills: p.Plan.Gap}}
-	r.Before, r.Answers = before, r.one[:0]
+	r.Before, r.Answers = *before, r.one[:0]
 	if p.Plan.Pushed {
 		for _, pg := range p.Out.Pages {
 			r.Answers = append(r.Answers, Answer{Asked: pg.Asked, At: pg.At, Page: fetcher.Page{Tweets: pg.Tweets}})
