@@ -137,10 +137,10 @@ func TestGapIsReadAfterARestart(t *testing.T) {
 
 		w.setBefore(nil)
 		d = w.detector(t, twoPages(&reported))
-		stop = start(t, d)
 		again := sub("m", "nasa")
 		again.Accounts[0].Since = w.posts["nasa"][0].tweet.PublishedAt.Add(-time.Second)
-		set(t, d, again)
+		set(t, d, again) // before Run, as what the process before has served
+		stop = start(t, d)
 		after(5 * time.Minute)
 		stop()
 		if got := len(w.events); got != 100 {

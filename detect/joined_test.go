@@ -158,6 +158,35 @@ func TestWhoJoinedBeforeTheFirstPollIsServedByTheNextProcess(t *testing.T) {
 	}
 }
 
+// It gets the posts since its Since, however little before the last poll of the process
+// before that was: the first poll of an account looks back less than later ones.
+func TestWhoJoinsBeforeTheFirstPollOfAnAccount(t *testing.T) {
+	for _, back := range []int{2, 5, 14, 16, 40} { // posts, every 2 min; MaxOverlap is 30 min
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.setPageSize(2)
+			short := func(c *settings) { c.Overlap = time.Minute }
+			d := w.detector(t, short)
+			end := running(t, d)
+			set(t, d, sub("m", "nasa"))
+			since := history(w).Add(time.Duration(60-back)*2*time.Minute - time.Second)
+			end(false)
+			w.setBefore(failing(true))
+			d = w.detector(t, short)
+			set(t, d, sub("m", "nasa"))
+			defer start(t, d)()
+			after(time.Minute)
+			set(t, d, resumed(since))
+			w.setBefore(nil)
+			after(10 * time.Minute)
+
+			if lost := missing(w, ids("joins", "p", 60-back, 60)); len(lost) > 0 {
+				t.Errorf("%d posts back: lost %v", back, lost)
+			}
+		})
+	}
+}
+
 // A gap that is read on while a monitor joins does not move the cursor of the account beyond
 // what the monitor lacks.
 func TestGapReadOnKeepsTheCursorBehindWhoJoined(t *testing.T) {

@@ -60,7 +60,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 				a.tell(slot, src, err)
 			}
 			if s.Late && !s.Resumes && !mine.Taken {
-				rewindFor(a, slot, account.Since)
+				rewindFor(a, slot, latest(account.Since, src.read))
 			}
 		}
 		if added || changed {
@@ -125,7 +125,7 @@ func rewindFor(a *Targets, slot int32, since time.Time) {
 	if oldest := a.env.Oldest(); since.Before(oldest) {
 		since = oldest
 	}
-	if t.Is(Cold) && since.Before(t.Since.Time().Add(-a.env.MaxOverlap)) {
+	if t.Is(Cold) && since.Before(t.Since.Time().Add(-a.env.Late.Least())) {
 		t.Since = ToSeconds(since)
 		a.rewound[slot] = struct{}{}
 	}
