@@ -22,6 +22,8 @@ type contestantOrder struct {
 	Accounts int
 	Interval time.Duration
 	Page     int    // posts to ask for
+	InFlight int    // requests that may be under way at once
+	First    int64  // number of the first account
 	Profile  string // file for the CPU profile between begin and end, "" for none
 }
 
@@ -44,6 +46,7 @@ var contestants = []contestant{
 	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
 	{report.Ours + " with recorder", true, startRecorded},
 	{"afternoon", false, startAfternoon},
+	{benthos, false, nil}, // a program of its own
 	{alone, false, startAlone},
 }
 

@@ -17,6 +17,9 @@
 //   - streamwatch with recorder: the same with a flight recorder, detect/recorder
 //   - afternoon: what one writes in an afternoon, with a ticker an account,
 //     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.
+//   - benthos: the stream processor, which does the job by configuration: a generator of
+//     requests, processors http, unarchive, mapping and dedupe, an output http_client.
+//     Its cache is in memory.
 //   - request alone: the same requests by http.Client, the body read and dropped
 //
 // Cases are as many polls as go, with up to 64 requests under way, and 500 polls a
@@ -54,6 +57,7 @@ type options struct {
 	page     int // posts on a page
 	gzip     bool
 	profile  string
+	benthos  string // its program
 }
 
 func main() {

@@ -69,17 +69,21 @@ type process struct {
 	out *json.Decoder
 }
 
-// start runs this program again with an order, and reads its first line into hello.
-func start(o order, hello any, env ...string) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
+// start runs a program, this one again if it is "", with an order, and reads its first line
+// into hello.
+func start(program string, o order, hello any, env ...string) (*process, error) {
+	if program == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		program = self
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.Command(self)}
+	p := &process{cmd: exec.Command(program)}
 	p.cmd.Env = append(append(os.Environ(), env...), variable+"="+string(text))
 	p.cmd.Stderr = os.Stderr
 	out, err1 := p.cmd.StdoutPipe()

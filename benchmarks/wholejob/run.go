@@ -33,6 +33,12 @@ const (
 
 // compare runs all contestants in turns, case by case.
 func compare(o options) (rows []report.Row, err error) {
+	dir, err := os.MkdirTemp("", "streamwatch-wholejob-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	o.benthos = o.buildBenthos(dir)
 	for _, t := range o.trials() {
 		outcomes := make([][]outcome, len(o.impls))
 		for round := range o.Rounds {
@@ -67,7 +73,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	defer os.RemoveAll(dir)
 	secret := string(deliver.GenerateSecret())
 	var hello platformHello
-	server, err := start(order{Platform: &platformOrder{Accounts: t.accounts, Rate: o.posts, Burst: t.burst, Gzip: o.gzip, Secret: secret}}, &hello)
+	server, err := start("", order{Platform: &platformOrder{Accounts: t.accounts, Rate: o.posts, Burst: t.burst, Gzip: o.gzip, Secret: secret}}, &hello)
 	if err != nil {
 		return out, err
 	}
@@ -76,12 +82,17 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	if err := os.WriteFile(ca, []byte(hello.CA), 0o600); err != nil {
 		return out, err
 	}
-	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page}
+	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page,
+		InFlight: inFlight, First: firstAccount}
 	if o.profile != "" {
 		job.Profile = o.profile + "-" + strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(t.name+"-"+name)
 	}
+	program := ""
+	if name == benthos {
+		program = o.benthos
+	}
 	begin := func() (*process, error) {
-		return start(order{Contestant: &job}, new(string), "SSL_CERT_FILE="+ca)
+		return start(program, order{Contestant: &job}, new(string), "SSL_CERT_FILE="+ca)
 	}
 	c, err := begin()
 	if err != nil {
