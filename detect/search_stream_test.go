@@ -277,3 +277,44 @@ func TestQueryIsRemovedDuringAPush(t *testing.T) {
 		}
 	})
 }
+
+// A query is searched on although its stream brings posts faster than the store takes them:
+// a rule that joins gets what was said before.
+func TestSearchBesideAStreamThatIsNeverIdle(t *testing.T) {
+	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
+		since := time.Now().Add(-time.Second)
+		w.say("esa", "moon missed", 0)
+		w.setSlowStore(120 * time.Millisecond)
+		said := 0
+		bring := func(n int) {
+			for range n {
+				said++
+				w.say("nasa", fmt.Sprint("moon ", said), 0)
+				s.bring(w.world, "nasa", fmt.Sprint(said), "moon")
+				after(50 * time.Millisecond)
+			}
+		}
+		bring(5)
+		late := asks("late", "moon")
+		late.Since = since
+		setQuery(t, d, late)
+		if n := searches(w, func() { bring(200) }); n == 0 {
+			t.Error("no search in 10 s after a rule has joined")
+		}
+		w.setSlowStore(0)
+		after(time.Minute)
+		got := w.got()
+		for _, ev := range []string{"a:missed", "b:missed", "late:missed"} {
+			if !slices.Contains(got, ev) {
+				t.Errorf("lost %s", ev)
+			}
+		}
+		for i := range said {
+			for _, rule := range []string{"a", "b", "late"} {
+				if ev := fmt.Sprint(rule, ":", i+1); !slices.Contains(got, ev) {
+					t.Errorf("lost %s", ev)
+				}
+			}
+		}
+	})
+}

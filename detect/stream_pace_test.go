@@ -106,3 +106,37 @@ func TestStreamedPostIsPolledWhenItsCommitFails(t *testing.T) {
 		}
 	})
 }
+
+// An account is polled on although its stream brings posts faster than the store takes them:
+// who joins gets what was published before.
+func TestPollBesideAStreamThatIsNeverIdle(t *testing.T) {
+	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
+		since := time.Now().Add(-time.Second)
+		w.publish("nasa", "missed", 0)
+		w.setSlowStore(120 * time.Millisecond)
+		said := 0
+		bring := func(n int) {
+			for range n {
+				said++
+				w.publish("nasa", fmt.Sprint(said), 0)
+				s.bring(w, "nasa", fmt.Sprint(said))
+				after(50 * time.Millisecond)
+			}
+		}
+		bring(5)
+		late := sub("late", "nasa")
+		late.Accounts[0].Since = since
+		if n := polls(w, func() { set(t, d, late); bring(200) }); n == 0 {
+			t.Error("no poll in 10 s after a monitor has joined")
+		}
+		w.setSlowStore(0)
+		after(time.Minute)
+		want := []string{"m:missed", "late:missed"}
+		for i := range said {
+			want = append(want, fmt.Sprint("m:", i+1), fmt.Sprint("late:", i+1))
+		}
+		if lost := missing(w, want); len(lost) > 0 {
+			t.Errorf("lost %v", lost)
+		}
+	})
+}

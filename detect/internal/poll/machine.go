@@ -49,7 +49,7 @@ func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit f
 	m := &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
 		book: newGapBook(env, traits.Resumes), judge: judge{env: env, inPoll: map[string]int{}}}
-	m.pushes = pushes{m: m, held: map[int32][]Push{}}
+	m.pushes = pushes{m: m, held: map[int32][]Push{}, late: map[int32]int64{}}
 	return m
 }
 
@@ -64,6 +64,7 @@ func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
 func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
+	delete(m.pushes.late, slot)
 	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
 	before := tapeState(m, slot)
 	m.targets.Plan(p)
@@ -199,13 +200,13 @@ func (m *Machine) reschedule(p *Poll, err error) {
 // end ends a poll whose target has no subscriber any more.
 func (m *Machine) end(p *Poll) {
 	m.ended(p)
-	m.pushes.drop(p.Slot)
 	m.Release(p.Slot)
 	m.reuse(p)
 }
 
 // Release forgets a target that has no subscriber and is not being polled.
 func (m *Machine) Release(slot int32) {
+	m.pushes.drop(slot)
 	delete(m.troubles, slot)
 	delete(m.skews, slot)
 	delete(m.contacts, slot)

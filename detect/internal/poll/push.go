@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -16,7 +17,7 @@ type Push struct {
 // Push judges posts of a target that a stream has brought, and has what is new
 // committed. While the target is being polled, they wait.
 func (m *Machine) Push(slot int32, polled bool, posts ...Push) {
-	if polled {
+	if polled || slices.Contains(m.pushes.turn, slot) {
 		m.pushes.hold(slot, posts)
 	} else {
 		m.pushes.begin(slot, posts)
@@ -27,6 +28,29 @@ func (m *Machine) Push(slot int32, polled bool, posts ...Push) {
 type pushes struct {
 	m    *Machine
 	held map[int32][]Push // until the target is not being polled
+	late map[int32]int64  // since when a target is due that was being polled then
+	turn []int32          // targets of late that are not being polled any more
+}
+
+// Late notes that a target was due, at a time, while it was being polled. When that has
+// ended it is due before the posts that wait: otherwise a stream that brings posts faster
+// than they are committed would leave no turn to polls.
+func (m *Machine) Late(slot int32, due int64) {
+	if _, ok := m.pushes.late[slot]; !ok {
+		m.pushes.late[slot] = due
+	}
+}
+
+// GoOn takes the posts that have left their turn to a poll which could not begin. It has to
+// be called when the polls that are due have begun, as far as they may.
+func (m *Machine) GoOn(polled func(slot int32) bool) {
+	turn := m.pushes.turn
+	m.pushes.turn = nil
+	for _, slot := range turn {
+		if !polled(slot) {
+			m.pushes.goOn(slot)
+		}
+	}
 }
 
 func (s *pushes) hold(slot int32, posts []Push) { s.held[slot] = append(s.held[slot], posts...) }
@@ -71,8 +95,14 @@ func (s *pushes) settled(p *Poll, err error) {
 	s.goOn(slot)
 }
 
-// goOn takes the posts that have waited for a poll.
+// goOn takes the posts that have waited for a poll, unless the next one is late.
 func (s *pushes) goOn(slot int32) {
+	if due, ok := s.late[slot]; ok {
+		delete(s.late, slot)
+		s.m.targets.Fail(slot, due)
+		s.turn = append(s.turn, slot)
+		return
+	}
 	if held := s.held[slot]; len(held) > 0 {
 		delete(s.held, slot)
 		s.begin(slot, held)
@@ -81,6 +111,7 @@ func (s *pushes) goOn(slot int32) {
 
 // drop drops them, of a target that nobody watches any more.
 func (s *pushes) drop(slot int32) {
+	delete(s.late, slot)
 	held := s.held[slot]
 	if len(held) == 0 {
 		return

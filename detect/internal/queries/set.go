@@ -201,6 +201,7 @@ func nextAt(s *Targets, now int64) int64 {
 		case at > now || !s.slots[slot].polled:
 			return at
 		}
+		s.Polls.Late(slot, at)
 		s.Sched.Set(slot, now+poll.BusyPause)
 	}
 }

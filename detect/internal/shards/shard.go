@@ -93,6 +93,8 @@ func (sh *Shard) Run(ctx context.Context) {
 			sh.mail.Bell().Ring()
 		}
 		wake := sh.startDue(ctx)
+		sh.Accounts.Polls.GoOn(sh.Accounts.Polled)
+		sh.Queries.Polls.GoOn(sh.Queries.Polled)
 		if sh.stopping && sh.open() == 0 {
 			return
 		}
@@ -269,6 +271,9 @@ func (sh *Shard) take() {
 // start plans an account's poll. It returns nil for an account that has to wait.
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
 	if until := sh.Accounts.Waits(due.Slot); until > 0 {
+		if sh.Accounts.Polled(due.Slot) {
+			sh.Accounts.Polls.Late(due.Slot, due.At)
+		}
 		sh.Accounts.Sched.Fail(due.Slot, until)
 		return nil
 	}
