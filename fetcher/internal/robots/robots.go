@@ -99,35 +99,20 @@ func (rs Rules) size() int {
 	return n
 }
 
-// matchPath compares the start of a path with a rule, in time of their lengths'
-// product at most.
+// matchPath compares the start of a path with a rule. It takes each text between stars
+// where it comes first, so the time is that of a search of the path for each rule.
 func matchPath(rule, path string) bool {
-	toEnd := strings.HasSuffix(rule, "$")
-	rule = strings.TrimSuffix(rule, "$")
-	if !toEnd {
-		rule += "*"
-	}
-	star, again := -1, 0 // of the last *: where it is, and where the path goes on if it takes one more
-	i, j := 0, 0
-	for j < len(path) {
-		switch {
-		case i < len(rule) && rule[i] == '*':
-			star, again = i, j
-			i++
-		case i < len(rule) && rule[i] == path[j]:
-			i++
-			j++
-		case star >= 0:
-			again++
-			i, j = star+1, again
-		default:
-			return false
+	rule, toEnd := strings.CutSuffix(rule, "$")
+	text, rest, more := strings.Cut(rule, "*")
+	path, ok := strings.CutPrefix(path, text)
+	for ok && more {
+		text, rest, more = strings.Cut(rest, "*")
+		if !more && toEnd {
+			return strings.HasSuffix(path, text)
 		}
-		if i == len(rule) && rule != "" && rule[i-1] == '*' {
-			return true
-		}
+		_, path, ok = strings.Cut(path, text)
 	}
-	return strings.Trim(rule[i:], "*") == ""
+	return ok && (path == "" || !toEnd)
 }
 
 // NormalizePath makes rules and paths comparable byte by byte: what is not

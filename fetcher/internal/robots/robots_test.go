@@ -70,6 +70,34 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A rule is compared in a time that grows with the lengths of rule and path, not with
+// their product: with that, each of these would take hours.
+func TestHostileRules(t *testing.T) {
+	const n = 1 << 23
+	path := "/" + strings.Repeat("a", n)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for name, rule := range map[string]string{
+			"a long text":           "/*" + strings.Repeat("a", n/2) + "b",
+			"a long text, the end":  "/*" + strings.Repeat("a", n/2) + "b$",
+			"a short text":          "/*" + strings.Repeat("a", 50) + "b",
+			"many short texts":      "/" + strings.Repeat("*a", n/2) + "b",
+			"many texts, then long": "/" + strings.Repeat("*a", n/4) + "*" + strings.Repeat("a", n/4) + "b",
+			"stars":                 "/" + strings.Repeat("*", n) + "b",
+		} {
+			if matchPath(rule, path) {
+				t.Errorf("%s: matches", name)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("not done after 2 minutes")
+	}
+}
+
 // The rules of a file end with the hour, also when the file is gone then.
 func TestFileThatIsRemoved(t *testing.T) {
 	clock, there := time.Unix(0, 0), true
