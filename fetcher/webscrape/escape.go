@@ -2,71 +2,117 @@ package webscrape
 
 import (
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// escapeText puts backslashes before what Markdown would read as markup in a
-// tree's text. The converter's own escaping, which is switched off, takes time
-// in the square of the text's length: minutes for 4 MiB of brackets.
-func escapeText(n *html.Node, inTable, inCode bool) {
-	switch n.DataAtom {
-	case atom.Table:
-		inTable = true
-	case atom.Pre, atom.Code, atom.Kbd, atom.Samp, atom.Tt, atom.Var: // what the converter takes for code
-		inCode = true
+// tidy leaves out what Markdown has no text for, an element without content and the
+// converter's own marks, and joins the texts that are next to each other then.
+func tidy(n *html.Node) {
+	var text *html.Node // that the next one is joined to
+	var joined strings.Builder
+	end := func() {
+		if text != nil {
+			text.Data = marks.Replace(joined.String())
+		}
+		text = nil
+		joined.Reset()
 	}
+	var next *html.Node
+	for c := n.FirstChild; c != nil; c = next {
+		next = c.NextSibling
+		tidy(c)
+		switch g := groups[c.DataAtom]; {
+		case c.Type == html.TextNode && text == nil:
+			text = c
+			joined.WriteString(c.Data)
+		case c.Type == html.TextNode:
+			joined.WriteString(c.Data)
+			n.RemoveChild(c)
+		case c.DataAtom == atom.Wbr, g&inline != 0 && g&void == 0 && c.DataAtom != atom.A && c.FirstChild == nil:
+			n.RemoveChild(c)
+		default:
+			end()
+		}
+	}
+	end()
+}
+
+// marks are characters that the converter uses for itself: it makes a line break of U+F002.
+var marks = strings.NewReplacer("\a", "", "\uf002", "")
+
+// escaper puts backslashes before what Markdown would read as markup in a tree's text. The
+// converter's own escaping, which is switched off, takes time in the square of the
+// text's length: minutes for 4 MiB of brackets.
+type escaper struct {
+	begun bool // there is something in the line
+}
+
+// place is what a text is in.
+type place struct {
+	code, table, heading bool
+}
+
+// children escapes the text of a node's children.
+func (e *escaper) children(n *html.Node, in place) {
 	for c := range n.ChildNodes() {
-		switch {
-		case c.Type != html.TextNode:
-			escapeText(c, inTable, inCode)
-		case !inCode:
-			c.Data = escape(c.Data, startsLine(c), inTable)
-		case inTable:
-			c.Data = strings.ReplaceAll(c.Data, "|", `\|`)
+		if c.Type == html.TextNode {
+			e.text(c, in)
+			continue
 		}
+		within := in
+		switch c.DataAtom {
+		case atom.Table:
+			within.table = true
+		case atom.Pre, atom.Code, atom.Kbd, atom.Samp, atom.Tt, atom.Var: // what the converter takes for code
+			within.code = true
+		}
+		g := groups[c.DataAtom]
+		within.heading = in.heading || g&heading != 0
+		line := c.DataAtom == atom.Br || g&(block|tabular) != 0
+		e.begun = e.begun && !line
+		e.children(c, within)
+		e.begun = (e.begun || c.DataAtom == atom.Img || c.DataAtom == atom.A) && !line
 	}
 }
 
-// startsLine reports whether nothing stands before a text in its line.
-func startsLine(n *html.Node) bool {
-	for {
-		prev := n.PrevSibling
-		if prev != nil && prev.Type == html.TextNode && strings.TrimSpace(prev.Data) == "" {
-			prev = prev.PrevSibling
-		}
-		switch {
-		case prev != nil:
-			return prev.DataAtom == atom.Br || groups[prev.DataAtom]&(block|tabular) != 0
-		case n.Parent == nil || groups[n.Parent.DataAtom]&inline == 0:
-			return true
-		}
-		n = n.Parent
+func (e *escaper) text(n *html.Node, in place) {
+	switch {
+	case !in.code:
+		n.Data = escape(n.Data, !e.begun, in)
+	case in.table:
+		n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
 	}
+	e.begun = e.begun || strings.TrimSpace(n.Data) != ""
 }
 
-// escape escapes one text (CommonMark 0.31.2, 2.4). Angle brackets are left to
-// the converter, which makes entities of them.
-func escape(s string, lineStart, inTable bool) string {
-	if !strings.ContainsAny(s, "\\`*_[!~&|#+-=.)\x00") {
+// escape escapes one text (CommonMark 0.31.2, 2.4; GitHub's tables and strikethrough).
+// Angle brackets are left to the converter, which makes entities of them.
+func escape(s string, lineStart bool, in place) string {
+	if !strings.ContainsAny(s, "\\`*_[!~&|#+-=.):\x00") {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/16)
 	i := 0
 	if lineStart {
-		i = len(s) - len(strings.TrimLeft(s, " \t\r\n\f"))
+		i = len(s) - len(strings.TrimLeftFunc(s, unicode.IsSpace)) // which the converter trims
 		b.WriteString(s[:i])
-		if at := lineMark(s[i:]); at >= 0 {
+		if at := lineMark(strings.TrimRightFunc(s[i:], unicode.IsSpace)); at >= 0 {
 			b.WriteString(s[i : i+at])
 			b.WriteByte('\\')
 			b.WriteByte(s[i+at])
 			i += at + 1
 		}
 	}
+	closing := len(s) // of a heading: where only # and white space follow
+	if in.heading {
+		closing = len(strings.TrimRightFunc(s, func(r rune) bool { return r == '#' || unicode.IsSpace(r) }))
+	}
 	for ; i < len(s); i++ {
-		var prev, next byte = ' ', ' '
+		prev, next := byte(0), byte(0) // what stands before and after the text is not known
 		if i > 0 {
 			prev = s[i-1]
 		}
@@ -77,16 +123,16 @@ func escape(s string, lineStart, inTable bool) string {
 		switch c := s[i]; c {
 		case '\\', '`', '[':
 			mark = true
-		case '*':
+		case '*', '~':
 			mark = !isSpace(prev) || !isSpace(next)
 		case '_':
 			mark = !isWord(prev) || !isWord(next)
-		case '~':
-			mark = prev == '~' || next == '~'
+		case '#':
+			mark = i >= closing
 		case '!':
 			mark = i+1 == len(s) // a link may follow, and be an image then
 		case '|':
-			mark = inTable
+			mark = in.table
 		case '&':
 			if isEntity(s[i:]) {
 				b.WriteString("&amp;")
@@ -105,7 +151,8 @@ func escape(s string, lineStart, inTable bool) string {
 }
 
 // lineMark returns where to put a backslash into a text that, at the start of a line,
-// would be a heading, a list item or the line under a heading; -1 if it would not.
+// would be a heading, a list item, or the line under the heading of a section or table;
+// -1 if it would not.
 func lineMark(s string) int {
 	if s == "" {
 		return -1
@@ -119,10 +166,16 @@ func lineMark(s string) int {
 		if n <= 6 && (n == len(s) || isSpace(s[n])) {
 			return 0
 		}
-	case c == '-' || c == '+' || c == '=':
-		if n == len(s) || isSpace(s[n]) || s[n] == c {
+	case c == '-' || c == '+' || c == '=' || c == '*':
+		if n == len(s) || isSpace(s[n]) || s[n] == c || s[n] == '|' || s[n] == ':' {
 			return 0
 		}
+	case c == ':':
+		if n < len(s) && s[n] == '-' {
+			return 0
+		}
+	case c == '|':
+		return 0
 	case c >= '0' && c <= '9':
 		for n < len(s) && n < 9 && s[n] >= '0' && s[n] <= '9' {
 			n++

@@ -46,6 +46,13 @@ func TestMarkdown(t *testing.T) {
 		{"markup in the text", `<p>*a* _b_ [c](d) \ x_y_z 2 * 3 a` + "`b`" + ` &amp;lt; &lt;i&gt; AT&amp;T`, `\*a\* \_b\_ \[c](d) \\ x_y_z 2 * 3 a` + "\\`b\\`" + ` &amp;lt; &lt;i&gt; AT&T`},
 		{"marks at the start of a line", `<p># a<p>- b<p>1. c<p>+<p>2020 d<p>#e<p>x<br>--- f<p><b>1</b>. g`, "\\# a\n\n\\- b\n\n1\\. c\n\n\\+\n\n2020 d\n\n#e\n\nx  \n\\--- f\n\n**1**. g"},
 		{"a mark before a link", `<p>now! <a href="https://a.example/">x</a><p>now!<a href="https://a.example/">x</a>`, "now! [x](https://a.example/)\n\nnow\\![x](https://a.example/)"},
+		{"stars at the start of a line", "<p>* a<p>* * *<p>*<p>x<br>* b", "\\* a\n\n\\* * \\*\n\n\\*\n\nx  \n\\* b"},
+		{"marks behind white space", "<p>&nbsp;# a<p>&#11;- b<p>#&nbsp;", "\\# a\n\n\v\\- b\n\n\\#"},
+		{"marks behind nothing", "<p><b></b>- a<p><b> </b>+ b<p>1<wbr>. c<p>&amp;lt<i></i>;", "\\- a\n\n\\+ b\n\n1\\. c\n\n&amp;lt;"},
+		{"marks beside an element", "<p>a *<b>b</b>* ~<del>c</del>", "a \\***b**\\* \\~~~c~~"},
+		{"a line below a table's head", "<p>a | b<br>:-- | --<p>|a|<br>|-|<p>a | b<br>-|-", "a | b  \n\\:-- | --\n\n\\|a|  \n\\|-|\n\na | b  \n\\-|-"},
+		{"marks at the end of a heading", "<h1>C#</h1><h2>é #&nbsp;</h2><h3>##</h3><h4>a # b</h4>", "# C\\#\n\n## é \\#\n\n### \\#\\#\n\n#### a # b"},
+		{"the converter's own marks", "<p>a\uf002# b\a]<pre>c\uf002d</pre>", "a# b]\n\n```\ncd\n```"},
 		{"nothing", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,7 +22,8 @@ const (
 func markdown(body *html.Node) (string, error) {
 	left := maxCells
 	flattenTables(body, &left)
-	escapeText(body, false, false)
+	tidy(body)
+	new(escaper).children(body, place{})
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(),
