@@ -52,7 +52,7 @@ type escaper struct {
 
 // place is what a text is in.
 type place struct {
-	code, table, heading bool
+	code, table, link, heading bool
 }
 
 // children escapes the text of a node's children.
@@ -66,6 +66,8 @@ func (e *escaper) children(n *html.Node, in place) {
 		switch c.DataAtom {
 		case atom.Table:
 			within.table = true
+		case atom.A:
+			within.link = true
 		case atom.Pre, atom.Code, atom.Kbd, atom.Samp, atom.Tt, atom.Var: // what the converter takes for code
 			within.code = true
 		}
@@ -73,6 +75,7 @@ func (e *escaper) children(n *html.Node, in place) {
 		within.heading = in.heading || g&heading != 0
 		line := c.DataAtom == atom.Br || g&(block|tabular) != 0
 		e.begun = e.begun && !line
+		e.attributes(c, in)
 		e.children(c, within)
 		e.begun = (e.begun || c.DataAtom == atom.Img || c.DataAtom == atom.A) && !line
 	}
@@ -88,10 +91,21 @@ func (e *escaper) text(n *html.Node, in place) {
 	e.begun = e.begun || strings.TrimSpace(n.Data) != ""
 }
 
+// attributes escapes the texts that the Markdown of a link or image has of its attributes.
+func (e *escaper) attributes(n *html.Node, in place) {
+	for i, a := range n.Attr {
+		if a.Key == "alt" || a.Key == "title" {
+			in.link = true
+			text := escape(marks.Replace(strings.ReplaceAll(a.Val, "\r", " ")), false, in)
+			n.Attr[i].Val = strings.ReplaceAll(text, "<", `\<`)
+		}
+	}
+}
+
 // escape escapes one text (CommonMark 0.31.2, 2.4; GitHub's tables and strikethrough).
 // Angle brackets are left to the converter, which makes entities of them.
 func escape(s string, lineStart bool, in place) string {
-	if !strings.ContainsAny(s, "\\`*_[!~&|#+-=.):\x00") {
+	if !strings.ContainsAny(s, "\\`*_[]!~&|#+-=.):\x00") {
 		return s
 	}
 	var b strings.Builder
@@ -123,6 +137,8 @@ func escape(s string, lineStart bool, in place) string {
 		switch c := s[i]; c {
 		case '\\', '`', '[':
 			mark = true
+		case ']':
+			mark = in.link
 		case '*', '~':
 			mark = !isSpace(prev) || !isSpace(next)
 		case '_':

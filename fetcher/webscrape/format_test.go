@@ -46,6 +46,8 @@ func TestMarkdown(t *testing.T) {
 		{"markup in the text", `<p>*a* _b_ [c](d) \ x_y_z 2 * 3 a` + "`b`" + ` &amp;lt; &lt;i&gt; AT&amp;T`, `\*a\* \_b\_ \[c](d) \\ x_y_z 2 * 3 a` + "\\`b\\`" + ` &amp;lt; &lt;i&gt; AT&T`},
 		{"marks at the start of a line", `<p># a<p>- b<p>1. c<p>+<p>2020 d<p>#e<p>x<br>--- f<p><b>1</b>. g`, "\\# a\n\n\\- b\n\n1\\. c\n\n\\+\n\n2020 d\n\n#e\n\nx  \n\\--- f\n\n**1**. g"},
 		{"a mark before a link", `<p>now! <a href="https://a.example/">x</a><p>now!<a href="https://a.example/">x</a>`, "now! [x](https://a.example/)\n\nnow\\![x](https://a.example/)"},
+		{"brackets in a link", `<a href="/x">[1]</a> <a href="/x">a]b</a>`, `[\[1\]](http://SITE/x) [a\]b](http://SITE/x)`},
+		{"markup in an image's text", "<img src=/x alt='a\\]`b\\' title='&amp;lt;\\'>`", "![a\\\\\\]\\`b\\\\](http://SITE/x \"&amp;lt;\\\\\")\\`"},
 		{"stars at the start of a line", "<p>* a<p>* * *<p>*<p>x<br>* b", "\\* a\n\n\\* * \\*\n\n\\*\n\nx  \n\\* b"},
 		{"marks behind white space", "<p>&nbsp;# a<p>&#11;- b<p>#&nbsp;", "\\# a\n\n\v\\- b\n\n\\#"},
 		{"marks behind nothing", "<p><b></b>- a<p><b> </b>+ b<p>1<wbr>. c<p>&amp;lt<i></i>;", "\\- a\n\n\\+ b\n\n1\\. c\n\n&amp;lt;"},
