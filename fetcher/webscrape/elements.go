@@ -34,10 +34,11 @@ func init() {
 		{inline | hasURL, []atom.Atom{atom.A, atom.Del, atom.Ins, atom.Q}},
 		{inline | void, []atom.Atom{atom.Br, atom.Wbr}},
 		{inline | void | hasURL, []atom.Atom{atom.Img}},
-		{block, []atom.Atom{atom.Address, atom.Article, atom.Aside, atom.Details, atom.Div, atom.Dl, atom.Dt, atom.Dd,
-			atom.Figcaption, atom.Figure, atom.Footer, atom.Header, atom.Hgroup, atom.Li, atom.Main, atom.Nav, atom.P,
-			atom.Pre, atom.Section, atom.Summary}},
-		{block | nesting, []atom.Atom{atom.Ol, atom.Ul}},
+		{block, []atom.Atom{atom.Address, atom.Article, atom.Aside, atom.Center, atom.Details, atom.Dialog, atom.Div,
+			atom.Dl, atom.Dt, atom.Dd, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.Header,
+			atom.Hgroup, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Nav, atom.P, atom.Pre, atom.Search,
+			atom.Section, atom.Summary}},
+		{block | nesting, []atom.Atom{atom.Dir, atom.Menu, atom.Ol, atom.Ul}},
 		{block | nesting | hasURL, []atom.Atom{atom.Blockquote}},
 		{block | heading, []atom.Atom{atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}},
 		{block | void, []atom.Atom{atom.Hr}},
@@ -52,6 +53,13 @@ func init() {
 			groups[a] = set.group
 		}
 	}
+}
+
+// plain names the elements that are others in the result: without script and fields,
+// their content is that of a plain block or list.
+var plain = map[atom.Atom]atom.Atom{
+	atom.Center: atom.Div, atom.Dialog: atom.Div, atom.Fieldset: atom.Div, atom.Form: atom.Div, atom.Legend: atom.Div,
+	atom.Listing: atom.Div, atom.Search: atom.Div, atom.Dir: atom.Ul, atom.Menu: atom.Ul,
 }
 
 // keptAttributes are those that the result has, beside links.

@@ -68,6 +68,11 @@ func parse(text string, at *url.URL, limit int) (*document, error) {
 			if title == "" {
 				title = b.ogTitle
 			}
+			for n := range body.Descendants() {
+				if a, ok := plain[n.DataAtom]; ok {
+					n.DataAtom, n.Data = a, a.String()
+				}
+			}
 			return &document{root: root, body: body, title: cut(strings.Join(strings.Fields(title), " "), 1000)}, nil
 		case html.TextToken:
 			if b.skip == 0 {
@@ -174,7 +179,7 @@ var (
 	rows     = append([]atom.Atom{atom.Tr}, cells...)
 	sections = append([]atom.Atom{atom.Thead, atom.Tbody, atom.Tfoot}, rows...)
 	inTable  = append([]atom.Atom{atom.Table}, cells...)
-	lists    = append([]atom.Atom{atom.Ul, atom.Ol, atom.Dl, atom.Blockquote, atom.Section, atom.Article}, inTable...)
+	lists    = append([]atom.Atom{atom.Ul, atom.Ol, atom.Menu, atom.Dir, atom.Dl, atom.Blockquote, atom.Section, atom.Article}, inTable...)
 )
 
 // start reads a start tag.
@@ -205,7 +210,7 @@ func (b *builder) start(t html.Token) {
 			b.ogTitle = attribute(&t, "content")
 		}
 		return
-	case !known:
+	case !known, t.DataAtom == atom.Form && isTablePart(b.top().DataAtom): // around rows or cells, as browsers read it
 		return
 	}
 	b.flush()
