@@ -107,6 +107,8 @@ func TestText(t *testing.T) {
 		{"tables", "<table><tr><td>a<td>b<tr><td>c<td>d</table>", "a\tb\nc\td"},
 		{"blocks of old and of forms", "a<center>b</center>c<form>d<fieldset><legend>e</legend>f</fieldset></form><dialog>g</dialog><menu><li>h<li>i</menu><search>j</search>", "a\n\nb\n\nc\n\nd\n\ne\n\nf\n\ng\n\n- h\n- i\n\nj"},
 		{"preformatted", "<pre>a\n  b\n\nc</pre>d", "a\n  b\n\nc\n\nd"},
+		{"blank lines of preformatted text", "a<pre>\n\n\nb\n\n\n\nc<br><br>\n\n  d\n\n\n</pre>e<br><br><br>f", "a\n\nb\n\n\n\nc\n\n\n\n  d\n\ne\n\nf"},
+		{"blocks in preformatted text", "<pre>a\n\n\n<div>b</div>\nc</pre>", "a\n\n\nb\n\nc"},
 		{"references", "a &lt;b&gt; &copy;&nbsp;&#x41;", "a <b> ©\u00a0A"},
 		{"blank", " \n\t<p> </p> ", ""},
 	} {

@@ -19,7 +19,8 @@ func plainText(n *html.Node) string {
 // left at either end.
 type textWriter struct {
 	b      strings.Builder
-	breaks int
+	breaks int // 2 count at most
+	lines  int // breaks of preformatted text, which all count
 	space  bool
 	tab    bool
 	mark   string // of a list's item, before its first text
@@ -35,7 +36,7 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 	w.breaks = max(w.breaks, breaks)
 	switch n.DataAtom {
 	case atom.Br:
-		w.breaks++
+		w.lineBreak(pre)
 	case atom.Td, atom.Th:
 		w.tab = w.tab || n.PrevSibling != nil
 	case atom.Li:
@@ -49,7 +50,21 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 	if n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
 		w.mark, w.tab = "", false
 	}
+	if n.DataAtom == atom.Pre {
+		w.lines = 0 // blank lines at its end are space between blocks
+	}
 	w.breaks = max(w.breaks, breaks)
+}
+
+// lineBreak breaks the line. In preformatted text each break counts, once there is text
+// before it.
+func (w *textWriter) lineBreak(pre bool) {
+	switch {
+	case !pre:
+		w.breaks++
+	case w.breaks < 2:
+		w.lines++
+	}
 }
 
 // lineBreaks returns how many line breaks there are at least before and after an
@@ -70,7 +85,7 @@ func (w *textWriter) text(s string, pre bool) {
 		end := strings.IndexAny(s, " \t\n\r\f")
 		switch {
 		case end == 0 && pre && s[0] == '\n':
-			w.breaks++
+			w.lineBreak(pre)
 			s = s[1:]
 		case end == 0 && pre && (w.b.Len() > 0 || w.mark != "" || s[0] == '\t' || s[0] == ' '):
 			w.flush()
@@ -93,13 +108,15 @@ func (w *textWriter) text(s string, pre bool) {
 func (w *textWriter) flush() {
 	switch {
 	case w.b.Len() == 0:
-	case w.breaks > 0:
-		w.b.WriteString("\n\n"[:min(w.breaks, 2)])
+	case w.breaks > 0 || w.lines > 0:
+		for range max(w.lines, min(w.breaks, 2)) {
+			w.b.WriteByte('\n')
+		}
 	case w.tab:
 		w.b.WriteByte('\t')
 	case w.space:
 		w.b.WriteByte(' ')
 	}
 	w.b.WriteString(w.mark)
-	w.breaks, w.space, w.tab, w.mark = 0, false, false, ""
+	w.breaks, w.lines, w.space, w.tab, w.mark = 0, 0, false, false, ""
 }
