@@ -122,8 +122,9 @@ func restoreHeadings(body *html.Node) {
 // decode returns a page's text in UTF-8.
 func decode(body []byte, contentType string) string {
 	e, name, certain := charset.DetermineEncoding(body, contentType)
-	// The guess is made from the first 1,024 bytes alone.
-	if name == "utf-8" || !certain && utf8.Valid(body) {
+	// windows-1252 is the guess from the first 1,024 bytes, and what pages in UTF-8 name
+	// by mistake.
+	if name == "utf-8" || name == "windows-1252" && !certain && utf8.Valid(body) {
 		return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff")
 	}
 	text, err := e.NewDecoder().Bytes(body)

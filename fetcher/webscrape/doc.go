@@ -34,7 +34,8 @@
 // build 600,000 nodes). It has the elements with content, and leaves out scripts,
 // styles, frames, form fields and drawings.
 // Encodings are those of the WHATWG standard: byte order mark, Content-Type,
-// meta element, else UTF-8 if the page is that, else windows-1252.
+// meta element, else UTF-8 if the page is that, else windows-1252. A meta element that
+// names windows-1252 (iso-8859-1) does not count in a page that is UTF-8.
 //
 // The HTML has a fixed set of elements and attributes, absolute links of the
 // schemes http, https, mailto and tel, and no scripts. A program that shows it in a

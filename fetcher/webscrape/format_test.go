@@ -155,6 +155,9 @@ func TestCharsets(t *testing.T) {
 	for _, tt := range []struct{ name, kind, body, want string }{
 		{"of the header", "text/html; charset=iso-8859-1", "<p>caf\xe9", "café"},
 		{"of the page", "text/html", "<meta charset=windows-1251><p>\xcf\xf0\xe8", "При"},
+		{"of the page, in 7 bits", "text/html", "<meta charset=iso-2022-jp><p>\x1b$BF|K\\\x1b(B", "日本"},
+		{"of the page, though it could be UTF-8", "text/html", "<meta charset=gbk><p>\xc4\xa3\xc4\xa3", "模模"},
+		{"of the page as a Latin one, though it is UTF-8", "text/html", "<meta charset=iso-8859-1><p>café", "café"},
 		{"the header's before the page's", "text/html; charset=utf-8", "<meta charset=iso-8859-1><p>café", "café"},
 		{"of the byte order mark", "text/html; charset=iso-8859-1", "\xef\xbb\xbf<p>café", "café"},
 		{"UTF-16", "text/html", "\xff\xfe<\x00p\x00>\x00\xe9\x00", "é"},
