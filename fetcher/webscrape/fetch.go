@@ -2,6 +2,7 @@ package webscrape
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 const maxRedirects = 5
@@ -75,9 +77,13 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 		if err != nil {
 			return nil, refuse(u.Host, "the page redirects to an invalid URL")
 		}
-		if u, err = s.parseURL(u.ResolveReference(ref).String()); err != nil {
-			return nil, fmt.Errorf("webscrape: redirect: %w", err)
+		to, err := s.parseURL(u.ResolveReference(ref).String())
+		var argument *fetcher.ArgumentError // not the caller's here, who is not told where the redirect leads to
+		if errors.As(err, &argument) {
+			return nil, fmt.Errorf("webscrape: %s: %w", u.Host, &fetcher.PageError{Refused: true, Err: netguard.ErrAddressNotAllowed,
+				Reason: "the page redirects to an address that is not allowed: want " + argument.Allowed})
 		}
+		u = to
 	}
 }
 

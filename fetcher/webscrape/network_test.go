@@ -86,21 +86,44 @@ func TestRedirects(t *testing.T) {
 		{"six", "/6", "", fetcher.ErrMalformed},
 		{"in a circle", "/loop", "", fetcher.ErrMalformed},
 		{"to another site", "/other", "other", nil},
-		{"to a file", "/file", "", nil},
-		{"to an address that nothing opens", "/metadata", "", nil},
-		{"to an address with a password", "/user", "", nil},
+		{"to a file", "/file", "", netguard.ErrAddressNotAllowed},
+		{"to an address that nothing opens", "/metadata", "", netguard.ErrAddressNotAllowed},
+		{"to an address with a password", "/user", "", netguard.ErrAddressNotAllowed},
 		{"to nonsense", "/nonsense", "", fetcher.ErrMalformed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res, err := scraper(t, func(c *Config) { c.IgnoreRobots = true }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL + tt.path})
-			var field *fetcher.ArgumentError
+			var page *fetcher.PageError
+			if !errors.Is(err, tt.err) || res.Content != tt.content {
+				t.Errorf("%q, %v, want %q, %v", res.Content, err, tt.content, tt.err)
+			} else if err != nil && (!errors.As(err, &page) || !page.Refused) {
+				t.Errorf("error %v, want a page that is refused", err)
+			}
+		})
+	}
+}
+
+// The caller's url is not to blame for where it redirects to, and is told nothing of it.
+func TestRedirectsThatAreNotFollowed(t *testing.T) {
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"of the page", "/", "ftp://secret.example.com/", "the page redirects to an address that is not allowed: want http:// or https:// and a host"},
+		{"of robots.txt", "/robots.txt", "http://169.254.169.254/secret", "robots.txt redirects to an address that is not allowed: want "},
+		{"of robots.txt to nonsense", "/robots.txt", "http://%zz/secret", "robots.txt redirects to an invalid URL"},
+		{"of robots.txt in a circle", "/robots.txt", "/robots.txt", "robots.txt is behind more than 5 redirects"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, map[string]http.HandlerFunc{tt.from: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Location"] = []string{tt.to}
+				w.WriteHeader(http.StatusFound)
+			}})
+			_, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+			var argument *fetcher.ArgumentError
+			var page *fetcher.PageError
 			switch {
-			case tt.content != "":
-				if err != nil || res.Content != tt.content {
-					t.Errorf("%q, %v, want %q", res.Content, err, tt.content)
-				}
-			case tt.err != nil && !errors.Is(err, tt.err), tt.err == nil && !errors.As(err, &field):
-				t.Errorf("error %v, want %v", err, tt.err)
+			case errors.As(err, &argument) || !errors.As(err, &page):
+				t.Errorf("error %v, want one of the page alone", err)
+			case !page.Refused || !strings.HasPrefix(page.Reason, tt.want) || strings.Contains(err.Error(), "secret"):
+				t.Errorf("refused %v, reason %q, error %v, want %q", page.Refused, page.Reason, err, tt.want)
 			}
 		})
 	}
@@ -125,8 +148,7 @@ func TestRedirectIntoThePrivateNetwork(t *testing.T) {
 			asked++
 			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {location}}, Body: http.NoBody}, nil
 		}), u, 100, func(*url.URL) error { return nil })
-		var field *fetcher.ArgumentError
-		if !errors.As(err, &field) || asked != 1 {
+		if !errors.Is(err, netguard.ErrAddressNotAllowed) || asked != 1 {
 			t.Errorf("to %s: error %v after %d requests, want it refused after one", location, err, asked)
 		}
 	}

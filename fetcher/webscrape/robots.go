@@ -2,9 +2,11 @@ package webscrape
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
@@ -26,6 +28,10 @@ func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *u
 // 2.3.1.2) without reading the robots.txt of their targets.
 func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, file *url.URL) ([]byte, bool, error) {
 	a, err := s.get(ctx, transport, file, robots.MaxFile, func(*url.URL) error { return nil })
+	var page *fetcher.PageError
+	if errors.As(err, &page) {
+		page.Reason = strings.Replace(page.Reason, "the page", "robots.txt", 1)
+	}
 	switch {
 	case err != nil:
 		return nil, false, fmt.Errorf("webscrape: robots.txt: %w", err)

@@ -101,11 +101,12 @@ func New(cfg Config) (*Scraper, error) {
 // Scrape reads a page of HTML or plain text in the format asked for, "markdown"
 // when none is. Errors: *fetcher.ArgumentError for a url or format that is not
 // allowed; *fetcher.PageError for all that is wrong with what the url leads to. It
-// wraps netguard.ErrAddressNotAllowed for a name that leads to an address that is not
-// public; ErrDisallowed; of package fetcher ErrNotFound (404, 410, no such host),
-// ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429), *StatusError for
-// any other status outside 2xx, ErrMalformed for something that is not a page or over a
-// bound; context.DeadlineExceeded after Config.Timeout.
+// wraps netguard.ErrAddressNotAllowed for a redirect to what is not allowed as a url, and
+// for a name that leads to an address that is not public; ErrDisallowed; of package
+// fetcher ErrNotFound (404, 410, no such host), ErrUnauthorized (401), ErrProtected
+// (403), *RateLimitError (429), *StatusError for any other status outside 2xx,
+// ErrMalformed for something that is not a page or over a bound;
+// context.DeadlineExceeded after Config.Timeout.
 func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.ScrapeResult, error) {
 	format := q.Format
 	switch format {
