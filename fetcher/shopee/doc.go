@@ -28,5 +28,6 @@
 // anti-bot answer (status 403 or 418, error 90309999, or a captcha page), which is
 // ErrBlocked here. This package does not try to get around it. A program with an
 // arrangement with the marketplace sets Config.HTTP, whose transport can add what is
-// agreed, or Storefront.BaseURL to a gateway of its own.
+// agreed, or Storefront.BaseURL to a gateway of its own: Storefront.Host stays that of
+// the items' addresses.
 package shopee

@@ -73,6 +73,13 @@ func New(cfg Config) (*Reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("shopee: Storefronts[%q]: %w", code, err)
 		}
+		if front.Host == "" {
+			front.Host = client.Host()
+		}
+		if u, err := url.Parse("https://" + front.Host); err != nil || u.Host != front.Host {
+			return nil, fmt.Errorf("shopee: Storefronts[%q].Host %q is not allowed: want a host such as shopee.sg", code, shown(front.Host))
+		}
+		front.Host = plainHost(front.Host)
 		r.shops[code] = shop{front, client}
 	}
 	return r, nil
@@ -127,24 +134,25 @@ func blocked(err error) error {
 // *fetcher.ArgumentError.
 func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 	refuse := func(allowed string) (fetcher.ProductQuery, error) {
-		shown := strings.ToValidUTF8(raw[:min(len(raw), 200)], "")
-		if i := strings.IndexAny(shown, "?#@"); i >= 0 {
-			shown = "***"
-		}
-		return fetcher.ProductQuery{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: "url", Value: shown, Allowed: allowed})
+		return fetcher.ProductQuery{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: "url", Value: shown(raw), Allowed: allowed})
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return refuse("an item's address, https://shopee.sg/…-i.{shop_id}.{item_id}")
 	}
 	q := fetcher.ProductQuery{}
-	for code, s := range r.shops {
-		if strings.EqualFold(strings.TrimPrefix(strings.ToLower(u.Host), "www."), s.client.Host()) {
+	var hosts []string
+	for _, code := range slices.Sorted(maps.Keys(r.shops)) {
+		host := r.shops[code].Host
+		if q.Market == "" && host == plainHost(u.Host) {
 			q.Market = code
+		}
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
 		}
 	}
 	if q.Market == "" {
-		return refuse("the host of a storefront: " + strings.Join(slices.Sorted(maps.Keys(r.shops)), ", "))
+		return refuse("the host of a storefront: " + strings.Join(hosts, ", "))
 	}
 	path := strings.TrimSuffix(u.Path, "/")
 	var shopID, itemID string
@@ -160,6 +168,14 @@ func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 		return refuse("a path that ends in -i.{shop_id}.{item_id}")
 	}
 	return q, nil
+}
+
+// shown is the beginning of an address for an error, "***" where it may have a secret.
+func shown(address string) string {
+	if address = strings.ToValidUTF8(address[:min(len(address), 200)], ""); strings.ContainsAny(address, "?#@") {
+		return "***"
+	}
+	return address
 }
 
 // parseID reads an id: digits alone, above 0.

@@ -265,6 +265,9 @@ func TestNewRefuses(t *testing.T) {
 		{"no currency", "Currency", "sg", func(s *Storefront) { s.Currency = "" }},
 		{"a currency in small letters", `Currency "sgd"`, "sg", func(s *Storefront) { s.Currency = "sgd" }},
 		{"no server", "BaseURL", "sg", func(s *Storefront) { s.BaseURL = "" }},
+		{"a host that is an address", `Host "https://h"`, "sg", func(s *Storefront) { s.Host = "https://h" }},
+		{"a host with a password", `Host "***"`, "sg", func(s *Storefront) { s.Host = "u:p@h" }},
+		{"a host with a path", `Host "h/x"`, "sg", func(s *Storefront) { s.Host = "h/x" }},
 		{"no images", "ImageURL", "sg", func(s *Storefront) { s.ImageURL = "" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -314,5 +317,33 @@ func TestParseURL(t *testing.T) {
 		if err != nil && !errors.As(err, &field) {
 			t.Errorf("ParseURL(%q): error %v, want a *fetcher.ArgumentError", tt.url, err)
 		}
+	}
+}
+
+// Behind a gateway, and with any case and www. at the beginning, a storefront's addresses
+// are those of its host.
+func TestParseURLOfAGateway(t *testing.T) {
+	fronts := DefaultStorefronts()
+	for code, front := range fronts {
+		front.BaseURL = "https://gateway.example"
+		fronts[code] = front
+	}
+	fronts["eu"] = Storefront{BaseURL: "https://www.Shop.example", Currency: "EUR", ImageURL: "https://i/"}
+	fronts["us"] = Storefront{BaseURL: "https://gateway.example", Host: "WWW.us.example", Currency: "USD", ImageURL: "https://i/"}
+	r, err := New(Config{Storefronts: fronts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"https://shopee.sg/x-i.1.2": "sg", "https://www.shopee.com.my/x-i.1.2": "my",
+		"https://www.shop.example/x-i.1.2": "eu", "https://shop.example/x-i.1.2": "eu", "https://us.example/x-i.1.2": "us",
+	} {
+		if q, err := r.ParseURL(address); err != nil || q.Market != want {
+			t.Errorf("%s: market %q, %v, want %q", address, q.Market, err, want)
+		}
+	}
+	_, err = r.ParseURL("https://gateway.example/x-i.1.2")
+	if err == nil || !strings.Contains(err.Error(), "shopee.sg") || !strings.Contains(err.Error(), "us.example") {
+		t.Errorf("error %v, want one that names the hosts", err)
 	}
 }

@@ -1,11 +1,18 @@
 package shopee
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 // Storefront is one country's marketplace.
 type Storefront struct {
 	// BaseURL is its server, scheme and host, such as "https://shopee.sg".
 	BaseURL string
+	// Host is that of its items' addresses, such as "shopee.sg", for ParseURL; www. before
+	// it and case do not matter. Defaults to the host of BaseURL. Of storefronts with the
+	// same host the first by market code is meant.
+	Host string
 	// Currency is that of prices whose document names none (ISO 4217).
 	Currency string
 	// ImageURL is what an image's key is appended to.
@@ -29,6 +36,7 @@ func DefaultStorefronts() map[string]Storefront {
 	} {
 		fronts[f.code] = Storefront{
 			BaseURL:  "https://" + f.host,
+			Host:     f.host,
 			Currency: f.currency,
 			ImageURL: "https://down-" + f.code + ".img.susercontent.com/file/",
 		}
@@ -53,3 +61,6 @@ func isWebURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
+
+// plainHost is a host as it is compared.
+func plainHost(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
