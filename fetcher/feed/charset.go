@@ -35,12 +35,13 @@ func toUTF8(body []byte, contentType string) string {
 	if enc := bare16(body); enc != nil {
 		return decode(enc, body)
 	}
-	if utf8.Valid(body) { // whatever is declared: hardly any other encoding is by chance
-		if name := declared(body); !strings.HasPrefix(name, "iso-2022") && name != "hz-gb-2312" {
+	_, params, _ := mime.ParseMediaType(contentType)
+	if utf8.Valid(body) { // whatever is declared: hardly any other encoding of 8 bits is by chance
+		escapes := bytes.IndexByte(body, 0x1b) >= 0 // which no document has in UTF-8
+		if !sevenBit(declared(body)) && !(escapes && sevenBit(params["charset"])) {
 			return string(body)
 		}
 	}
-	_, params, _ := mime.ParseMediaType(contentType)
 	for _, name := range []string{params["charset"], declared(body)} {
 		if enc, label := charset.Lookup(name); enc != nil && label != "utf-8" && label != "replacement" && !strings.HasPrefix(label, "utf-16") {
 			return decode(enc, body)
@@ -51,6 +52,12 @@ func toUTF8(body []byte, contentType string) string {
 	}
 	enc, _ := charset.Lookup("windows-1252")
 	return decode(enc, body)
+}
+
+// sevenBit reports whether an encoding has ASCII bytes alone.
+func sevenBit(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "iso-2022") || name == "hz-gb-2312"
 }
 
 // bare16 recognises UTF-16 without a byte order mark by the first character, which is

@@ -228,6 +228,15 @@ func TestEncodings(t *testing.T) {
 	if doc, err := parse([]byte(jis), nil, feedBase()); err != nil || titles(doc)[0] != "日本" {
 		t.Errorf("ISO-2022-JP: %+v, error %v", doc, err)
 	}
+	header := http.Header{"Content-Type": {"text/xml; charset=ISO-2022-JP"}}
+	for name, body := range map[string]string{
+		"by the server":               strings.Replace(jis, ` encoding="iso-2022-jp"`, "", 1),
+		"by the server, though UTF-8": "<rss><channel><item><title>日本</title></item></channel></rss>",
+	} {
+		if doc, err := parse([]byte(body), header, feedBase()); err != nil || titles(doc)[0] != "日本" {
+			t.Errorf("ISO-2022-JP %s: %+v, error %v", name, doc, err)
+		}
+	}
 }
 
 // A root behind more than 4,096 bytes, which is as far as gofeed looks.
