@@ -55,6 +55,7 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 			"rule_d_often":  {Query: "from:nasa", Interval: -time.Second, MaxResults: 10},
 			"rule_e_plan":   {Query: "from:nasa", Schedule: "whenever", MaxResults: 10},
 			"rule_f_source": {Query: "from:nasa", Interval: time.Second, MaxResults: 10, Platform: "elsewhere"},
+			"rule_g_words":  {Query: "from:nasa " + strings.Repeat("日a", 257), Interval: time.Second, MaxResults: 10},
 			"rule_good":     {Query: "from:nasa", Interval: time.Second, MaxResults: 10},
 		}
 		for id, r := range rules {
@@ -89,6 +90,9 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 			if err != nil || got.Status != rule.Active || (got.StatusReason == "") != (id == "rule_good") {
 				t.Errorf("%s: status %s, reason %q, error %v", id, got.Status, got.StatusReason, err)
 			}
+		}
+		if got, _ := e.Rules().Get(t.Context(), "", "rule_g_words"); !strings.Contains(got.StatusReason, "E_PHRASE_TOO_LONG") {
+			t.Errorf("reason %q of a query with a term of 514 words", got.StatusReason)
 		}
 		// A change of the record mends it.
 		names := []string{"esa"}

@@ -7,8 +7,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// compile prepares a leaf for matching in dialect d.
-func compile(n *node, d Dialect) {
+// compile prepares a leaf for matching in dialect d. A leaf that has too many words is an
+// error, whatever the lexer let pass.
+func compile(n *node, d Dialect, f *findings) {
 	if n.kind != leafNode {
 		return
 	}
@@ -37,8 +38,8 @@ func compile(n *node, d Dialect) {
 	case opMention, opCashtag:
 		a.hash = p.hash(a.text, true)
 	}
-	if a.words != nil {
-		a.words.compile()
+	if a.words != nil && !a.words.compile() {
+		f.fail("E_PHRASE_TOO_LONG", n.start, n.end, "join shorter phrases", "the clause has more than %d words", maxPhrase)
 	}
 }
 

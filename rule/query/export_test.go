@@ -28,6 +28,16 @@ func tree(n *node, d Dialect) string {
 	return s
 }
 
+// CompileTerm compiles a term that no lexer has seen, and returns the code of the error.
+func CompileTerm(text string, d Dialect) (code string) {
+	var f findings
+	newProgram(text, Options{Dialect: d}, &node{op: opTerm, arg: argument{text: text}}, &f)
+	for _, e := range f.errors {
+		code = e.Code
+	}
+	return code
+}
+
 // Steps returns the work of matching a post: bytes read, words compared and
 // clauses evaluated.
 func (p *Program) Steps(t *fetcher.Tweet) int {

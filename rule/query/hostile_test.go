@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func hostileQueries() []string {
 		return `"` + strings.TrimSpace(strings.Repeat(unit, (room-8)/len(unit))) + `"`
 	}
 	return []string{
-		fill("a "), fill("b "), fill("x OR ") + " x", fill("日"), fill("🚀"), fill("🇬🇧"), fill("👨\u200d👩"), fill("é"), fill("e\u0301"),
+		fill("a "), fill("b "), fill("x OR ") + " x", fill("日"), fill("🚀"), fill("🇬🇧"), fill("👨\u200d👩"), strings.Repeat("日a", 256), "+" + strings.Repeat("日a", 256), strings.Repeat("日a", 257), "+" + strings.Repeat("日a", 257), strings.Repeat("日", 600) + "-a", fill("é"), fill("e\u0301"),
 		phrase("a "), phrase("a b "), phrase("b a "), phrase("日"), phrase("a a b "), phrase("🚀"), phrase("* a "), phrase("a * "), phrase("! a "), phrase("a-"), phrase("ab "),
 		`"` + strings.Repeat("a ", 200) + `b"`, `"b ` + strings.Repeat("a ", 200) + `"`, `"` + strings.Repeat("a ", 150) + "b " + strings.Repeat("a ", 150) + `"`,
 		`"a * * * * * * * * * * * * * * * * * * b"`, `"* * * * * * * * * * * * * * * * * * b"`,
@@ -34,6 +35,65 @@ func hostileQueries() []string {
 		strings.Repeat("#a OR ", 150) + "#b", strings.Repeat("@a OR ", 150) + "@b", strings.Repeat("$A OR ", 150) + "$B", strings.Repeat(":) ", 300), strings.Repeat("? ", 400),
 		strings.Repeat(`"a b"~6 OR `, 80) + "x", strings.Repeat(`"a a"~6 OR `, 80) + "x", "bio:a OR " + strings.Repeat("place:a OR ", 80) + "x",
 		strings.Repeat("source:a ", 50) + "b", "#" + strings.Repeat("a", 1000), "x sample:1 " + strings.Repeat("min_likes:1 ", 60),
+	}
+}
+
+// A term has at most 512 words, however it is written: one of more is refused, and one of
+// 512 matches.
+func TestTermsAreBounded(t *testing.T) {
+	pairs := func(unit string, n int) string { return strings.Repeat(unit, n/2) + strings.Repeat("日", n%2) }
+	for _, row := range []struct {
+		name     string
+		term     func(words int) string // all of one clause
+		dialects []query.Dialect
+	}{
+		{"a keyword of two scripts", func(n int) string { return pairs("日a", n) }, dialects},
+		{"a keyword of one", func(n int) string { return strings.Repeat("日", n) }, dialects},
+		{"a word behind +", func(n int) string { return "+" + pairs("日a", n) }, []query.Dialect{query.Union, query.Web}},
+		{"a part before a hyphen", func(n int) string { return pairs("日a", n) + "-c" }, []query.Dialect{query.Web}},
+		{"a part behind a hyphen", func(n int) string { return "c-" + pairs("日a", n) }, []query.Dialect{query.Web}},
+		{"letters and commas", func(n int) string { return "x" + strings.Repeat(",a", n-1) }, []query.Dialect{query.Union, query.Web}},
+		{"a phrase", func(n int) string { return `"` + pairs("日a", n) + `"` }, dialects},
+		{"a phrase with wild cards", func(n int) string { return `"` + strings.Repeat("日 * ", n/2) + strings.Repeat("a", n%2) + `"` }, []query.Dialect{query.Union, query.Web}},
+	} {
+		for _, d := range row.dialects {
+			parse := func(words int) (*query.Program, error) {
+				p, _, err := query.Parse("from:u "+row.term(words), query.Options{Dialect: d, MaxLength: 4096})
+				return p, err
+			}
+			for _, words := range []int{513, 600, 1100} {
+				var bad *query.SyntaxError
+				_, err := parse(words)
+				if !errors.As(err, &bad) || bad.Errors[0].Code != "E_PHRASE_TOO_LONG" || len(bad.Errors) != 1 {
+					t.Errorf("%s: %s of %d words: error %v, want E_PHRASE_TOO_LONG alone", d, row.name, words, err)
+				}
+			}
+			p, err := parse(512)
+			if err != nil {
+				t.Errorf("%s: %s of 512 words: %v", d, row.name, err)
+				continue
+			}
+			text := strings.NewReplacer(`"`, "", "+", "", "-", " ", "*", "y").Replace(row.term(512))
+			for want, text := range map[bool]string{true: text, false: "日 a b c x"} {
+				post := &tweet{Username: "u", Text: text}
+				set := query.NewSet()
+				set.Add("it", p)
+				if got := fmt.Sprint(p.Match(post), len(matches(set, post)) == 1, p.Explain(post).Verdict == query.Yes); got != fmt.Sprint(want, want, want) {
+					t.Errorf("%s: %s of 512 words: Match, Set and Explain say %s, want %t", d, row.name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// No program has a term that its matcher cannot hold, even one that the lexer let pass.
+func TestCompileRefusesWideTerms(t *testing.T) {
+	for _, d := range dialects {
+		for words, want := range map[int]string{1: "", 512: "", 513: "E_PHRASE_TOO_LONG", 2000: "E_PHRASE_TOO_LONG"} {
+			if got := query.CompileTerm(strings.Repeat("日", words), d); got != want {
+				t.Errorf("%s: %d words: error %q, want %q", d, words, got, want)
+			}
+		}
 	}
 }
 

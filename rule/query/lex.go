@@ -147,7 +147,18 @@ func emoticonAt(s string, i int) string {
 func (l *lexer) leaf(op opID, start, end int, arg argument) lexeme {
 	l.pos = end
 	l.boundary()
-	return lexeme{lexLeaf, start, end, &node{op: op, start: start, end: end, arg: arg}}
+	return lexeme{lexLeaf, start, end, l.clause(op, start, end, arg)}
+}
+
+// clause returns the node of a clause, with an error if it has more words than a pattern
+// can have.
+func (l *lexer) clause(op opID, start, end int, arg argument) *node {
+	if op == opTerm && len(arg.text) > maxPhrase { // a word has one byte or more
+		if n := len(newPattern(arg.text, false, arg.quoted && !l.d.strict()).words); n > maxPhrase {
+			l.f.fail("E_PHRASE_TOO_LONG", start, end, "join shorter phrases", "the clause has %d words; at most %d are allowed", n, maxPhrase)
+		}
+	}
+	return &node{op: op, start: start, end: end, arg: arg}
 }
 
 // special returns a term that the X API's dialects do not have.

@@ -14,13 +14,11 @@ func (l *lexer) phrase(start int, text string, end int) lexeme {
 	}
 	wild := !l.d.strict()
 	words := newPattern(arg.text, false, wild)
-	switch n := len(words.words); {
+	switch {
 	case text == "":
 		l.f.fail("E_EMPTY_PHRASE", start, end, "write words between the quotes", "the phrase is empty")
 	case !words.concrete():
 		l.f.fail("E_EMPTY_PHRASE", start, end, "punctuation only separates words", "the phrase %s has no word", quoteShort(text))
-	case n > maxPhrase:
-		l.f.fail("E_PHRASE_TOO_LONG", start, end, "join shorter phrases", "the phrase has %d words; at most %d are allowed", n, maxPhrase)
 	}
 	if end < len(l.s) && l.s[end] == '~' {
 		digits := end + 1
@@ -112,9 +110,6 @@ func (l *lexer) keyword(start, end int) lexeme {
 	case text == "NOT":
 		l.f.warn("W_NOT", start, end, "write - right before the clause to negate", "NOT is an ordinary keyword")
 	}
-	if len(text) > 3*maxPhrase && len(newPattern(text, false, false).words) > maxPhrase {
-		l.f.fail("E_PHRASE_TOO_LONG", start, end, "", "the keyword has more than %d words", maxPhrase)
-	}
 	return l.leaf(opTerm, start, end, arg)
 }
 
@@ -127,8 +122,7 @@ func (l *lexer) hyphenated(start, end int) lexeme {
 	at := start
 	for part := range strings.SplitSeq(text, "-") {
 		if newPattern(part, false, false).concrete() {
-			n := &node{op: opTerm, start: at, end: at + len(part), arg: argument{text: part, quoted: !plainWord(part)}}
-			group.kids = append(group.kids, n)
+			group.kids = append(group.kids, l.clause(opTerm, at, at+len(part), argument{text: part, quoted: !plainWord(part)}))
 		}
 		at += len(part) + 1
 	}

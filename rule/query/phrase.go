@@ -67,9 +67,13 @@ func stemmed(text string) *pattern {
 	return p
 }
 
-// compile prepares p for find.
-func (p *pattern) compile() {
+// compile prepares p for find. It reports false for a pattern that has more words than
+// bits has places.
+func (p *pattern) compile() bool {
 	p.width = (len(p.words) + 63) / 64
+	if p.width > len(bits{}) {
+		return false
+	}
 	for _, w := range p.words {
 		if w != anyWord {
 			p.keys = append(p.keys, w)
@@ -78,7 +82,7 @@ func (p *pattern) compile() {
 	slices.Sort(p.keys)
 	p.keys = slices.Compact(p.keys)
 	if len(p.words) == 1 {
-		return
+		return true
 	}
 	p.masks = make([]uint64, len(p.keys)*p.width)
 	p.wild = make([]uint64, p.width)
@@ -90,6 +94,7 @@ func (p *pattern) compile() {
 		}
 		into[i/64] |= 1 << (i % 64)
 	}
+	return true
 }
 
 // concrete reports whether p has a word that is not a wild card.

@@ -22,11 +22,11 @@ type Program struct {
 	hidesRetweets bool
 }
 
-func newProgram(query string, o Options, root *node) *Program {
+func newProgram(query string, o Options, root *node, f *findings) *Program {
 	p := &Program{query: query, dialect: o.Dialect, now: o.Now, root: root, view: viewOf(o.Dialect)}
 	p.hidesRetweets = o.Dialect == Web
 	root.walk(false, func(n *node, neg bool) {
-		compile(n, o.Dialect)
+		compile(n, o.Dialect, f)
 		if n.op == opIncludeRetweets || n.op == opIsRetweet && !neg {
 			p.hidesRetweets = false
 		}
