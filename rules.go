@@ -23,8 +23,8 @@ type RuleConfig struct {
 	// platform that is searched. Defaults to query.Union. Its Now is the engine's
 	// to set: New refuses a set one.
 	Parse query.Options
-	// MinInterval is the shortest interval allowed. Defaults to
-	// rule.MinInterval.
+	// MinInterval is the shortest interval allowed, and the shortest that
+	// rule.Manager.Every may return for a schedule. Defaults to rule.MinInterval.
 	MinInterval time.Duration
 	// Check drops posts found by the platform that do not match the query, as far as
 	// their records tell. Defaults to false: the platform's answer counts.

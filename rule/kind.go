@@ -94,10 +94,15 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	return p, err
 }
 
-// checkPace checks an interval that a request asks for against Config.MinInterval;
-// Validate checks it against the bounds of all rules. An interval that is stored
-// already is not checked: a manager with another Config may have allowed it.
+// checkPace checks an interval or a schedule that a request asks for against
+// Config.MinInterval; Validate and ParseSchedule check them against the bounds of all
+// rules. What is stored already is not checked: a manager with another Config may have
+// allowed it.
 func (m *Manager) checkPace(r *Rule) error {
+	if s, err := ParseSchedule(r.Schedule); err == nil && m.paces.add(r.Schedule, s, m.control.Now()) < m.cfg.MinInterval {
+		return invalid.Field("rule", "schedule", invalid.Clip(r.Schedule),
+			fmt.Sprintf("a cron expression whose times are %v s or more apart", m.cfg.MinInterval.Seconds()))
+	}
 	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {
 		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
 			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))

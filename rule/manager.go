@@ -47,7 +47,8 @@ type Config struct {
 	// Parse says how queries are parsed. Its MaxLength is at most query.MaxQuery;
 	// NewManager sets its Now.
 	Parse query.Options
-	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
+	// MinInterval is the shortest interval allowed, and the shortest that Manager.Every
+	// may return for a schedule. Defaults to MinInterval.
 	MinInterval time.Duration
 	// Platforms are the names that Rule.Platform may have beside "". Defaults to none.
 	Platforms []string
