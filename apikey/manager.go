@@ -28,7 +28,7 @@ type Config struct {
 type Manager struct {
 	cfg      Config
 	cache    cache
-	counting chan struct{} // held while the keys with ScopeAdmin are counted
+	counting chan struct{} // held while the keys with ScopeAdmin are counted or exchanged
 }
 
 // NewManager checks cfg and returns a manager.
@@ -158,6 +158,11 @@ func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Iss
 	if r.Grace < 0 || r.Grace > MaxGrace {
 		return Issued{}, invalid.Field("apikey", "grace", r.Grace.String(), "0 to "+MaxGrace.String())
 	}
+	done, err := m.alone(ctx) // until the old key ends, both count as keys with ScopeAdmin
+	if err != nil {
+		return Issued{}, err
+	}
+	defer done()
 	now := m.cfg.Now().UTC()
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
 )
@@ -205,4 +206,39 @@ func TestRevokeButLastWaitsForItsContext(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The last key with scope admin is not revoked for the sake of the one that a rotation is
+// about to put in its place: the rotation may yet fail.
+func TestRevokeButLastBesideARotation(t *testing.T) {
+	for _, fails := range []error{nil, errDown} {
+		synctest.Test(t, func(t *testing.T) {
+			o, s := newMeddled(t, 0)
+			old := o.issue(t, func(r *apikey.IssueRequest) { r.Scope = apikey.ScopeAdmin })
+			revoked := make(chan error, 1)
+			s.update = func(apikey.Key) error {
+				s.update = nil
+				go func() {
+					_, err := o.RevokeButLast(t.Context(), "acme", old.ID)
+					revoked <- err
+				}()
+				synctest.Wait()
+				return fails
+			}
+			next, err := o.Rotate(t.Context(), "acme", old.ID, apikey.Rotation{Grace: time.Hour})
+			if !errors.Is(err, fails) {
+				t.Errorf("Rotate: error %v, want %v", err, fails)
+			}
+			want, admin := error(nil), next.Secret
+			if fails != nil {
+				want, admin = apikey.ErrLastAdmin, old.Secret
+			}
+			if err := <-revoked; !errors.Is(err, want) {
+				t.Errorf("Update fails with %v: RevokeButLast: error %v, want %v", fails, err, want)
+			}
+			if p, err := o.Authenticate(t.Context(), admin); err != nil || !p.Scope.CanAdmin() {
+				t.Errorf("Update fails with %v: the last key with scope admin: %+v, %v", fails, p, err)
+			}
+		})
+	}
 }

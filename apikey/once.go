@@ -57,7 +57,8 @@ func (r *IssueRequest) replaces(keys []Key, now time.Time) (replaced, rest []Key
 	}), rest
 }
 
-// alone waits until no other call of this manager counts the keys with ScopeAdmin.
+// alone waits until no other call of this manager counts or exchanges the keys with
+// ScopeAdmin.
 func (m *Manager) alone(ctx context.Context) (done func(), err error) {
 	select {
 	case m.counting <- struct{}{}:
