@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -26,6 +27,17 @@ func tree(n *node, d Dialect) string {
 		return "not " + s
 	}
 	return s
+}
+
+// OperatorNames returns every spelling of an operator that takes a value, in order.
+func OperatorNames() (list []string) {
+	for s, n := range names {
+		if operators[n.op].arg != argNone {
+			list = append(list, s)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // CompileTerm compiles a term that no lexer has seen, and returns the code of the error.

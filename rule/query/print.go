@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // printer writes a tree with the names of a dialect in normalised form: a space
 // between clauses, parentheses round every group inside another, quotes only
@@ -149,8 +152,17 @@ func (p *printer) value(op opID, a *argument) string {
 			return text
 		}
 		return quote(text)
+	default:
+		if !kind.readsBare(a.text) {
+			return quote(a.text)
+		}
 	}
 	return a.text
+}
+
+// readsBare reports whether the lexer takes a value of a kind whole without quotes.
+func (k argKind) readsBare(text string) bool {
+	return !strings.HasPrefix(text, "[") && (k.commas() || !strings.Contains(text, ",")) && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // shorten cuts s, for use in a message, to at most 40 characters.

@@ -73,6 +73,52 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// values are values of operators, some of which only quotes hold together.
+var values = []string{"a", "7", "a b", "a\u2003b", "a\u00a0b", "a\u0085b", "a\vb", "[x", "[x]", "[", "a[x", "a,b", ",", "-a", "a-b", "a_b", "a:b", "at://A/b", "a\\", "a\\ b",
+	"OR", "AND", "NOT", "*", "~2", "a~2", "#a", "@a", "$A", "+a", "?", ":)", "a:)", "(a)", "a&b=c", "é", "“a”", "日本", "🚀️", "X for iPhone",
+	"2021-12-31", "2021-12-31_23:59:59_UTC", "2021-12-31_23:59:59,5_UTC", "2021-12-31_23:59:59.5_UTC", "1,2,3km", "1, 2,3km", "10km", "10 km",
+	"[1 2 3km]", "[1 2 3 km]", "[1\u20032 3km]", "[-0.2 -0.1 0.1 0.1]", "1..2", "01..02", "0.5", "+0.5", "0x1p-2", "1e-3", "en", "hi-Latn", "GB", "47.*", "3h", "ann/list-1", "ＡＢ"}
+
+// beside is what an operator needs to be accepted.
+func beside(operator string) string {
+	if operator == "within" {
+		return "x near:y "
+	}
+	return "x "
+}
+
+func TestRoundTripOfValues(t *testing.T) {
+	read := 0
+	for _, name := range query.OperatorNames() {
+		for _, value := range values {
+			for _, d := range dialects {
+				for _, text := range []string{value, `"` + value + `"`} {
+					if checkRoundTrip(t, beside(name)+name+":"+text, d) != nil {
+						read++
+					}
+				}
+			}
+		}
+	}
+	if read < 2000 {
+		t.Errorf("%d of the queries were accepted: the test compares too little", read)
+	}
+}
+
+// An operator with any value is read again as the same.
+func FuzzValue(f *testing.F) {
+	names := query.OperatorNames()
+	for i, value := range values {
+		f.Add(uint8(i), value, uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, name uint8, value string, d uint8) {
+		operator := names[int(name)%len(names)]
+		for _, text := range []string{value, `"` + strings.ReplaceAll(value, `"`, `\"`) + `"`} {
+			checkRoundTrip(t, beside(operator)+operator+":"+text, query.Dialect(d%4))
+		}
+	})
+}
+
 // A random query matches the same posts after a round trip, and after a
 // translation that loses nothing.
 func TestRoundTripMeansTheSame(t *testing.T) {
