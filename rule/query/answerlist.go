@@ -18,7 +18,8 @@ func (p *Program) when(op opID, a *argument, post *post) verdict {
 	case opUntil, opUntilTime:
 		return is(at.Unix() < a.lo)
 	}
-	return is(!at.Before(p.now().Add(-time.Duration(a.lo) * time.Second)))
+	now := p.now() // an age may be longer than a Duration can be
+	return is(!at.Before(time.Unix(now.Unix()-a.lo, int64(now.Nanosecond()))))
 }
 
 // place evaluates the clauses about a post's place. place: and place_country:
