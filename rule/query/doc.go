@@ -47,8 +47,10 @@
 //	contains:abc bio_name:nasa filter:safe …        and what PowerTrack and the web have
 //
 // A query needs a clause that selects posts: a keyword, a tag, an author.
-// Clauses that most posts meet (is:, has:, lang:, min_…, since:) and negated
-// ones only narrow a selection, and are refused alone.
+// Clauses that most posts meet (is:, has:, lang:, since:, followers_count:) and
+// negated ones only narrow a selection, and are refused alone. So are min_likes:,
+// min_replies: and min_reposts: by Web; Union and V2Search take them alone, as the
+// X API documents.
 //
 // # Dialects
 //
@@ -63,8 +65,8 @@
 // The sources are the public documents of the X API v2 (filtered stream,
 // search, operators), of PowerTrack, and the community's reference of the
 // web's search. What they do not say is settled so: AND binds tighter than OR in the web
-// dialect too, with the warning W_MIXED; operators that compare a number cannot
-// stand alone; sample: goes by a hash of the post's id; a native retweet has no
+// dialect too, with the warning W_MIXED; counts of an author, such as followers_count:,
+// cannot stand alone; sample: goes by a hash of the post's id; a native retweet has no
 // likes and reposts of its own; * is exactly one word.
 //
 // # What a record does not say
