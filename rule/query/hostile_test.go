@@ -27,6 +27,7 @@ func hostileQueries() []string {
 		`"` + strings.Repeat("a ", 200) + `b"`, `"b ` + strings.Repeat("a ", 200) + `"`, `"` + strings.Repeat("a ", 150) + "b " + strings.Repeat("a ", 150) + `"`,
 		`"a * * * * * * * * * * * * * * * * * * b"`, `"* * * * * * * * * * * * * * * * * * b"`,
 		`"` + strings.Repeat("a ", 63) + `a"~6`, `"` + strings.Repeat("a b ", 31) + `c"~6`, `"` + strings.Repeat("a ", 63) + `b"~6`, `"a a a a a a a a b b b b b b b b"~6`,
+		`"` + strings.Repeat("* a ", 32) + `"~6`, `"` + strings.Repeat("* ", 63) + `a"~6`, `"a ` + strings.Repeat("* ", 63) + `"~6`, `"` + strings.Repeat("a * b * ", 16) + `"~6`, `"* a"~1`,
 		"contains:" + strings.Repeat("a", room-20), "contains:" + strings.Repeat("ab", 400), `contains:"` + strings.Repeat("a ", 400) + `b"`,
 		"url:" + strings.Repeat("a", 900), `url:"` + strings.Repeat("a.", 400) + `"`, "url_contains:" + strings.Repeat("a", 900) + "b",
 		strings.Repeat("(", 64) + "a" + strings.Repeat(")", 64), "a " + strings.Repeat("-(b ", 60) + "c" + strings.Repeat(")", 60),

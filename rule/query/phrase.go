@@ -179,31 +179,3 @@ func (p *pattern) places(hash uint64, into *bits) {
 		}
 	}
 }
-
-// assign checks that a proximity phrase finds a token of its own for each of
-// its words when its window starts at base, and says which part they span.
-// The windows of equal length start one after the other, so taking the first
-// free token for each word is best.
-func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
-	var taken [(maxNear + 64) / 64]uint64
-	first, last = len(tokens), -1
-	for i, w := range p.words {
-		found := false
-		for d := i; d <= i+p.near; d++ {
-			*steps++
-			at := base + d
-			if at < 0 || at >= len(tokens) || taken[d/64]&(1<<(d%64)) != 0 {
-				continue
-			}
-			if h := tokens[at].hash; h == w || w == anyWord && h > linkWord {
-				taken[d/64] |= 1 << (d % 64)
-				first, last, found = min(first, at), max(last, at), true
-				break
-			}
-		}
-		if !found {
-			return 0, 0, false
-		}
-	}
-	return first, last, true
-}

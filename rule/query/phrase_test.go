@@ -2,6 +2,9 @@ package query_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -41,4 +44,85 @@ func TestWildcardTakesNoLink(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A * of a proximity phrase takes none of the words that the others need, whichever of
+// them these may take.
+func TestWildcardLeavesWordsToOthers(t *testing.T) {
+	for _, row := range []struct {
+		query, text string
+		want        bool
+	}{
+		{`"* a"~2`, "a b", true},
+		{`"* a"~2`, "a", false},
+		{`"* a b"~2`, "a b a", true},
+		{`"a b *"~2`, "a a b", true},
+		{`"* a b *"~2`, "a b a b", true},
+		{`"* a * a"~3`, "a a x", false},
+		{`"* a * a"~3`, "a a x y", false},
+		{`"* a * a"~4`, "a a x y", true},
+	} {
+		p := parse(t, row.query, query.Union)
+		post := &tweet{Text: row.text}
+		if e := p.Explain(post); p.Match(post) != row.want || (e.Verdict == query.Yes) != row.want {
+			t.Errorf("%s on %q: %t, want %t\n%v", row.query, row.text, !row.want, row.want, e)
+		}
+	}
+}
+
+// A proximity phrase is found where each of its words can have a word of the text of its
+// own, N places after its own place of some window at most; Explain shows such words.
+func TestProximityTriesEveryWay(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	found := 0
+	for range 2000 {
+		words := func(from []string, n int) (list []string) {
+			for range n {
+				list = append(list, from[r.IntN(len(from))])
+			}
+			return list
+		}
+		phrase := append(words([]string{"a", "b", "*", "*"}, 1+r.IntN(4)), "a")
+		r.Shuffle(len(phrase), func(i, j int) { phrase[i], phrase[j] = phrase[j], phrase[i] })
+		text := words([]string{"a", "b", "x"}, 1+r.IntN(7))
+		near := 1 + r.IntN(6)
+		expr := fmt.Sprintf(`"%s"~%d`, strings.Join(phrase, " "), near)
+		p := parse(t, expr, query.Union)
+		want := fitsSomewhere(phrase, text, near)
+		post := &tweet{Text: strings.Join(text, " ")}
+		if got := p.Match(post); got != want {
+			t.Fatalf("%s on %q: %t, want %t", expr, post.Text, got, want)
+		}
+		if want {
+			found++
+			if shown := strings.Fields(p.Explain(post).Text); !fitsSomewhere(phrase, shown, near) {
+				t.Fatalf("%s on %q: %q is shown, which does not match by itself", expr, post.Text, shown)
+			}
+		}
+	}
+	if found < 500 || found > 1500 {
+		t.Errorf("%d of 2000 match: the test compares too little", found)
+	}
+}
+
+// fitsSomewhere reports whether a window of the text has a word for each of the phrase.
+func fitsSomewhere(phrase, text []string, near int) bool {
+	var fits func(base, i int, taken []int) bool
+	fits = func(base, i int, taken []int) bool {
+		if i == len(phrase) {
+			return true
+		}
+		for at := max(0, base+i); at <= base+i+near && at < len(text); at++ {
+			if (phrase[i] == "*" || phrase[i] == text[at]) && !slices.Contains(taken, at) && fits(base, i+1, append(slices.Clone(taken), at)) {
+				return true
+			}
+		}
+		return false
+	}
+	for base := -near - len(phrase); base < len(text); base++ {
+		if fits(base, 0, nil) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,86 @@
+package query
+
+// maxReach is the most words of the text that can fill one place of a proximity phrase:
+// 1+near.
+const maxReach = 7
+
+// fillings is a set of ways to fill the words of the text within reach of one place of a
+// phrase. A way is a number with a bit for each of these words that is taken, that of word
+// d being d%(1+near): the word that comes into reach has the bit of the one that leaves it.
+type fillings [2]uint64
+
+// lacking holds, for each bit, the ways that do not have it.
+var lacking = func() (all [maxReach]fillings) {
+	for way := range 1 << maxReach {
+		for b := range all {
+			if way>>b&1 == 0 {
+				all[b][way/64] |= 1 << (way % 64)
+			}
+		}
+	}
+	return all
+}()
+
+func (f fillings) has(way int) bool { return f[way/64]>>(way%64)&1 != 0 }
+
+// with sets a bit in the ways of f that lack it, and drops the others.
+func (f fillings) with(b int) fillings {
+	n := 1 << b
+	lo, hi := f[0]&lacking[b][0], f[1]&lacking[b][1]
+	return fillings{lo << n, hi<<n | lo>>(64-n)}
+}
+
+// without clears a bit in the ways of f that have it, and drops the others.
+func (f fillings) without(b int) fillings {
+	n := 1 << b
+	lo, hi := f[0]&^lacking[b][0], f[1]&^lacking[b][1]
+	return fillings{lo>>n | hi<<(64-n), hi >> n}
+}
+
+// assign checks that a proximity phrase finds a token of its own for each of its words
+// when its window starts at base, and says which part they span: the words take the first
+// tokens, in order, with which the rest can be assigned, too. To know these takes a second
+// look, since a * can take what another word needs.
+func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
+	reach := 1 + p.near
+	fits := func(i, d int) bool {
+		*steps++
+		at, w := base+d, p.words[i]
+		return at >= 0 && at < len(tokens) && (tokens[at].hash == w || w == anyWord && tokens[at].hash > linkWord)
+	}
+	// good[i] has the ways, with word i placed, to place the words after it.
+	var good [maxNear]fillings
+	next := fillings{^uint64(0), ^uint64(0)}
+	for i := len(p.words) - 1; i >= 0; i-- {
+		leaves := i % reach
+		kept := fillings{next[0] & lacking[leaves][0], next[1] & lacking[leaves][1]}
+		taken := kept.with(leaves)
+		good[i] = fillings{kept[0] | taken[0], kept[1] | taken[1]}
+		next = fillings{}
+		for d := i; d < i+reach; d++ {
+			if fits(i, d) {
+				before := good[i].without(d % reach)
+				next[0], next[1] = next[0]|before[0], next[1]|before[1]
+			}
+		}
+		if next == (fillings{}) {
+			return 0, 0, false
+		}
+	}
+	if !next.has(0) {
+		return 0, 0, false
+	}
+	first, last = len(tokens), -1
+	way := 0
+	for i := range p.words {
+		for d := i; ; d++ {
+			if bit := 1 << (d % reach); way&bit == 0 && good[i].has(way|bit) && fits(i, d) {
+				way |= bit
+				first, last = min(first, base+d), max(last, base+d)
+				break
+			}
+		}
+		way &^= 1 << (i % reach)
+	}
+	return first, last, true
+}
