@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -16,7 +17,7 @@ type endpoints struct{ s *Store }
 type sourceKey struct{ owner, id string }
 
 func endpointKeys(e *deliver.Endpoint) (owner, id, unique string) {
-	return e.Source.Owner, e.ID, e.Source.ID + "\x00" + e.URL
+	return e.Source.Owner, e.ID, strconv.Itoa(len(e.Source.ID)) + ":" + e.Source.ID + e.URL
 }
 
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {

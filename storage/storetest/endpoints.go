@@ -98,6 +98,16 @@ func endpointCases() []storeCase {
 			t.ok(es.Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
 			t.ok(es.Create(t.Context(), moved), "Endpoints.Create with the URL and the id of a deleted endpoint")
 		}),
+		on("a source and a URL do not run into each other", func(t *storeTest, es deliver.EndpointStore) {
+			for i, sep := range []string{":", " ", "\x00", "\x00\x00", "\x00\x01", `"`, "|", "1:"} {
+				one := t.endpoint(storeSource("acme", "a"+sep+"b"), fmt.Sprint(i, " one"))
+				one.URL = "c"
+				two := t.endpoint(storeSource("acme", "a"), fmt.Sprint(i, " two"))
+				two.URL = "b" + sep + "c"
+				t.ok(es.Create(t.Context(), one), fmt.Sprintf("Endpoints.Create of %q for %q", one.URL, one.Source.ID))
+				t.ok(es.Create(t.Context(), two), fmt.Sprintf("Endpoints.Create of %q for %q", two.URL, two.Source.ID))
+			}
+		}),
 		on("of concurrent creations with one URL one succeeds", func(t *storeTest, es deliver.EndpointStore) {
 			oneOf(t, deliver.ErrEndpointDuplicate, "Endpoints.Create with one URL", func(i int) error {
 				e := t.endpoint(acme, "racer "+string(rune('a'+i)))
