@@ -106,3 +106,48 @@ func TestRotationLimits(t *testing.T) {
 		t.Errorf("the longest grace: new key %+v, %v, want it to end in an hour", next.Key, err)
 	}
 }
+
+// An owner who has as many valid keys as are allowed can have one replaced at once, again
+// and again. One that stays valid beside its successor is one too many. Records are not
+// piled up.
+func TestRotateOfTheLastAllowedKey(t *testing.T) {
+	o := newOffice(t, func(c *apikey.Config) { c.MaxKeys = 3 })
+	k := o.issue(t, nil)
+	o.issue(t, nil)
+	o.issue(t, nil)
+	_, err := o.Rotate(t.Context(), "acme", k.ID, apikey.Rotation{Grace: time.Hour})
+	if !errors.Is(err, apikey.ErrTooMany) {
+		t.Errorf("with a grace: error %v, want ErrTooMany", err)
+	}
+	for i := range 5 {
+		next, err := o.Rotate(t.Context(), "acme", k.ID, apikey.Rotation{})
+		if err != nil {
+			t.Fatalf("rotation %d: %v", i, err)
+		}
+		if got := o.who(t, k.Secret); got != invalid {
+			t.Errorf("rotation %d: the old key is %s", i, got)
+		}
+		if got := o.who(t, next.Secret); got != next.ID {
+			t.Errorf("rotation %d: the new key is %s", i, got)
+		}
+		k = next
+		list, err := o.List(t.Context(), "acme")
+		if err != nil || len(list) > 4 {
+			t.Errorf("rotation %d: %d records, %v; want the 3 valid ones and the last that ended", i, len(list), err)
+		}
+	}
+	before, _ := o.List(t.Context(), "acme")
+	if _, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "n"}); !errors.Is(err, apikey.ErrTooMany) || !strings.Contains(err.Error(), "3 are valid, want at most 3") {
+		t.Errorf("one key more: error %v, want ErrTooMany that counts the valid ones", err)
+	}
+	if after, _ := o.List(t.Context(), "acme"); len(after) != len(before) {
+		t.Errorf("a refused key has %d records left of %d", len(after), len(before))
+	}
+	if _, err := o.Revoke(t.Context(), "acme", k.ID); err != nil {
+		t.Fatal(err)
+	}
+	o.issue(t, nil)
+	if list, _ := o.List(t.Context(), "acme"); len(list) != 3 {
+		t.Errorf("%d records after a new key, want 3", len(list))
+	}
+}

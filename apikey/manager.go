@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -17,7 +18,8 @@ type Config struct {
 	// storage.Keyed.
 	Store Store
 	// MaxKeys bounds the records of an owner. A new key takes the place of the
-	// oldest that has ended; without one that has, it is refused. Defaults to 100.
+	// oldest that has ended; without one that has, it is refused. A key that Rotate
+	// ended at once may be one record more. Defaults to 100.
 	MaxKeys int
 	// Now stamps, and decides what has expired. Defaults to time.Now.
 	Now func() time.Time
@@ -79,10 +81,12 @@ func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if err := check(&r, now); err != nil {
 		return Issued{}, err
 	}
-	return m.issue(ctx, r, now)
+	return m.issue(ctx, r, now, "")
 }
 
-func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Issued, error) {
+// issue makes a key. ending is the id of a valid key that the caller ends right after, "" for
+// none: it takes no room.
+func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time, ending string) (Issued, error) {
 	if r.Once != "" {
 		done, err := m.alone(ctx)
 		if err != nil {
@@ -94,6 +98,7 @@ func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Iss
 	if err != nil {
 		return Issued{}, err
 	}
+	keys = slices.DeleteFunc(keys, func(k Key) bool { return k.ID == ending })
 	replaced, rest := r.replaces(keys, now)
 	if err := m.makeRoom(ctx, r.Owner, rest, now); err != nil {
 		return Issued{}, err
@@ -114,21 +119,17 @@ func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Iss
 	return Issued{Key: k, Secret: key}, nil
 }
 
-// makeRoom removes the oldest ended key when the owner has MaxKeys. Managers that
+// makeRoom removes the oldest ended keys when the owner has MaxKeys or more. Managers that
 // issue keys at the same time may exceed MaxKeys by one each.
 func (m *Manager) makeRoom(ctx context.Context, owner string, keys []Key, now time.Time) error {
-	over := len(keys) - m.cfg.MaxKeys + 1
-	for i := 0; i < len(keys) && over > 0; i++ {
-		if keys[i].Valid(now) {
-			continue
-		}
-		if err := m.cfg.Store.Delete(ctx, owner, keys[i].ID); err != nil && !errors.Is(err, ErrNotFound) {
+	ended := slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Valid(now) })
+	if valid := len(keys) - len(ended); valid >= m.cfg.MaxKeys {
+		return fmt.Errorf("%w: %d are valid, want at most %d", ErrTooMany, valid, m.cfg.MaxKeys)
+	}
+	for i := range len(keys) - m.cfg.MaxKeys + 1 {
+		if err := m.cfg.Store.Delete(ctx, owner, ended[i].ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		over--
-	}
-	if over > 0 {
-		return fmt.Errorf("%w: %d are valid, want at most %d", ErrTooMany, len(keys), m.cfg.MaxKeys)
 	}
 	return nil
 }
@@ -151,9 +152,10 @@ type Rotation struct {
 const MaxGrace = 30 * 24 * time.Hour
 
 // Rotate makes a key with the name, tier, rate and scope of another, which stays
-// valid for the grace period. It returns ErrEnded if the key has ended already. On an
-// error there is no new key; after an error of the store the old key may end all the
-// same: see List.
+// valid for the grace period. It returns ErrEnded if the key has ended already, and
+// ErrTooMany if the owner has MaxKeys valid keys and the old one is to stay valid. On an
+// error there is no new key; after an error of the store the old key may end all the same:
+// see List.
 func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Issued, error) {
 	if r.Grace < 0 || r.Grace > MaxGrace {
 		return Issued{}, invalid.Field("apikey", "grace", r.Grace.String(), "0 to "+MaxGrace.String())
@@ -175,7 +177,11 @@ func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Iss
 	if err := check(&req, now); err != nil {
 		return Issued{}, err
 	}
-	issued, err := m.issue(ctx, req, now)
+	ending := ""
+	if r.Grace == 0 {
+		ending = id
+	}
+	issued, err := m.issue(ctx, req, now, ending)
 	if err != nil { // the new key may have been stored
 		return Issued{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), owner, issued.ID))
 	}
