@@ -6,12 +6,14 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// order keeps the accounts that are not being polled, each in one queue.
+// order keeps the accounts that are not being polled, each in one queue. One that is
+// overdue and hurried is in ready, too.
 type order struct {
 	ready    due.Queue // may be polled, by planned time
 	overdue  due.Queue // may be polled, and late by patience, by the end of its Max
 	resting  due.Queue // within Min or a back-off, by its end
-	lastTurn int64     // see turn
+	lastTurn int64     // of an account that was hurried: see turn
+	lastAdd  int64     // as lastTurn, of one that was added
 }
 
 // has reports whether an account waits for a poll.
@@ -32,30 +34,30 @@ func (o *order) rest(slot int32, until int64) {
 	o.resting.Set(slot, until)
 }
 
-// first has an account go before all plans from at on, within what package due
-// can order, unless another was put first just before.
-func (o *order) first(slot int32, at int64, budget float64) {
-	o.resting.Remove(slot)
-	o.overdue.Remove(slot)
-	turn := o.turn(at, budget)
-	if turn <= at {
-		turn = at - longest*1e9
+// plan is when the poll of an account that is not resting is due; of an overdue one
+// when its Max ends.
+func (o *order) plan(slot int32) (at int64, ok bool) {
+	if at, ok = o.ready.At(slot); ok {
+		return at, true
 	}
-	o.ready.Set(slot, turn)
+	return o.overdue.At(slot)
 }
 
-// atOnce has an account go before all plans from at on.
+// atOnce has an account go before all plans from at on, within what package due can
+// order. One that is there already keeps its place.
 func (o *order) atOnce(slot int32, at int64) {
-	o.resting.Remove(slot)
-	o.overdue.Remove(slot)
-	o.ready.Set(slot, at-longest*1e9)
+	place := at - longest*1e9
+	if was, ok := o.ready.At(slot); ok {
+		place = min(place, was)
+	}
+	o.remove(slot)
+	o.ready.Set(slot, place)
 }
 
-// turn is when the next of those is due that are to be polled at once: together
-// they take half of the budget.
-func (o *order) turn(now int64, budget float64) int64 {
-	o.lastTurn = max(now, o.lastTurn+int64(min(2e9/budget, longest*1e9)))
-	return o.lastTurn
+// turn is when the next of those is due that are to be polled at once, after one whose
+// turn was at last: together they take half of the budget.
+func turn(last, now int64, budget float64) int64 {
+	return max(now, last+int64(min(2e9/budget, longest*1e9)))
 }
 
 // next is when an account may be polled, in the past if one may be already; ok is
@@ -80,16 +82,11 @@ func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.findOverdue(now)
 	o := &p.order
 	slot, at, ok := o.ready.Next()
-	if ok && at <= now && p.accounts[slot].status == hurried {
-		o.ready.Remove(slot)
-		return slot, true
-	}
-	if first, _, any := o.overdue.Next(); any {
-		o.overdue.Remove(first)
-		return first, true
+	if first, _, any := o.overdue.Next(); any && !(ok && at <= now && p.accounts[slot].status.first()) {
+		slot, ok = first, true
 	}
 	if ok {
-		o.ready.Remove(slot)
+		o.remove(slot)
 	}
 	return slot, ok
 }
@@ -108,7 +105,7 @@ func (p *Pacer) findOverdue(now int64) {
 	late := now - int64(patience*min(p.bounds.share(), longest)*1e9)
 	for {
 		slot, at, any := p.order.ready.Next()
-		if !any || at > late || p.accounts[slot].status == hurried {
+		if !any || at > late || p.accounts[slot].status.first() {
 			return
 		}
 		p.order.ready.Remove(slot)
@@ -124,12 +121,15 @@ func (p *Pacer) wake(now int64) {
 			return
 		}
 		s := &p.accounts[slot]
-		if s.status == hurriedAside {
-			s.status = hurried
-			p.order.first(slot, at, p.bounds.budget)
-		} else {
-			p.order.resting.Remove(slot)
-			p.order.ready.Set(slot, p.due(s))
+		p.order.resting.Remove(slot)
+		p.order.ready.Set(slot, p.due(s))
+		switch s.status {
+		case hurriedAside:
+			s.status = failed
+			p.Hurry(slot, at)
+		case alarmedAside:
+			s.status = failed
+			p.Alarm(slot, at)
 		}
 	}
 }
@@ -140,32 +140,53 @@ func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 
 // Hurry puts an account before all others, for the next poll only: somebody new
 // wants its posts. It need not wait for its Min then, but a back-off after a
-// failure it still waits for. Of many that are added or hurried together all but
-// the first are due one after the other, as the budget has calls, so that the
-// bounds of others are kept meanwhile. For an account that is being polled, or
-// hurried already, nothing changes.
+// failure it still waits for. Of many that are hurried together all but the first
+// are due one after the other, as the budget has calls, so that the bounds of
+// others are kept meanwhile. One that is planned for an earlier time stays as planned.
+// For an account that is being polled, or hurried already, nothing changes.
 func (p *Pacer) Hurry(slot int32, now int64) {
-	p.hurry(slot, func() { p.order.first(slot, now, p.bounds.budget) })
-}
-
-// Alarm is Hurry for an account that is known to have posted: those that are
-// alarmed together are all due at once, in order.
-func (p *Pacer) Alarm(slot int32, now int64) {
-	p.hurry(slot, func() { p.order.atOnce(slot, now) })
-}
-
-func (p *Pacer) hurry(slot int32, first func()) {
 	if !p.Has(slot) {
 		return
 	}
-	s := &p.accounts[slot]
+	o, s := &p.order, &p.accounts[slot]
 	switch {
-	case s.status == hurried || s.status == hurriedAside:
-	case s.status == failed && p.order.resting.Has(slot):
+	case s.status.first() || s.status.aside() || !o.has(slot):
+		return
+	case s.status == failed && o.resting.Has(slot):
 		s.status = hurriedAside
-	case p.order.has(slot):
-		s.status = hurried
-		first()
+		return
+	}
+	next := turn(o.lastTurn, now, p.bounds.budget)
+	if next <= now {
+		o.atOnce(slot, now)
+	} else {
+		plan, ok := o.plan(slot)
+		if !ok {
+			plan = p.due(s)
+		}
+		if plan <= next {
+			return
+		}
+		o.resting.Remove(slot)
+		o.ready.Set(slot, next)
+	}
+	s.status, o.lastTurn = hurried, next
+}
+
+// Alarm is Hurry for an account that is known to have posted: those that are
+// alarmed together are all due at once, in order, also if they were hurried before.
+func (p *Pacer) Alarm(slot int32, now int64) {
+	if !p.Has(slot) {
+		return
+	}
+	o, s := &p.order, &p.accounts[slot]
+	switch {
+	case !o.has(slot):
+	case (s.status == failed || s.status.aside()) && o.resting.Has(slot):
+		s.status = alarmedAside
+	default:
+		s.status = alarmed
+		o.atOnce(slot, now)
 	}
 }
 
@@ -176,9 +197,12 @@ func (p *Pacer) Fail(slot int32, until int64) {
 		return
 	}
 	s := &p.accounts[slot]
-	if s.status == hurried || s.status == hurriedAside {
+	switch s.status {
+	case hurried, hurriedAside:
 		s.status = hurriedAside
-	} else {
+	case alarmed, alarmedAside:
+		s.status = alarmedAside
+	default:
 		s.status = failed
 	}
 	p.order.rest(slot, until)

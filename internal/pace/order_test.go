@@ -1,9 +1,13 @@
 package pace
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // rested is a Pacer whose accounts were polled in turn, a second apart from 0
@@ -49,7 +53,37 @@ func TestHurry(t *testing.T) {
 			p.Update(3, Account{Max: time.Minute})
 		}, later, []int32{3, 0, 1, 2}},
 		{"for one poll only", func(p *Pacer) { p.Hurry(3, soon); p.Next(soon); p.Observe(3, soon, nil) }, later, []int32{0, 1, 2, 3}},
-		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Hurry(-1, soon) }, soon, nil},
+		{"where the turn is later than the plan, as planned", func(p *Pacer) {
+			p.order.lastTurn = later + 100*second
+			p.Hurry(2, later)
+			p.Hurry(0, later)
+		}, later, []int32{0, 1, 2, 3}},
+		{"a lower Max comes before the turn", func(p *Pacer) {
+			p.order.lastTurn = soon + 4*second
+			p.accounts[3].planned = shorten(1000)
+			p.Hurry(3, soon)
+			p.order.ready.Set(3, later) // a far turn
+			p.Update(3, Account{Max: time.Minute})
+		}, later, []int32{0, 1, 2, 3}},
+		{"alarmed while it waits for its turn", func(p *Pacer) {
+			p.order.lastTurn = soon
+			p.Hurry(3, soon)
+			p.Alarm(3, soon)
+		}, soon, []int32{3}},
+		{"alarmed twice keeps the first place", func(p *Pacer) { p.Alarm(3, soon); p.Alarm(1, soon+second); p.Alarm(3, later) }, later, []int32{3, 1, 0, 2}},
+		{"alarmed, before those that are hurried after a back-off", func(p *Pacer) {
+			p.Alarm(3, soon)
+			fail(p, soon, later)
+			p.order.lastTurn = later + 100*second
+			p.Hurry(2, later)
+		}, later, []int32{3, 0, 1, 2}},
+		{"alarmed within a back-off", func(p *Pacer) {
+			fail(p, later, 2*later)
+			p.Hurry(0, later)
+			p.Alarm(0, later)
+			p.order.lastTurn = 3 * later
+		}, 2 * later, []int32{0, 1, 2, 3}},
+		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Alarm(-1, soon) }, soon, nil},
 	} {
 		p := rested(t, 4)
 		tc.do(p)
@@ -79,5 +113,74 @@ func TestHurryTeachesNoPrice(t *testing.T) {
 	}
 	if p.price.ln != before {
 		t.Errorf("price %g, want %g as before", p.price.ln, before)
+	}
+}
+
+// Whatever happens, an account is never due later for being hurried, nothing but its
+// turn, its plan or its Max decides, and none is lost.
+func TestHurryPostponesNothing(t *testing.T) {
+	const accounts = 40
+	rng := rand.New(rand.NewPCG(23, 24))
+	p := newPacer(t, Config{Budget: 1}, accounts)
+	polled := map[int32]bool{}
+	waits := func(slot int32) int64 {
+		at := int64(math.MaxInt64)
+		for _, q := range []*due.Queue{&p.order.ready, &p.order.overdue} {
+			if t, ok := q.At(slot); ok {
+				at = min(at, t)
+			}
+		}
+		if at == math.MaxInt64 { // it rests, or is being polled
+			return p.due(&p.accounts[slot])
+		}
+		return at
+	}
+	for now, step := int64(0), 0; step < 50_000; step++ {
+		now += rng.Int64N(2 * second)
+		slot := int32(rng.IntN(accounts))
+		before := waits(slot)
+		switch op := rng.IntN(8); op {
+		case 0, 1:
+			if p.Hurry(slot, now); !polled[slot] && waits(slot) > before {
+				t.Fatalf("step %d: hurried, an account is due at %d, want %d at most", step, waits(slot), before)
+			}
+		case 2:
+			if p.Alarm(slot, now); !polled[slot] && waits(slot) > before {
+				t.Fatalf("step %d: alarmed, an account is due at %d, want %d at most", step, waits(slot), before)
+			}
+		case 3:
+			p.Update(slot, Account{Max: time.Duration(5+rng.IntN(200)) * time.Second})
+			if ends := ceil(p.deadline(slot, &p.accounts[slot])); p.order.ready.Has(slot) && waits(slot) > ends {
+				t.Fatalf("step %d: an account of a lower Max is due at %d, want %d at most", step, waits(slot), ends)
+			}
+		case 4:
+			for slot := range int32(accounts) {
+				switch {
+				case !polled[slot]:
+					continue
+				case rng.IntN(3) == 0:
+					p.Fail(slot, now+rng.Int64N(60*second))
+				default:
+					if _, err := p.Observe(slot, now, []int64{now}[:rng.IntN(2)]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				delete(polled, slot)
+			}
+		default:
+			if slot, ok := p.Next(now); ok {
+				polled[slot] = true
+			}
+		}
+		for slot := range int32(accounts) {
+			o, s := &p.order, &p.accounts[slot]
+			if o.has(slot) == polled[slot] {
+				t.Fatalf("step %d: slot %d waits %v, and is being polled %v", step, slot, o.has(slot), polled[slot])
+			}
+			if o.resting.Has(slot) && (o.ready.Has(slot) || o.overdue.Has(slot)) ||
+				o.ready.Has(slot) && o.overdue.Has(slot) && s.status != hurried {
+				t.Fatalf("step %d: slot %d of status %d is in two queues", step, slot, s.status)
+			}
+		}
 	}
 }

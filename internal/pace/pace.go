@@ -77,8 +77,9 @@ func New(cfg Config) (*Pacer, error) {
 	}, nil
 }
 
-// Add begins to pace an account, whose first poll is due at once: see Hurry. It is an
-// error when the slot is taken, negative or beyond due.MaxSlots, or the account is
+// Add begins to pace an account, whose first poll is due at once. Of many that are added
+// together all but the first are due one after the other, as half of the budget has
+// calls. It is an error when the slot is taken, negative or beyond due.MaxSlots, or the account is
 // not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	if slot < 0 || slot >= due.MaxSlots {
@@ -98,7 +99,8 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	*s = state{last: now, status: unsure}
 	p.bounds.add(s, a)
 	p.owners.join(slot, a.Owner)
-	p.order.ready.Set(slot, p.order.turn(now, p.bounds.budget))
+	p.order.lastAdd = turn(p.order.lastAdd, now, p.bounds.budget)
+	p.order.ready.Set(slot, p.order.lastAdd)
 	return nil
 }
 
@@ -120,19 +122,18 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	}
 	if most := p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling()); s.planned.value() > most {
 		s.planned = shorten(most)
-		switch s.status {
-		case hurried, hurriedAside:
-			return nil // goes first, and is not overdue
-		case failed:
-		default:
+		if s.status >= planned {
 			s.status = unsure
 		}
-		if p.order.ready.Has(slot) {
-			p.order.ready.Set(slot, p.due(s))
-		}
 	}
+	ends := p.deadline(slot, s)
 	if p.order.overdue.Has(slot) {
-		p.order.overdue.Set(slot, p.deadline(slot, s))
+		p.order.overdue.Set(slot, ends)
+	} else if at, ok := p.order.ready.At(slot); ok && at > ends {
+		p.order.ready.Set(slot, ends)
+		if s.status == hurried { // it need not wait for its turn
+			s.status = unsure
+		}
 	}
 	return nil
 }

@@ -32,12 +32,20 @@ const (
 	absent       status = iota
 	unsure              // not polled yet, or a bound was changed since
 	failed              // backs off, or did before its next poll
-	hurried             // goes first
-	hurriedAside        // goes first when its back-off is over
+	hurried             // goes first when its turn comes
+	hurriedAside        // is hurried when its back-off is over
+	alarmed             // goes first: it is known to have posted
+	alarmedAside        // is alarmed when its back-off is over
 	planned             // by the price
 	capped              // the price asked for a longer interval
 	floored             // the price asked for a shorter interval
 )
+
+// first reports whether an account goes before those that are overdue.
+func (s status) first() bool { return s == hurried || s == alarmed }
+
+// aside reports whether an account will do so when its back-off is over.
+func (s status) aside() bool { return s == hurriedAside || s == alarmedAside }
 
 // short is a number from 0 on, rounded down to nine significant bits: the upper
 // half of a float32 without its sign.

@@ -1,0 +1,98 @@
+package schedule
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/pace"
+)
+
+// posted is a poll that found one post, made just before its end.
+type posted struct{ quiet }
+
+func (posted) FoundTimes(now int64) []int64 { return []int64{now - second} }
+
+// restarted is a schedule of so many accounts, 5 polls a second, that was restarted at 0
+// and has polled for ten minutes. Account 0 has an interval of a minute and posts after
+// every poll.
+func restarted(t *testing.T, accounts int32) *ByBudget {
+	t.Helper()
+	s, err := NewByBudget(fixed(0), BudgetConfig{Pace: pace.Config{}, PollRate: func() float64 { return 5 }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for slot := range accounts {
+		ask := Ask{Weight: 1, Owner: "old"}
+		if slot == 0 {
+			ask.Interval = time.Minute
+		}
+		s.Set(slot, 0, ask, Spread)
+	}
+	pollUntil(s, 0, 600*second, -1)
+	return s
+}
+
+// pollUntil polls 5 times a second from one time until another, or until it comes to an
+// account. It returns when that was, or -1.
+func pollUntil(s *ByBudget, from, until int64, account int32) int64 {
+	for now := from; now < until; now += second / 5 {
+		due, ok := s.Next(now, false)
+		switch {
+		case !ok:
+			continue
+		case due.Slot == account:
+			return now
+		case due.Slot == 0:
+			s.Done(0, now, posted{}, false)
+		default:
+			s.Done(due.Slot, now, quiet(0), false)
+		}
+	}
+	return -1
+}
+
+// Ten minutes after a restart, when most accounts wait for their first poll, one that is to
+// be polled at once does not wait behind them.
+func TestAtOnceAfterARestart(t *testing.T) {
+	const accounts, start = 10_000, 600 * second
+	again := Ask{Weight: 2, Interval: time.Minute, Owner: "old"}
+	for _, tc := range []struct {
+		name    string
+		do      func(s *ByBudget)
+		account int32
+		within  int64
+	}{
+		{"nothing", func(s *ByBudget) {}, 0, 60 * second},
+		{"second monitor", func(s *ByBudget) { s.Set(0, start, again, AtOnce) }, 0, second},
+		{"alarm", func(s *ByBudget) { s.Alarm(0, start) }, 0, second},
+		{"hurry, then alarm", func(s *ByBudget) { s.Hurry(0, start); s.Alarm(0, start) }, 0, second},
+		{"alarm of one that is hurried and waits", func(s *ByBudget) {
+			for slot := range int32(1000) {
+				s.Hurry(accounts-1-slot, start)
+			}
+			s.Alarm(accounts-1000, start)
+		}, accounts - 1000, second},
+		{"alarm, then a call that fails", func(s *ByBudget) {
+			s.Alarm(0, start)
+			s.Next(start, false)
+			s.Fail(0, start+second)
+		}, 0, 2 * second},
+		{"hurry, then a call that fails", func(s *ByBudget) {
+			s.Hurry(0, start)
+			s.Next(start, false)
+			s.Fail(0, start+second)
+		}, 0, 2 * second},
+		{"subscriber during a poll", func(s *ByBudget) {
+			s.Alarm(0, start)
+			s.Next(start, false)
+			s.Done(0, start, posted{}, true)
+		}, 0, 2 * second},
+	} {
+		s := restarted(t, accounts)
+		tc.do(s)
+		if at := pollUntil(s, start, start+6000*second, tc.account); at < 0 || at > start+tc.within {
+			t.Errorf("%s: polled after %d s, want %d at most", tc.name, (at-start)/second, tc.within/second)
+		}
+	}
+}
