@@ -3,6 +3,7 @@ package pace
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -145,6 +146,37 @@ func TestOwnMaxInManyWorlds(t *testing.T) {
 			if beyond > 0.35 {
 				t.Errorf("%s, seed %d: %.3f equal shares beyond a Max, want at most 0.35", tc.name, seed, beyond)
 			}
+		}
+	}
+}
+
+// While owners add accounts and have others hurried as fast as they can, those that go
+// first take half of the budget at most, and the other half keeps everybody's bound.
+func TestThoseThatGoFirstKeepTheBound(t *testing.T) {
+	const guests, most = 40, defaultCeiling + 0.28 + 3.0/crowdAccounts
+	p := newPacer(t, Config{Budget: (crowdAccounts + guests) / float64(crowdShare)}, crowdAccounts)
+	rng := rand.New(rand.NewPCG(25, 26))
+	last := make([]int64, crowdAccounts)
+	for k := range int64(20_000) {
+		now := int64(float64(k) / p.bounds.budget * 1e9)
+		slot := int32(crowdAccounts + k%guests)
+		p.Remove(slot)
+		if err := p.Add(slot, now, Account{Owner: strconv.Itoa(int(slot))}); err != nil {
+			t.Fatal(err)
+		}
+		p.Hurry(rng.Int32N(crowdAccounts), now)
+		slot, ok := p.Next(now)
+		if !ok {
+			continue
+		}
+		if slot < crowdAccounts {
+			if gap := float64(now-last[slot]) / crowdShare / 1e9; k > guests && gap > most {
+				t.Fatalf("poll %d: account %d waited %.3f equal shares, want at most %.3f", k, slot, gap, most)
+			}
+			last[slot] = now
+		}
+		if _, err := p.Observe(slot, now, nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -3,7 +3,8 @@
 // and calls it from one goroutine.
 //
 //	p, err := pace.New(pace.Config{Budget: 5}) // requests a second
-//	err = p.Add(slot, now, pace.Account{})
+//	err = p.Add(slot, now, pace.Account{})             // a new one
+//	err = p.Resume(slot, now, until, pace.Account{})   // one that was paced until then
 //	…
 //	slot, ok := p.Next(now)                           // whenever a request may be made
 //	due, err := p.Observe(slot, now, postTimes)       // it succeeded and found these
@@ -69,6 +70,10 @@
 // Config.OwnerSurplus caps what an owner draws with all of its accounts, by their
 // posts, a high Weight or a short Max: the intervals of an owner above its cap get
 // longer until it keeps the cap. Owners that act together are not recognized.
+//
+// Of the accounts that an owner adds together one goes first, and the others take half
+// of the budget, so that those of another owner go first meanwhile. Accounts that are
+// resumed after a restart are behind both.
 //
 // # Sources
 //

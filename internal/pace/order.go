@@ -7,13 +7,14 @@ import (
 )
 
 // order keeps the accounts that are not being polled, each in one queue. One that is
-// overdue and hurried is in ready, too.
+// hurried may rest until its turn, and be in ready or overdue meanwhile.
 type order struct {
-	ready    due.Queue // may be polled, by planned time
-	overdue  due.Queue // may be polled, and late by patience, by the end of its Max
-	resting  due.Queue // within Min or a back-off, by its end
-	lastTurn int64     // of an account that was hurried: see turn
-	lastAdd  int64     // as lastTurn, of one that was added
+	ready     due.Queue // may be polled, by planned time
+	overdue   due.Queue // may be polled, and late by patience, by the end of its Max
+	resting   due.Queue // within Min or a back-off, or before its turn, by its end
+	hurries   turns     // of accounts that are hurried
+	adds      turns     // of those that are added, with nothing of their owner before them
+	lastPlace int64     // of an account that was resumed: see place
 }
 
 // has reports whether an account waits for a poll.
@@ -34,15 +35,6 @@ func (o *order) rest(slot int32, until int64) {
 	o.resting.Set(slot, until)
 }
 
-// plan is when the poll of an account that is not resting is due; of an overdue one
-// when its Max ends.
-func (o *order) plan(slot int32) (at int64, ok bool) {
-	if at, ok = o.ready.At(slot); ok {
-		return at, true
-	}
-	return o.overdue.At(slot)
-}
-
 // atOnce has an account go before all plans from at on, within what package due can
 // order. One that is there already keeps its place.
 func (o *order) atOnce(slot int32, at int64) {
@@ -54,10 +46,38 @@ func (o *order) atOnce(slot int32, at int64) {
 	o.ready.Set(slot, place)
 }
 
-// turn is when the next of those is due that are to be polled at once, after one whose
-// turn was at last: together they take half of the budget.
-func turn(last, now int64, budget float64) int64 {
-	return max(now, last+int64(min(2e9/budget, longest*1e9)))
+// turns are the times, one after the other, at which accounts go first. The hurried and
+// the added ones take a quarter of the budget each, so that what is left keeps the
+// bounds of the others.
+type turns struct{ last int64 }
+
+func (t *turns) next(now int64, budget float64) int64 { return after(t.last, now, 4/budget) }
+
+// after is a time so many seconds after another, not before now.
+func after(last, now int64, step float64) int64 {
+	return max(now, last+int64(min(step, longest)*1e9))
+}
+
+// first has an account go first at its turn.
+func (o *order) first(slot int32, s *state, turn, now int64) {
+	if turn <= now {
+		s.status = foremost
+		o.atOnce(slot, now)
+	} else {
+		s.status = hurried
+		o.resting.Set(slot, turn)
+	}
+}
+
+// place is when an account that is resumed is due: together they take half of the budget.
+// The places of all accounts lie within two equal shares, and then begin anew.
+func (o *order) place(now int64, b *bounds) int64 {
+	next := after(o.lastPlace, now, 2/b.budget)
+	if next > now+int64(math.Ceil(min(2*b.share(), longest)*1e9)) {
+		next = now
+	}
+	o.lastPlace = next
+	return next
 }
 
 // next is when an account may be polled, in the past if one may be already; ok is
@@ -121,6 +141,10 @@ func (p *Pacer) wake(now int64) {
 			return
 		}
 		s := &p.accounts[slot]
+		if s.status == hurried {
+			p.order.first(slot, s, at, at)
+			continue
+		}
 		p.order.resting.Remove(slot)
 		p.order.ready.Set(slot, p.due(s))
 		switch s.status {
@@ -141,8 +165,8 @@ func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 // Hurry puts an account before all others, for the next poll only: somebody new
 // wants its posts. It need not wait for its Min then, but a back-off after a
 // failure it still waits for. Of many that are hurried together all but the first
-// are due one after the other, as the budget has calls, so that the bounds of
-// others are kept meanwhile. One that is planned for an earlier time stays as planned.
+// go first one after the other, as the budget has calls, so that the bounds of
+// others are kept meanwhile; what is planned for an earlier time stays so.
 // For an account that is being polled, or hurried already, nothing changes.
 func (p *Pacer) Hurry(slot int32, now int64) {
 	if !p.Has(slot) {
@@ -150,27 +174,25 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	}
 	o, s := &p.order, &p.accounts[slot]
 	switch {
-	case s.status.first() || s.status.aside() || !o.has(slot):
+	case s.status.hasty() || !o.has(slot):
 		return
 	case s.status == failed && o.resting.Has(slot):
 		s.status = hurriedAside
 		return
 	}
-	next := turn(o.lastTurn, now, p.bounds.budget)
-	if next <= now {
-		o.atOnce(slot, now)
-	} else {
-		plan, ok := o.plan(slot)
-		if !ok {
-			plan = p.due(s)
-		}
-		if plan <= next {
-			return
-		}
-		o.resting.Remove(slot)
-		o.ready.Set(slot, next)
+	turn, plan := o.hurries.next(now, p.bounds.budget), p.due(s)
+	if at, ok := o.ready.At(slot); ok {
+		plan = at
 	}
-	s.status, o.lastTurn = hurried, next
+	switch {
+	case now < plan && plan <= turn:
+		return
+	case plan <= now && o.resting.Has(slot): // its rest is over
+		o.resting.Remove(slot)
+		o.ready.Set(slot, plan)
+	}
+	o.hurries.last = turn
+	o.first(slot, s, turn, now)
 }
 
 // Alarm is Hurry for an account that is known to have posted: those that are
@@ -182,7 +204,7 @@ func (p *Pacer) Alarm(slot int32, now int64) {
 	o, s := &p.order, &p.accounts[slot]
 	switch {
 	case !o.has(slot):
-	case (s.status == failed || s.status.aside()) && o.resting.Has(slot):
+	case s.status == failed && o.resting.Has(slot), s.status == hurriedAside, s.status == alarmedAside:
 		s.status = alarmedAside
 	default:
 		s.status = alarmed
@@ -198,7 +220,7 @@ func (p *Pacer) Fail(slot int32, until int64) {
 	}
 	s := &p.accounts[slot]
 	switch s.status {
-	case hurried, hurriedAside:
+	case hurried, foremost, hurriedAside:
 		s.status = hurriedAside
 	case alarmed, alarmedAside:
 		s.status = alarmedAside

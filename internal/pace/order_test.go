@@ -54,19 +54,21 @@ func TestHurry(t *testing.T) {
 		}, later, []int32{3, 0, 1, 2}},
 		{"for one poll only", func(p *Pacer) { p.Hurry(3, soon); p.Next(soon); p.Observe(3, soon, nil) }, later, []int32{0, 1, 2, 3}},
 		{"where the turn is later than the plan, as planned", func(p *Pacer) {
-			p.order.lastTurn = later + 100*second
+			p.order.hurries.last = later + 100*second
 			p.Hurry(2, later)
 			p.Hurry(0, later)
 		}, later, []int32{0, 1, 2, 3}},
 		{"a lower Max comes before the turn", func(p *Pacer) {
-			p.order.lastTurn = soon + 4*second
+			p.order.hurries.last = soon + 4*second
 			p.accounts[3].planned = shorten(1000)
-			p.Hurry(3, soon)
-			p.order.ready.Set(3, later) // a far turn
+			p.order.rest(3, later)
+			p.wake(later)
+			p.order.hurries.last = later
+			p.Hurry(3, later)
 			p.Update(3, Account{Max: time.Minute})
 		}, later, []int32{0, 1, 2, 3}},
 		{"alarmed while it waits for its turn", func(p *Pacer) {
-			p.order.lastTurn = soon
+			p.order.hurries.last = soon
 			p.Hurry(3, soon)
 			p.Alarm(3, soon)
 		}, soon, []int32{3}},
@@ -74,14 +76,14 @@ func TestHurry(t *testing.T) {
 		{"alarmed, before those that are hurried after a back-off", func(p *Pacer) {
 			p.Alarm(3, soon)
 			fail(p, soon, later)
-			p.order.lastTurn = later + 100*second
+			p.order.hurries.last = later + 100*second
 			p.Hurry(2, later)
 		}, later, []int32{3, 0, 1, 2}},
 		{"alarmed within a back-off", func(p *Pacer) {
 			fail(p, later, 2*later)
 			p.Hurry(0, later)
 			p.Alarm(0, later)
-			p.order.lastTurn = 3 * later
+			p.order.hurries.last = 3 * later
 		}, 2 * later, []int32{0, 1, 2, 3}},
 		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Alarm(-1, soon) }, soon, nil},
 	} {
@@ -116,6 +118,45 @@ func TestHurryTeachesNoPrice(t *testing.T) {
 	}
 }
 
+// Accounts that are resumed have places within two equal shares of when they were paced
+// last, however often that happens, and before their Max ends.
+func TestResume(t *testing.T) {
+	const accounts, budget = 100, 2
+	p := newPacer(t, Config{Budget: budget}, 0)
+	for _, tc := range []struct {
+		name       string
+		now, until int64
+		max        time.Duration
+		within     int64 // of until, or now if that is earlier
+	}{
+		{"after a start", 0, 0, 0, 2 * accounts / budget * second},
+		{"again", 10 * second, 10 * second, 0, 2 * accounts / budget * second},
+		{"and again", 20 * second, 20 * second, 0, 2 * accounts / budget * second},
+		{"paced until a while ago", 500 * second, 470 * second, 0, 2 * accounts / budget * second},
+		{"paced until a time to come", 1000 * second, 2000 * second, 0, 2 * accounts / budget * second},
+		{"of a short Max", 5000 * second, 4990 * second, 20 * time.Second, 20 * second},
+	} {
+		var places []int64
+		for slot := range int32(accounts) {
+			p.Remove(slot)
+			if err := p.Resume(slot, tc.now, tc.until, Account{Max: tc.max}); err != nil {
+				t.Fatal(err)
+			}
+			at, _ := p.order.ready.At(slot)
+			places = append(places, at-min(tc.until, tc.now))
+		}
+		if latest := slices.Max(places); latest > tc.within || latest < tc.within/2 {
+			t.Errorf("%s: the last is due after %d s, want %d at most, and no less than half of it", tc.name, latest/second, tc.within/second)
+		}
+		if slices.Sort(places); tc.max == 0 && len(slices.Compact(places)) < accounts {
+			t.Errorf("%s: accounts have the same place: %v", tc.name, places)
+		}
+	}
+	if err := p.Resume(0, 0, 0, Account{}); err == nil {
+		t.Error("a slot that is taken is resumed")
+	}
+}
+
 // Whatever happens, an account is never due later for being hurried, nothing but its
 // turn, its plan or its Max decides, and none is lost.
 func TestHurryPostponesNothing(t *testing.T) {
@@ -125,13 +166,13 @@ func TestHurryPostponesNothing(t *testing.T) {
 	polled := map[int32]bool{}
 	waits := func(slot int32) int64 {
 		at := int64(math.MaxInt64)
-		for _, q := range []*due.Queue{&p.order.ready, &p.order.overdue} {
-			if t, ok := q.At(slot); ok {
+		for _, q := range []*due.Queue{&p.order.ready, &p.order.overdue, &p.order.resting} {
+			if t, ok := q.At(slot); ok && (q != &p.order.resting || p.accounts[slot].status == hurried) {
 				at = min(at, t)
 			}
 		}
 		if at == math.MaxInt64 { // it rests, or is being polled
-			return p.due(&p.accounts[slot])
+			return ceil(p.due(&p.accounts[slot]))
 		}
 		return at
 	}
@@ -177,8 +218,7 @@ func TestHurryPostponesNothing(t *testing.T) {
 			if o.has(slot) == polled[slot] {
 				t.Fatalf("step %d: slot %d waits %v, and is being polled %v", step, slot, o.has(slot), polled[slot])
 			}
-			if o.resting.Has(slot) && (o.ready.Has(slot) || o.overdue.Has(slot)) ||
-				o.ready.Has(slot) && o.overdue.Has(slot) && s.status != hurried {
+			if o.resting.Has(slot) && (o.ready.Has(slot) || o.overdue.Has(slot)) && s.status != hurried || o.ready.Has(slot) && o.overdue.Has(slot) {
 				t.Fatalf("step %d: slot %d of status %d is in two queues", step, slot, s.status)
 			}
 		}

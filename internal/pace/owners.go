@@ -19,6 +19,7 @@ type owner struct {
 	polls    float64 // made, decayed, as of poll number at
 	at       float64
 	stretch  float64 // ln of the factor by which its intervals are longer, at least 0
+	lastAdd  int64   // when the last of its accounts that were added was to be polled first
 }
 
 // What an owner draws is averaged over ownerMemory polls of each account. In

@@ -77,11 +77,43 @@ func New(cfg Config) (*Pacer, error) {
 	}, nil
 }
 
-// Add begins to pace an account, whose first poll is due at once. Of many that are added
-// together all but the first are due one after the other, as half of the budget has
-// calls. It is an error when the slot is taken, negative or beyond due.MaxSlots, or the account is
-// not allowed.
+// Add begins to pace an account, whose first poll goes before all others. Of many that are
+// added together for an owner, all but the first are due one after the other, as half of
+// the budget has calls; those of other owners do not wait for them. It is an error when the
+// slot is taken, negative or beyond due.MaxSlots, or the account is not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
+	if err := p.add(slot, now, a); err != nil {
+		return err
+	}
+	who, budget := p.owners.of(slot), p.bounds.budget
+	who.lastAdd = after(who.lastAdd, now, 2/budget)
+	p.begin(slot, who.lastAdd)
+	if who.lastAdd <= now {
+		p.order.adds.last = p.order.adds.next(now, budget)
+		p.order.first(slot, &p.accounts[slot], p.order.adds.last, now)
+	}
+	return nil
+}
+
+// Resume is Add for an account that was paced before, by another Pacer, until a time. Its
+// first poll has its place among those of all that are resumed, within two equal shares of
+// that time; accounts that are added do not wait for it.
+func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
+	until = min(until, now)
+	if err := p.add(slot, until, a); err != nil {
+		return err
+	}
+	p.begin(slot, p.order.place(now, &p.bounds)-(now-until))
+	return nil
+}
+
+// begin plans the first poll of an account, before its Max ends.
+func (p *Pacer) begin(slot int32, at int64) {
+	p.order.ready.Set(slot, min(at, p.deadline(slot, &p.accounts[slot])))
+}
+
+// add keeps an account that was polled last at a time.
+func (p *Pacer) add(slot int32, last int64, a Account) error {
 	if slot < 0 || slot >= due.MaxSlots {
 		return fmt.Errorf("pace: slot %d is not allowed: want 0 to %d", slot, due.MaxSlots-1)
 	}
@@ -96,11 +128,9 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	}
 	p.resize(p.bounds.n + 1)
 	s := &p.accounts[slot]
-	*s = state{last: now, status: unsure}
+	*s = state{last: last, status: unsure}
 	p.bounds.add(s, a)
 	p.owners.join(slot, a.Owner)
-	p.order.lastAdd = turn(p.order.lastAdd, now, p.bounds.budget)
-	p.order.ready.Set(slot, p.order.lastAdd)
 	return nil
 }
 
@@ -131,9 +161,6 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		p.order.overdue.Set(slot, ends)
 	} else if at, ok := p.order.ready.At(slot); ok && at > ends {
 		p.order.ready.Set(slot, ends)
-		if s.status == hurried { // it need not wait for its turn
-			s.status = unsure
-		}
 	}
 	return nil
 }

@@ -94,11 +94,14 @@ func TestNextAgainstModel(t *testing.T) {
 	type entry struct {
 		from, due int64 // may be polled from, planned for
 		a         Account
+		first     int64 // goes first from then on; never for not at all
+		hurries   bool  // does so again after a failure
 	}
+	const never = math.MaxInt64
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := newPacer(t, Config{Budget: 1}, 0)
 	model := map[int32]entry{}
-	now, turn := int64(0), int64(0)
+	now, turn, adds, hurries := int64(0), int64(0), int64(0), int64(0)
 	random := func() Account {
 		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
 			Max: []time.Duration{200 * time.Second, time.Duration(20+rng.IntN(80)) * time.Second}[rng.IntN(2)]}
@@ -114,8 +117,16 @@ func TestNextAgainstModel(t *testing.T) {
 				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
 			}
 			if !known {
-				turn = max(now, turn+2*second) // half of a call a second
-				model[slot] = entry{now, turn, a}
+				turn = max(now, turn+2*second)            // half of a call a second
+				e := entry{due: turn, a: a, first: never} // may be polled at once
+				if turn == now {
+					adds = max(now, adds+4*second) // a quarter
+					e.first, e.hurries = adds, true
+					if adds > now {
+						e.first = ceil(adds)
+					}
+				}
+				model[slot] = e
 			}
 			continue
 		case op == 1 && rng.IntN(2) == 0:
@@ -123,11 +134,38 @@ func TestNextAgainstModel(t *testing.T) {
 			delete(model, slot)
 			continue
 		}
-		// Those late by patience come first, by the end of their Max.
+		// Those that are hurried, and failed, are hurried again when they may be polled.
+		for {
+			next := int32(-1)
+			for s, e := range model {
+				if e.hurries && e.first == never && ceil(e.from) <= now && (next < 0 || ceil(e.from) < ceil(model[next].from) || ceil(e.from) == ceil(model[next].from) && s < next) {
+					next = s
+				}
+			}
+			if next < 0 {
+				break
+			}
+			e := model[next]
+			at := ceil(e.from)
+			if first := max(at, hurries+4*second); at < ceil(e.due) && ceil(e.due) <= first {
+				e.hurries = false
+			} else {
+				e.first, hurries = ceil(first), first
+			}
+			model[next] = e
+		}
+		// Those whose turn has come go first, then those late by patience, by the end of
+		// their Max.
 		best, bestDue, bestLate := int32(-1), int64(math.MaxInt64), false
+		first := int64(never)
+		for s, e := range model {
+			if e.first <= now && ceil(e.first) < first {
+				best, first = s, ceil(e.first)
+			}
+		}
 		late := now - int64(patience*float64(len(model))*1e9)
 		for s, e := range model {
-			if ceil(e.from) > now {
+			if first != never || ceil(e.from) > now {
 				continue
 			}
 			isLate, due := ceil(e.due) <= late, ceil(e.due)
@@ -146,8 +184,13 @@ func TestNextAgainstModel(t *testing.T) {
 			continue
 		}
 		e := model[got]
+		if first != never && ceil(e.first) != first {
+			t.Fatalf("step %d: slot %d goes first from %d on, want one from %d on", step, got, e.first, first)
+		}
 		gotDue := ceil(e.due)
-		if bestLate {
+		if first != never {
+			bestLate, bestDue = gotDue <= late, gotDue
+		} else if bestLate {
 			gotDue = ceil(p.deadline(got, &p.accounts[got]))
 		}
 		if e.from > now || bestLate != (ceil(e.due) <= late) || gotDue != bestDue {
@@ -158,6 +201,7 @@ func TestNextAgainstModel(t *testing.T) {
 			p.Fail(got, until)
 			e.from = until
 			e.due = max(p.due(&p.accounts[got]), 0)
+			e.first = never
 			model[got] = e
 			continue
 		}
@@ -172,7 +216,7 @@ func TestNextAgainstModel(t *testing.T) {
 		if every := time.Duration(due - now); every < least-time.Microsecond || every > most+time.Millisecond {
 			t.Fatalf("step %d: interval %s, want %s to %s", step, every, least, most)
 		}
-		model[got] = entry{now + int64(least), due, e.a}
+		model[got] = entry{from: now + int64(least), due: due, a: e.a, first: never}
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // state is what is kept of an account: no pointers, seconds unless said.
 type state struct {
-	last     int64   // nanoseconds: the last successful poll, or Add
+	last     int64   // nanoseconds: the last successful poll, or Add or Resume
 	fast     float32 // posts, decayed with tauFast
 	slow     float32 // posts, decayed with tauSlow
 	observed float32 // seconds observed, decayed with tauSlow
@@ -21,7 +21,8 @@ type state struct {
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
-// one of the three queues, and the place in each.
+// one of the three queues, and the place in each. One that waits for its turn has an
+// entry more.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
 // status says where an account stands. From planned on, its next poll teaches
@@ -33,6 +34,7 @@ const (
 	unsure              // not polled yet, or a bound was changed since
 	failed              // backs off, or did before its next poll
 	hurried             // goes first when its turn comes
+	foremost            // goes first: its turn has come
 	hurriedAside        // is hurried when its back-off is over
 	alarmed             // goes first: it is known to have posted
 	alarmedAside        // is alarmed when its back-off is over
@@ -42,10 +44,10 @@ const (
 )
 
 // first reports whether an account goes before those that are overdue.
-func (s status) first() bool { return s == hurried || s == alarmed }
+func (s status) first() bool { return s == foremost || s == alarmed }
 
-// aside reports whether an account will do so when its back-off is over.
-func (s status) aside() bool { return s == hurriedAside || s == alarmedAside }
+// hasty reports whether an account does so, or will.
+func (s status) hasty() bool { return s >= hurried && s <= alarmedAside }
 
 // short is a number from 0 on, rounded down to nine significant bits: the upper
 // half of a float32 without its sign.

@@ -71,9 +71,12 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	}
 	had := s.pacer.Has(slot)
 	var err error
-	if had {
+	switch {
+	case had:
 		err = s.pacer.Update(slot, a)
-	} else {
+	case first == Spread:
+		err = s.pacer.Resume(slot, now, now-int64(ask.Missed), a)
+	default:
 		err = s.pacer.Add(slot, now, a) // it is due at once
 	}
 	s.Refresh()

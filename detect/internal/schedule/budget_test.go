@@ -83,6 +83,18 @@ func TestAtOnceAfterARestart(t *testing.T) {
 			s.Next(start, false)
 			s.Fail(0, start+second)
 		}, 0, 2 * second},
+		{"new account", func(s *ByBudget) {
+			s.Set(accounts, start, Ask{Weight: 1, Owner: "new"}, AtOnce)
+		}, accounts, 2 * second},
+		{"new account, while another owner joins many", func(s *ByBudget) {
+			for slot := range int32(5000) {
+				s.Set(slot, start, Ask{Weight: 2, Owner: "old"}, AtOnce)
+			}
+			s.Set(accounts, start, Ask{Weight: 1, Owner: "new"}, AtOnce)
+		}, accounts, 2 * second},
+		{"account taken from another node, not polled for an hour", func(s *ByBudget) {
+			s.Set(accounts, start, Ask{Weight: 1, Owner: "new", Missed: time.Hour}, Spread)
+		}, accounts, 2 * second},
 		{"subscriber during a poll", func(s *ByBudget) {
 			s.Alarm(0, start)
 			s.Next(start, false)
@@ -93,6 +105,73 @@ func TestAtOnceAfterARestart(t *testing.T) {
 		tc.do(s)
 		if at := pollUntil(s, start, start+6000*second, tc.account); at < 0 || at > start+tc.within {
 			t.Errorf("%s: polled after %d s, want %d at most", tc.name, (at-start)/second, tc.within/second)
+		}
+	}
+}
+
+// While an owner adds many accounts, those of others are polled at once, and its own one
+// after the other.
+func TestManyAddedAccountsDelayNoOtherOwner(t *testing.T) {
+	const accounts, start, more = 10_000, 600 * second, 5000
+	s := restarted(t, accounts)
+	for slot := range int32(more) {
+		s.Set(accounts+slot, start, Ask{Weight: 1, Owner: "many"}, AtOnce)
+	}
+	theirs := int32(accounts + more)
+	for now := start; now < start+600*second; now += 10 * second {
+		s.Set(theirs, now, Ask{Weight: 1, Owner: "few"}, AtOnce)
+		if at := pollUntil(s, now, now+10*second, theirs); at < 0 || at > now+2*second {
+			t.Errorf("%d s after many were added, another owner's account is polled after %d s, want 2 at most", (now-start)/second, (at-now)/second)
+		} else {
+			s.Done(theirs, at, quiet(0), false)
+			pollUntil(s, at+second/5, now+10*second, -1)
+		}
+		theirs++
+	}
+}
+
+// After a restart every account gets its first poll within its interval, or two equal
+// shares, also while new ones are added.
+func TestRestartKeepsTheIntervals(t *testing.T) {
+	const accounts, rate = 2000, 5
+	s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return rate }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := func(slot int32) int64 {
+		if slot%200 == 199 {
+			return 60 * second
+		}
+		return 2 * accounts / rate * second
+	}
+	for slot := range int32(accounts) {
+		ask := Ask{Weight: 1}
+		if slot%200 == 199 {
+			ask.Interval = time.Minute
+		}
+		s.Set(slot, 0, ask, Spread)
+	}
+	polled := make([]bool, accounts+1000)
+	added := int32(accounts)
+	for now := int64(0); now <= 2*accounts/rate*second; now += second / rate {
+		if now%(2*second) == 0 && added < int32(len(polled)) {
+			s.Set(added, now, Ask{Weight: 1}, AtOnce)
+			added++
+		}
+		due, ok := s.Next(now, false)
+		if !ok {
+			continue
+		}
+		if slot := due.Slot; !polled[slot] {
+			if polled[slot] = true; slot < accounts && now > within(slot) {
+				t.Errorf("account %d is polled after %d s, want %d at most", slot, now/second, within(slot)/second)
+			}
+		}
+		s.Done(due.Slot, now, quiet(0), false)
+	}
+	for slot := range int32(accounts) {
+		if !polled[slot] {
+			t.Errorf("account %d is not polled within %d s", slot, within(slot)/second)
 		}
 	}
 }

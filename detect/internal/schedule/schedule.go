@@ -61,7 +61,8 @@ type Ask struct {
 	// more often.
 	Audited bool
 	// Missed is for how long it may be that nobody polled the account at its places in
-	// the interval: after Spread it is polled at once if one of them was.
+	// the interval: after Spread it is polled at once if one of them was. Under a budget it
+	// has waited for so long.
 	Missed time.Duration
 }
 
