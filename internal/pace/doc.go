@@ -71,9 +71,9 @@
 // posts, a high Weight or a short Max: the intervals of an owner above its cap get
 // longer until it keeps the cap. Owners that act together are not recognized.
 //
-// Of the accounts that an owner adds together one goes first, and the others take half
-// of the budget, so that those of another owner go first meanwhile. Accounts that are
-// resumed after a restart are behind both.
+// The new accounts of all owners go first for a quarter of the budget, in which the
+// owners take turns: who adds few does not wait for who adds many, nor for the accounts
+// that are resumed after a restart.
 //
 // # Sources
 //

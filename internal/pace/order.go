@@ -12,8 +12,8 @@ type order struct {
 	ready     due.Queue // may be polled, by planned time
 	overdue   due.Queue // may be polled, and late by patience, by the end of its Max
 	resting   due.Queue // within Min or a back-off, or before its turn, by its end
-	hurries   turns     // of accounts that are hurried
-	adds      turns     // of those that are added, with nothing of their owner before them
+	lastTurn  int64     // of an account that was hurried
+	lastAdded int64     // when the last new account went first: see promote
 	lastPlace int64     // of an account that was resumed: see place
 }
 
@@ -46,27 +46,14 @@ func (o *order) atOnce(slot int32, at int64) {
 	o.ready.Set(slot, place)
 }
 
-// turns are the times, one after the other, at which accounts go first. The hurried and
-// the added ones take a quarter of the budget each, so that what is left keeps the
+// quarter is how many polls pass from one that goes first to the next. The hurried and
+// the new accounts take a quarter of the budget each, so that what is left keeps the
 // bounds of the others.
-type turns struct{ last int64 }
-
-func (t *turns) next(now int64, budget float64) int64 { return after(t.last, now, 4/budget) }
+const quarter = 4
 
 // after is a time so many seconds after another, not before now.
 func after(last, now int64, step float64) int64 {
 	return max(now, last+int64(min(step, longest)*1e9))
-}
-
-// first has an account go first at its turn.
-func (o *order) first(slot int32, s *state, turn, now int64) {
-	if turn <= now {
-		s.status = foremost
-		o.atOnce(slot, now)
-	} else {
-		s.status = hurried
-		o.resting.Set(slot, turn)
-	}
 }
 
 // place is when an account that is resumed is due: together they take half of the budget.
@@ -99,6 +86,7 @@ func (o *order) next() (at int64, ok bool) {
 // History, Fail or Remove for it. ok is false when no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
+	p.promote(now)
 	p.findOverdue(now)
 	o := &p.order
 	slot, at, ok := o.ready.Next()
@@ -142,7 +130,8 @@ func (p *Pacer) wake(now int64) {
 		}
 		s := &p.accounts[slot]
 		if s.status == hurried {
-			p.order.first(slot, s, at, at)
+			s.status = foremost
+			p.order.atOnce(slot, at)
 			continue
 		}
 		p.order.resting.Remove(slot)
@@ -156,6 +145,47 @@ func (p *Pacer) wake(now int64) {
 			p.Alarm(slot, at)
 		}
 	}
+}
+
+// promote has the new account that was added first by the owner whose turn it is go first,
+// if its first poll is due, and it is time for one.
+func (p *Pacer) promote(now int64) {
+	o := &p.order
+	if len(p.owners.turns) == 0 || after(o.lastAdded, now, quarter/p.bounds.budget) > now {
+		return
+	}
+	slot, ok := p.nextAdded()
+	if !ok {
+		return
+	}
+	turns := p.owners.turns
+	who := turns[0]
+	copy(turns, turns[1:])
+	turns[len(turns)-1] = who
+	if at, ok := o.ready.At(slot); !ok || at <= now {
+		p.accounts[slot].status = foremost
+		o.atOnce(slot, now)
+		o.lastAdded = now
+	}
+}
+
+// nextAdded is the account that the owner whose turn it is added first. Owners without any
+// that waits for its first poll leave the turns.
+func (p *Pacer) nextAdded() (slot int32, ok bool) {
+	o := &p.owners
+	for len(o.turns) > 0 {
+		who := &o.list[o.turns[0]]
+		for len(who.added) > 0 {
+			slot = who.added[0]
+			if p.Has(slot) && p.accounts[slot].status == added && p.order.has(slot) && o.of(slot) == who {
+				return slot, true
+			}
+			who.added = who.added[1:]
+		}
+		who.added, who.waits = nil, false
+		o.turns = o.turns[:copy(o.turns, o.turns[1:])]
+	}
+	return 0, false
 }
 
 // NextAt is when Next will have an account to give, in the past when it has one
@@ -180,7 +210,7 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 		s.status = hurriedAside
 		return
 	}
-	turn, plan := o.hurries.next(now, p.bounds.budget), p.due(s)
+	turn, plan := after(o.lastTurn, now, quarter/p.bounds.budget), p.due(s)
 	if at, ok := o.ready.At(slot); ok {
 		plan = at
 	}
@@ -191,8 +221,12 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 		o.resting.Remove(slot)
 		o.ready.Set(slot, plan)
 	}
-	o.hurries.last = turn
-	o.first(slot, s, turn, now)
+	if s.status, o.lastTurn = hurried, turn; turn > now {
+		o.resting.Set(slot, turn)
+	} else {
+		s.status = foremost
+		o.atOnce(slot, now)
+	}
 }
 
 // Alarm is Hurry for an account that is known to have posted: those that are

@@ -54,21 +54,21 @@ func TestHurry(t *testing.T) {
 		}, later, []int32{3, 0, 1, 2}},
 		{"for one poll only", func(p *Pacer) { p.Hurry(3, soon); p.Next(soon); p.Observe(3, soon, nil) }, later, []int32{0, 1, 2, 3}},
 		{"where the turn is later than the plan, as planned", func(p *Pacer) {
-			p.order.hurries.last = later + 100*second
+			p.order.lastTurn = later + 100*second
 			p.Hurry(2, later)
 			p.Hurry(0, later)
 		}, later, []int32{0, 1, 2, 3}},
 		{"a lower Max comes before the turn", func(p *Pacer) {
-			p.order.hurries.last = soon + 4*second
+			p.order.lastTurn = soon + 4*second
 			p.accounts[3].planned = shorten(1000)
 			p.order.rest(3, later)
 			p.wake(later)
-			p.order.hurries.last = later
+			p.order.lastTurn = later
 			p.Hurry(3, later)
 			p.Update(3, Account{Max: time.Minute})
 		}, later, []int32{0, 1, 2, 3}},
 		{"alarmed while it waits for its turn", func(p *Pacer) {
-			p.order.hurries.last = soon
+			p.order.lastTurn = soon
 			p.Hurry(3, soon)
 			p.Alarm(3, soon)
 		}, soon, []int32{3}},
@@ -76,14 +76,14 @@ func TestHurry(t *testing.T) {
 		{"alarmed, before those that are hurried after a back-off", func(p *Pacer) {
 			p.Alarm(3, soon)
 			fail(p, soon, later)
-			p.order.hurries.last = later + 100*second
+			p.order.lastTurn = later + 100*second
 			p.Hurry(2, later)
 		}, later, []int32{3, 0, 1, 2}},
 		{"alarmed within a back-off", func(p *Pacer) {
 			fail(p, later, 2*later)
 			p.Hurry(0, later)
 			p.Alarm(0, later)
-			p.order.hurries.last = 3 * later
+			p.order.lastTurn = 3 * later
 		}, 2 * later, []int32{0, 1, 2, 3}},
 		{"slot not in use", func(p *Pacer) { p.Hurry(9, soon); p.Alarm(-1, soon) }, soon, nil},
 	} {

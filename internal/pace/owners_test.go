@@ -33,7 +33,7 @@ func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a A
 		if i < theirs {
 			ask = a
 		}
-		if err := p.Add(int32(i), 0, ask); err != nil {
+		if err := p.Resume(int32(i), 0, 0, ask); err != nil { // as at a start
 			t.Fatal(err)
 		}
 	}

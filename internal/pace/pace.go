@@ -78,20 +78,16 @@ func New(cfg Config) (*Pacer, error) {
 }
 
 // Add begins to pace an account, whose first poll goes before all others. Of many that are
-// added together for an owner, all but the first are due one after the other, as half of
-// the budget has calls; those of other owners do not wait for them. It is an error when the
-// slot is taken, negative or beyond due.MaxSlots, or the account is not allowed.
+// added together all but the first are due one after the other, as half of the budget has
+// calls. Their owners take turns, so that who adds few does not wait for who adds many. It
+// is an error when the slot is taken, negative or beyond due.MaxSlots, or the account is
+// not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	if err := p.add(slot, now, a); err != nil {
 		return err
 	}
-	who, budget := p.owners.of(slot), p.bounds.budget
-	who.lastAdd = after(who.lastAdd, now, 2/budget)
-	p.begin(slot, who.lastAdd)
-	if who.lastAdd <= now {
-		p.order.adds.last = p.order.adds.next(now, budget)
-		p.order.first(slot, &p.accounts[slot], p.order.adds.last, now)
-	}
+	p.accounts[slot].status = added
+	p.begin(slot, p.owners.add(slot, now, p.bounds.budget))
 	return nil
 }
 

@@ -96,6 +96,7 @@ func TestNextAgainstModel(t *testing.T) {
 		a         Account
 		first     int64 // goes first from then on; never for not at all
 		hurries   bool  // does so again after a failure
+		added     int   // at which step, as long as it has not gone first; 0 for never
 	}
 	const never = math.MaxInt64
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -117,16 +118,8 @@ func TestNextAgainstModel(t *testing.T) {
 				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
 			}
 			if !known {
-				turn = max(now, turn+2*second)            // half of a call a second
-				e := entry{due: turn, a: a, first: never} // may be polled at once
-				if turn == now {
-					adds = max(now, adds+4*second) // a quarter
-					e.first, e.hurries = adds, true
-					if adds > now {
-						e.first = ceil(adds)
-					}
-				}
-				model[slot] = e
+				turn = max(now, turn+2*second)                                      // half of a call a second
+				model[slot] = entry{due: turn, a: a, first: never, added: step + 1} // may be polled at once
 			}
 			continue
 		case op == 1 && rng.IntN(2) == 0:
@@ -153,6 +146,19 @@ func TestNextAgainstModel(t *testing.T) {
 				e.first, hurries = ceil(first), first
 			}
 			model[next] = e
+		}
+		// Of the new ones that are due one goes first for a quarter of the budget.
+		if now >= adds+4*second {
+			next := int32(-1)
+			for s, e := range model {
+				if e.added > 0 && e.first == never && (next < 0 || e.added < model[next].added) {
+					next = s
+				}
+			}
+			if e := model[next]; next >= 0 && ceil(e.due) <= now {
+				e.first, e.hurries, adds = now, true, now
+				model[next] = e
+			}
 		}
 		// Those whose turn has come go first, then those late by patience, by the end of
 		// their Max.
@@ -201,7 +207,7 @@ func TestNextAgainstModel(t *testing.T) {
 			p.Fail(got, until)
 			e.from = until
 			e.due = max(p.due(&p.accounts[got]), 0)
-			e.first = never
+			e.first, e.added = never, 0
 			model[got] = e
 			continue
 		}

@@ -32,6 +32,7 @@ type status uint8
 const (
 	absent       status = iota
 	unsure              // not polled yet, or a bound was changed since
+	added               // unsure, and goes first when its owner's turn comes
 	failed              // backs off, or did before its next poll
 	hurried             // goes first when its turn comes
 	foremost            // goes first: its turn has come

@@ -109,24 +109,43 @@ func TestAtOnceAfterARestart(t *testing.T) {
 	}
 }
 
-// While an owner adds many accounts, those of others are polled at once, and its own one
-// after the other.
+// While an owner adds many accounts, those of others go first, as many as a quarter of the
+// budget has calls for, by turns of the owners.
 func TestManyAddedAccountsDelayNoOtherOwner(t *testing.T) {
-	const accounts, start, more = 10_000, 600 * second, 5000
+	const accounts, start, end, many = 10_000, 600 * second, 1200 * second, 5000
 	s := restarted(t, accounts)
-	for slot := range int32(more) {
-		s.Set(accounts+slot, start, Ask{Weight: 1, Owner: "many"}, AtOnce)
-	}
-	theirs := int32(accounts + more)
-	for now := start; now < start+600*second; now += 10 * second {
-		s.Set(theirs, now, Ask{Weight: 1, Owner: "few"}, AtOnce)
-		if at := pollUntil(s, now, now+10*second, theirs); at < 0 || at > now+2*second {
-			t.Errorf("%d s after many were added, another owner's account is polled after %d s, want 2 at most", (now-start)/second, (at-now)/second)
-		} else {
-			s.Done(theirs, at, quiet(0), false)
-			pollUntil(s, at+second/5, now+10*second, -1)
+	next := int32(accounts)
+	add := func(n int32, now int64, owner string) {
+		for range n {
+			s.Set(next, now, Ask{Weight: 1, Owner: owner}, AtOnce)
+			next++
 		}
-		theirs++
+	}
+	add(many, start, "many")
+	by := map[int32]int64{} // when an account is to be polled at the latest
+	for now := start; now < end; now += second / 5 {
+		switch {
+		case now == start+300*second:
+			add(20, now, "some")
+			for slot := next - 20; slot < next; slot++ {
+				by[slot] = now + 20*3*second*4/5
+			}
+		case now%(10*second) == 0:
+			add(1, now, "few")
+			by[next-1] = now + 3*second
+		}
+		if due, ok := s.Next(now, false); ok {
+			if at, ok := by[due.Slot]; ok && now > at {
+				t.Errorf("%d s after many were added, account %d of another owner is polled %d s too late", (now-start)/second, due.Slot, (now-at)/second)
+			}
+			delete(by, due.Slot)
+			s.Done(due.Slot, now, quiet(0), false)
+		}
+	}
+	for slot, at := range by {
+		if at < end {
+			t.Errorf("account %d of another owner is not polled", slot)
+		}
 	}
 }
 
