@@ -155,7 +155,7 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	ends := p.deadline(slot, s)
 	if p.order.overdue.Has(slot) {
 		p.order.overdue.Set(slot, ends)
-	} else if at, ok := p.order.ready.At(slot); ok && at > ends {
+	} else if at, ok := p.order.ready.At(slot); ok && at > ends && s.planned > 0 { // a first poll keeps its place
 		p.order.ready.Set(slot, ends)
 	}
 	return nil
