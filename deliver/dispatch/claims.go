@@ -19,12 +19,13 @@ type claimable struct {
 	emptying bool          // a skipped lane will soon have room
 }
 
-// allowed returns how much may be claimed. A lane that was found full is skipped until its
-// queue is half empty. A parked lane is skipped until its wait ends.
+// allowed returns how much the next claim may take. A lane that was found full is skipped
+// until its queue is half empty. A parked lane is skipped until its wait ends.
 func (c claims) allowed() claimable {
 	may := claimable{again: blockedWait}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
+	c.s.outdated.Begin()
 	now := time.Now()
 	for l := range c.s.overflow.blocked {
 		gate := l.gate(now)

@@ -145,6 +145,7 @@ func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 	for _, o := range group {
 		it := o.item
 		delete(s.held, it.ID)
+		s.outdated.Record(&o.settlement)
 		if st := &o.settlement; !st.EndpointDeleted && (st.State == deliver.StateRetrying || st.Attempt == nil) {
 			p, theirs := s.share.theirs(it.EndpointID)
 			switch {

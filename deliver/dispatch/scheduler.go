@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/outdated"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -29,6 +30,7 @@ type scheduler struct {
 	closed   bool       // no attempt begins any more
 	counts   Stats      // the counters
 	share    share      // the parts of this dispatcher
+	outdated outdated.Claim
 }
 
 func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
@@ -100,11 +102,14 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed boo
 	defer s.mu.Unlock()
 	if replayed {
 		s.counts.Replayed += int64(len(ds))
+	} else {
+		defer s.outdated.End()
 	}
 	for i := range ds {
 		_, theirs := s.share.theirs(ds[i].EndpointID)
 		switch {
 		case term != s.share.terms: // the term was lost: the claims expire
+		case s.outdated.Has(&ds[i]):
 		case theirs:
 			s.overflow.leave(&ds[i], s.cfg.Now())
 		case replayed:

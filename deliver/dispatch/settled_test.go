@@ -201,3 +201,68 @@ func TestReplayBeginsAfterAFailedRead(t *testing.T) {
 		})
 	}
 }
+
+// claimsOf is an outbox whose Claim is claim.
+type claimsOf struct {
+	deliver.Outbox
+	claim func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error)
+}
+
+func (o claimsOf) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	return o.claim(ctx, r)
+}
+
+// A claim that ended before the outcome was stored is claimed again. If the outcome is
+// stored and released before the reader has the answer, the delivery is not sent again.
+func TestOutcomeStoredDuringAClaimIsNotSentAgain(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		answer   deliver.Result
+		attempts int
+	}{
+		{"delivered", deliver.Result{OK: true, StatusCode: 200}, 1},
+		{"refused", deliver.Result{StatusCode: 500, Error: "status 500"}, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			up, claimed := make(chan struct{}), false
+			b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+				if d.Attempts == 0 {
+					return row.answer
+				}
+				return deliver.Result{OK: true, StatusCode: 200}
+			}, func(c *dispatch.Config) {
+				store := c.Outbox
+				c.Outbox = claimsOf{settles{store, func(ctx context.Context, ss []deliver.Settlement) error {
+					<-up
+					return store.Settle(context.WithoutCancel(ctx), ss...)
+				}}, func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+					list, err := store.Claim(ctx, r)
+					if len(list) > 0 && !claimed {
+						claimed = true
+						close(up)
+						<-time.After(100 * time.Millisecond)
+					}
+					return list, err
+				}}
+			})
+			b.endpoint("a")
+			b.run()
+			b.commit("a", "p", 1, true)
+			pass(5 * time.Minute)
+			if !claimed {
+				t.Error("nothing was claimed before the outcome was stored")
+			}
+			var numbers []int
+			for _, s := range b.all() {
+				numbers = append(numbers, s.attempt)
+			}
+			if len(numbers) != row.attempts || numbers[row.attempts-1] != row.attempts {
+				t.Errorf("%s: attempts %v were made, want each of %d once", row.name, numbers, row.attempts)
+			}
+			if st := b.d.Stats(); st.Held != 0 {
+				t.Errorf("%s: %d are held at the end", row.name, st.Held)
+			}
+			b.stop()
+		})
+	}
+}

@@ -1,0 +1,3 @@
+// Package outdated finds claimed deliveries whose outcome was recorded while the claim was
+// made.
+package outdated
