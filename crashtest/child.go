@@ -50,6 +50,7 @@ const (
 	pollInterval   = tempo * 50 * time.Millisecond
 	attemptTimeout = tempo * 400 * time.Millisecond
 	claimLasts     = 4 * attemptTimeout // the shortest a dispatcher takes
+	stopsWithin    = tempo * 30 * time.Second
 )
 
 // runChild is the process that is killed: an engine on a store, as a service
@@ -165,13 +166,12 @@ func (c *child) serve(ctx context.Context, in io.Reader) error {
 
 // stop ends softly, as a service does that is updated.
 func (c *child) stop(ctx context.Context, o op) error {
-	soft, cancel := context.WithTimeout(ctx, 10*time.Second)
+	soft, cancel := context.WithTimeout(ctx, stopsWithin)
 	defer cancel()
-	err := c.engine.Shutdown(soft)
-	crashpoint.Hit("engine.stopped")
-	err = errors.Join(err, c.store.Close(soft))
-	crashpoint.Hit("store.closed")
-	if err != nil {
+	if err := passed("engine.stopped", c.engine.Shutdown(soft)); err != nil {
+		return err
+	}
+	if err := passed("store.closed", c.store.Close(soft)); err != nil {
 		return err
 	}
 	return c.send(reply{N: o.N})

@@ -46,7 +46,7 @@
 //	    event that it was asked for; what had failed is sent anew; what is recorded as
 //	    delivered is never sent again
 //
-// and that what a customer was told is still so: a monitor, a webhook, a backup; and
+// and that a process which is asked to stop does; that what a customer was told is still so: a monitor, a webhook, a backup; and
 // at the end that no webhook is of a monitor or rule that was never created, and that a
 // rule has the webhook it shows and no other.
 //

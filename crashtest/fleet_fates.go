@@ -110,7 +110,7 @@ func (r *enginesRound) stopAll(ctx context.Context) error {
 				left++
 			}
 		}
-		if now.Sub(began) > patience+4*startsWithin {
+		if now.Sub(began) > r.patience {
 			r.violated("process", "%d nodes have not stopped after %s", left, now.Sub(began))
 		}
 		return left == 0

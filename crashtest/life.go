@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -103,15 +104,18 @@ func (l *life) giveUp(now time.Time, invariant, what string) {
 }
 
 // end takes the next step towards the end: for a named point it goes there and
-// waits; in the end it kills.
+// waits; in the end it kills. A point of a stop cannot be missed: a process that was asked
+// to stop ends, there or by itself.
 func (l *life) end(now time.Time) {
 	l.step++
 	switch {
 	case l.step == 1 && l.point.when == stopping:
 		l.proc.ask(op{N: stopNumber, Do: doStop})
-		l.due = now.Add(patience + 2*startsWithin)
+		l.due = now.Add(l.patience)
 	case l.step == 1 && l.point.name != "":
 		l.due = now.Add(patience)
+	case l.step == 2 && l.point.when == stopping:
+		l.giveUp(now, "process", fmt.Sprintf("has not stopped within %s, and was killed", l.patience))
 	default:
 		l.proc.kill()
 		l.due = now.Add(time.Hour)

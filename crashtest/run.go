@@ -28,7 +28,7 @@ type options struct {
 	dir       string // for the stores; "" for the system's
 	bug       string // planted, by tests only
 	// patience bounds how long a process that is not killed takes to do all it
-	// is to do.
+	// is to do, and then how long it takes to stop.
 	patience time.Duration
 	// every is the kills of a round.
 	every int

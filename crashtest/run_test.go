@@ -121,6 +121,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"forgets replays that another process began", "I8", "replays.start.done"},
 		{"begins replays at their last event", "I8", ""},
 		{"replays what was delivered", "I3 I8", ""},
+		{"does not end a stop", "process", ""},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			if i > 1 && (!testsize.Long() || tempo > 1) {
@@ -202,6 +203,7 @@ func init() {
 		}}
 	}
 	bugs["forgets what became of some deliveries"] = func(s storage.Store) storage.Store { return forgetful{s} }
+	bugs["does not end a stop"] = func(s storage.Store) storage.Store { return unending{s} }
 	bugs["acknowledges an entry without making it"] = func(s storage.Store) storage.Store { return spendthrift{s} }
 }
 
@@ -234,6 +236,11 @@ func (o forgetfulOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) e
 		return s.Attempt != nil && strings.ContainsAny(s.DeliveryID[len("dlv_")+8:][:1], "0123")
 	})...)
 }
+
+// unending is a store that never closes.
+type unending struct{ storage.Store }
+
+func (unending) Close(context.Context) error { select {} }
 
 // spendthrift makes no entry that is asked for on its own.
 type spendthrift struct{ storage.Store }
