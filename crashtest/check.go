@@ -44,6 +44,7 @@ func checkRest(o *outcome) []violation {
 	if c.State.Damage == "" {
 		c.allDetected()
 		c.allSettled()
+		c.sentOnce()
 		c.nothingReserved()
 		c.noOrphans()
 		c.rulesShowTheirs()

@@ -88,7 +88,7 @@ func (c *checker) attempts(d *delivery) {
 	if counted > most {
 		c.add("I3", "delivery %s has %d attempts that count", d.ID, counted)
 	}
-	if got := len(c.Requests[d.ID]); answers > got {
+	if got := len(c.sent(d)); answers > got {
 		c.add("I3", "delivery %s has %d answers recorded, and %s got %d requests", d.ID, answers, d.Endpoint, got)
 	}
 	final := d.State == stateDelivered || d.State == stateFailed
@@ -119,10 +119,15 @@ func (c *checker) attempts(d *delivery) {
 // spent says whether a delivery has failed for good after so many attempts.
 func spent(counted int) bool { return counted > 0 && counted%maxAttempts == 0 }
 
-// removedWereSent: nothing is removed before it was sent.
+// removedWereSent: nothing is removed before it was taken or given up.
 func (c *checker) removedWereSent() {
 	if len(c.removed) == 0 {
 		return
+	}
+	for id := range c.removed {
+		if calls := c.Handled[id]; !c.ended(id, calls) {
+			c.add("I2", "event %s was removed, and the handler did not take it in %d calls", id, len(calls))
+		}
 	}
 	for endpoint, ef := range c.Customers.Endpoints {
 		w := c.Customers.Watches[ef.Source]
@@ -135,11 +140,25 @@ func (c *checker) removedWereSent() {
 			if !c.removed[id] || !ef.Told.Before(p.Visible) {
 				continue
 			}
-			if len(c.Requests[deliveryID(id, endpoint)]) == 0 {
-				c.add("I2", "event %s was removed and never sent to webhook %s", id, endpoint)
+			delivery := deliveryID(id, endpoint)
+			if visits := c.Requests[delivery]; !c.ended(delivery, visits) {
+				c.add("I2", "event %s was removed, and webhook %s did not take it in %d requests", id, endpoint, len(visits))
 			}
 		}
 	}
+}
+
+// ended reports whether what was sent was taken, or refused so often that it may have been
+// given up. What got no answer counts as refused, and an answer that asks for a wait does
+// not.
+func (c *checker) ended(id string, visits []visit) bool {
+	refused := c.Unanswered[id]
+	for _, v := range visits {
+		if v.Status == http.StatusInternalServerError {
+			refused++
+		}
+	}
+	return taken(visits) || refused >= maxAttempts
 }
 
 // requests: what reached the receiver was recorded before, is signed with the
@@ -170,12 +189,12 @@ func (c *checker) requests() {
 			same(event, "delivery "+id, v.Body)
 		}
 	}
-	for event, taken := range c.Handled {
+	for event, calls := range c.Handled {
 		if !c.known(event) {
 			c.add("I2", "the handler got event %s, which is not recorded", event)
 		}
-		for _, body := range taken {
-			same(event, "the handler's copy", body)
+		for _, call := range calls {
+			same(event, "the handler's copy", call.Body)
 		}
 	}
 }
@@ -191,12 +210,40 @@ func (c *checker) allSettled() {
 		if d.State != stateDelivered {
 			continue
 		}
-		taken := d.Endpoint == handlerEndpoint && len(c.Handled[d.Event]) > 0
-		for _, v := range c.Requests[d.ID] {
-			taken = taken || v.Status == 200
-		}
-		if !taken {
+		if !taken(c.sent(d)) {
 			c.add("I3", "delivery %s is delivered, and %s never took it", d.ID, d.Endpoint)
+		}
+	}
+}
+
+// sentOnce: what has ended was sent once for each attempt, but for what a process lost as
+// it died (I3).
+//
+// A process sends a delivery again only after it has recorded its last attempt, or found
+// that another process has recorded one of that number. So it sends each number once; and
+// no number is above the last one recorded, which ended the delivery.
+//
+// Of processes that run one after the other, each loses at most its last attempt of a
+// delivery, as it dies, and the one that ended the delivery loses none. When the end came
+// by the removal of a webhook, both bounds are one higher.
+func (c *checker) sentOnce() {
+	for i := range c.State.Deliveries {
+		d := &c.State.Deliveries[i]
+		visits, of := c.sent(d), make(map[int]int)
+		for _, v := range visits {
+			of[v.Life]++
+		}
+		recorded := len(d.Attempts)
+		if ef := c.Customers.Endpoints[d.Endpoint]; ef != nil && !ef.DeleteAsked.IsZero() {
+			recorded++
+		}
+		for life, n := range of {
+			if n > recorded {
+				c.add("I3", "delivery %s has %d attempts recorded, and process %d sent it to %s %d times", d.ID, len(d.Attempts), life, d.Endpoint, n)
+			}
+		}
+		if lost := max(0, len(of)-1); !c.Shared && len(visits) > recorded+lost {
+			c.add("I3", "delivery %s has %d attempts recorded, and %s got it %d times from %d processes", d.ID, len(d.Attempts), d.Endpoint, len(visits), len(of))
 		}
 	}
 }

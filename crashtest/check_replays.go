@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -78,11 +79,11 @@ func (c *checker) allReplayed() {
 	}
 }
 
-// ending is how a delivery to a webhook had ended when it was first seen so.
+// ending is how a delivery had ended when it was first seen so.
 type ending struct {
 	seen      time.Time
 	delivered bool
-	visits    int // of the receiver, until then
+	life      int // of the last process until then
 	attempts  int
 }
 
@@ -101,17 +102,17 @@ func sentAfter(ends map[string]ending, o *outcome, resting bool) (found []violat
 	for i := range o.State.Deliveries {
 		d := &o.State.Deliveries[i]
 		ef := o.Customers.Endpoints[d.Endpoint]
-		if ef == nil {
+		if ef == nil && d.Endpoint != handlerEndpoint {
 			continue
 		}
 		was, ok := ends[d.ID]
-		visits := len(o.Requests[d.ID])
+		again := slices.ContainsFunc(o.sent(d), func(v visit) bool { return v.Life > was.life }) // an earlier one's may come late
 		switch {
 		case ok && was.delivered && d.State != stateDelivered:
 			add("delivery %s to %s was delivered at %s, and is %s", d.ID, d.Endpoint, clock(was.seen), d.State)
-		case ok && was.delivered && visits > was.visits:
-			add("delivery %s to %s was delivered at %s, and was sent again: %d requests, and %d then", d.ID, d.Endpoint, clock(was.seen), visits, was.visits)
-		case resting && ok && d.State == stateFailed && len(d.Attempts) == was.attempts && ef.DeleteAsked.IsZero():
+		case ok && was.delivered && again:
+			add("delivery %s to %s was delivered at %s, and was sent again by a process after %d", d.ID, d.Endpoint, clock(was.seen), was.life)
+		case resting && ok && d.State == stateFailed && len(d.Attempts) == was.attempts && ef != nil && ef.DeleteAsked.IsZero():
 			for _, rf := range ef.Replays {
 				if e := events[d.Event]; rf.Told && rf.Asked.After(was.seen) && e != nil && rf.covers(e) {
 					add("delivery %s to %s had failed at %s, and was not sent by the replay asked for at %s", d.ID, d.Endpoint, clock(was.seen), clock(rf.Asked))
@@ -119,7 +120,7 @@ func sentAfter(ends map[string]ending, o *outcome, resting bool) (found []violat
 			}
 		}
 		if d.State == stateDelivered && !was.delivered || d.State == stateFailed && (!ok || len(d.Attempts) > was.attempts) {
-			ends[d.ID] = ending{now, d.State == stateDelivered, visits, len(d.Attempts)}
+			ends[d.ID] = ending{now, d.State == stateDelivered, o.Life, len(d.Attempts)}
 		}
 	}
 	return found

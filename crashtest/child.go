@@ -45,6 +45,9 @@ type childConfig struct {
 // Only tests plant any.
 var bugs = map[string]func(storage.Store) storage.Store{}
 
+// sendingBugs are likewise faults of what the engine is set up with.
+var sendingBugs = map[string]func(*streamwatch.Config){}
+
 // Times of the process under test: short, so that much happens before it dies.
 const (
 	pollInterval   = tempo * 50 * time.Millisecond
@@ -74,8 +77,8 @@ func runChild(setting string) error {
 	}
 	crashpoint.Hit("store.opened")
 	store := withPoints(opened.Store)
-	if cfg.Bug != "" {
-		store = bugs[cfg.Bug](store)
+	if wrap := bugs[cfg.Bug]; wrap != nil {
+		store = wrap(store)
 	}
 	if more, ok := opened.Store.(interface {
 		storage.Sharing
@@ -86,27 +89,29 @@ func runChild(setting string) error {
 	if cfg.Ledger != nil {
 		return runLedger(ctx, store, *cfg.Ledger)
 	}
-	engine, err := newEngine(cfg, store)
+	c := child{lines: json.NewEncoder(os.Stdout)}
+	engine, err := newEngine(cfg, store, c.unanswered)
 	if err != nil {
 		return err
 	}
+	c.service = service{engine: engine, store: store, backup: opened.backup}
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
-	c := child{service: service{engine: engine, store: store, backup: opened.backup}, lines: json.NewEncoder(os.Stdout)}
 	if err := c.send(reply{Up: true}); err != nil {
 		return err
 	}
 	return c.serve(ctx, os.Stdin)
 }
 
-// newEngine is set up to do much in little time.
-func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error) {
+// newEngine is set up to do much in little time. It calls unanswered with the delivery of
+// a request, or the event of a handler's call, that got no answer.
+func newEngine(cfg childConfig, store storage.Store, unanswered func(id string)) (*streamwatch.Engine, error) {
 	source, err := mastodon.New(mastodon.Config{BaseURL: cfg.Platform, UserAgent: lifeAgent(cfg.Life), PageSize: pageSize})
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	transport := namedTransport{&http.Transport{MaxIdleConnsPerHost: 64}, cfg.Life, unanswered}
 	ec := streamwatch.Config{
 		Fetcher:     pointedFetcher{source},
 		Store:       store,
@@ -124,6 +129,9 @@ func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error
 	ec.Deliver.Timeout = attemptTimeout
 	ec.Deliver.Lease = claimLasts
 	ec.Deliver.RetrySchedule = []time.Duration{40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond}
+	if change := sendingBugs[cfg.Bug]; change != nil {
+		change(&ec)
+	}
 	return streamwatch.New(ec)
 }
 
@@ -142,6 +150,14 @@ func (c *child) send(r reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lines.Encode(r)
+}
+
+// unanswered tells that a request or call got no answer. The line is out before the
+// engine can record what became of it.
+func (c *child) unanswered(id string) {
+	if err := c.send(reply{Unanswered: id}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 }
 
 func (c *child) serve(ctx context.Context, in io.Reader) error {
@@ -185,8 +201,10 @@ type sink struct {
 
 // Headers of what the handler passes on.
 const (
-	handlerPath   = "/handler"
-	headerEventID = "X-Event-Id"
+	handlerPath      = "/handler"
+	headerEventID    = "X-Event-Id"
+	headerDeliveryID = "X-Delivery-Id"
+	headerLife       = "X-Crashtest-Life" // of requests and calls: the process
 )
 
 func (s *sink) take(ctx context.Context, e deliver.Event) error {

@@ -33,10 +33,12 @@
 // file is copied and read with SQL.
 //
 //	I1  every post shown to an active monitor is detected, exactly once
-//	I2  every detection has exactly one delivery to each webhook that was bound
+//	I2  every detection has exactly one delivery to the handler and to each webhook that was
+//	    bound, and is removed only after each was taken or has failed
 //	I3  every delivery ends in one state, after at most 4 attempts, and 4 for each replay,
-//	    beside those that its receiver answered with a wait, and what is called
-//	    delivered was taken
+//	    beside those that its receiver answered with a wait; what is called
+//	    delivered was taken, by a webhook or the handler; what was sent is recorded, but
+//	    for the last attempt of a process that died
 //	I4  what the receiver gets again has the same id and the same bytes
 //	I5  the ledger has each charge, top-up and reservation once, its sum is the
 //	    balance, and no balance was ever below zero

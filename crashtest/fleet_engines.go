@@ -272,6 +272,8 @@ func (r *enginesRound) heard(s engineSaid) {
 		r.endedOne(s.node, s.proc)
 	case s.Up && s.node.state == isStarting:
 		s.node.state, s.node.fails = isUp, 0
+	case s.Unanswered != "":
+		r.world.receiver.unanswered(s.Unanswered)
 	case s.N > 0:
 		delete(r.asked, s.N)
 		r.customers.answered(s.reply)

@@ -48,7 +48,10 @@ func (r *round) live(ctx context.Context, p plan, goal func() bool) error {
 			if !ok {
 				return r.ended(ctx, proc, p)
 			}
-			if rep.N > 0 {
+			switch {
+			case rep.Unanswered != "":
+				r.world.receiver.unanswered(rep.Unanswered)
+			case rep.N > 0:
 				r.customers.answered(rep)
 			}
 		case now := <-tick.C:

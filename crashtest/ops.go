@@ -69,8 +69,11 @@ type reply struct {
 	Rule      string // its id
 	Endpoints []endpoint
 	Open      bool
-	Up        bool       `json:",omitempty"` // it has started
-	Fleet     *fleetSaid `json:",omitempty"` // of a worker
+	Up        bool `json:",omitempty"` // it has started
+	// Unanswered is the delivery of a request, or the event of a handler's call, that got
+	// no answer.
+	Unanswered string     `json:",omitempty"`
+	Fleet      *fleetSaid `json:",omitempty"` // of a worker
 }
 
 // Words for the errors that are answers.

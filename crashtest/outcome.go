@@ -2,6 +2,8 @@ package main
 
 import (
 	"crypto/sha256"
+	"net/http"
+	"slices"
 	"time"
 )
 
@@ -9,15 +11,29 @@ import (
 // not ask each other: the platform, the receiver, the customers and the store.
 // The checks look at nothing else.
 type outcome struct {
-	Shown     []post             // by the platform, until now
-	Requests  map[string][]visit // to the receiver, by delivery id, in order
-	Handled   map[string][]sum   // bodies that the in-process handler took, by event id
-	Customers *facts
-	State     state
+	Shown    []post             // by the platform, until now
+	Requests map[string][]visit // to the receiver, by delivery id, in order
+	Handled  map[string][]visit // calls of the in-process handler, by event id, in order
+	// Unanswered counts the requests and calls that a process got no answer to, by
+	// delivery id or event id. A process tells of each before it can record it.
+	Unanswered map[string]int
+	Customers  *facts
+	State      state
 	// Retaining: settled events may have been removed.
 	Retaining bool
 	// Rested is before the last write to the ledger; zero before there is one.
 	Rested time.Time
+	// Life is of the last process so far. Shared: several ran at once.
+	Life   int
+	Shared bool
+}
+
+// sent are the requests for a delivery, or the handler's calls.
+func (o *outcome) sent(d *delivery) []visit {
+	if d.Endpoint == handlerEndpoint {
+		return o.Handled[d.Event]
+	}
+	return o.Requests[d.ID]
 }
 
 type sum = [sha256.Size]byte
@@ -30,7 +46,8 @@ type post struct {
 	Visible   time.Time
 }
 
-// visit is one request that the receiver got.
+// visit is one request that the receiver got, or one call of the in-process handler,
+// which has no endpoint, signature, source and post.
 type visit struct {
 	Path     string
 	Endpoint string // X-Webhook-Id
@@ -40,6 +57,12 @@ type visit struct {
 	Tweet    string
 	At       time.Time
 	Status   int // what it was answered; 0 when the connection was cut
+	Life     int // of the process that it came from
+}
+
+// taken reports whether one of the visits was answered 200.
+func taken(visits []visit) bool {
+	return slices.ContainsFunc(visits, func(v visit) bool { return v.Status == http.StatusOK })
 }
 
 // state is what a store says, read by other code than its own where that can

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -21,11 +22,18 @@ type receiver struct {
 
 	mu       sync.Mutex
 	requests map[string][]visit
-	handled  map[string][]sum
+	handled  map[string][]visit
+	silence  map[string]int
 }
 
 func newReceiver(seed uint64) *receiver {
-	return &receiver{seed: seed, requests: make(map[string][]visit), handled: make(map[string][]sum)}
+	return &receiver{seed: seed, requests: make(map[string][]visit), handled: make(map[string][]visit), silence: make(map[string]int)}
+}
+
+// lifeOf is the process that a request came from.
+func lifeOf(req *http.Request) int {
+	life, _ := strconv.Atoi(req.Header.Get(headerLife)) // ours
+	return life
 }
 
 // webhookKey is the signing key of the webhook at a path.
@@ -34,17 +42,24 @@ func webhookKey(path string) string {
 	return hex.EncodeToString(digest[:20])
 }
 
-// seen copies what came so far.
-func (r *receiver) seen() (requests map[string][]visit, handled map[string][]sum) {
+// unanswered notes that a process got no answer to a request for a delivery, or to a call
+// of the handler for an event.
+func (r *receiver) unanswered(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	requests = make(map[string][]visit, len(r.requests))
+	r.silence[id]++
+}
+
+// seen copies what came so far.
+func (r *receiver) seen(o *outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.Requests = make(map[string][]visit, len(r.requests))
 	for id, visits := range r.requests {
-		requests[id] = slices.Clone(visits)
+		o.Requests[id] = slices.Clone(visits)
 	}
-	handled = make(map[string][]sum, len(r.handled))
-	maps.Copy(handled, r.handled) // appended to, never changed
-	return requests, handled
+	o.Handled = maps.Clone(r.handled) // its lists are appended to, never changed
+	o.Unanswered = maps.Clone(r.silence)
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -53,7 +68,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return // the process died while it wrote: nothing came
 	}
 	if req.URL.Path == handlerPath {
-		r.handle(w, req.Header.Get(headerEventID), body)
+		r.handle(w, req, body)
 		return
 	}
 	var said struct {
@@ -64,9 +79,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	v := visit{
 		Path: req.URL.Path, Endpoint: req.Header.Get("X-Webhook-Id"), Body: sha256.Sum256(body),
 		Signed: req.Header.Get("X-Signature-256") == signature(webhookKey(req.URL.Path), body),
-		Source: said.Source, Tweet: said.Tweet, At: time.Now(),
+		Source: said.Source, Tweet: said.Tweet, At: time.Now(), Life: lifeOf(req),
 	}
-	id := req.Header.Get("X-Delivery-Id")
+	id := req.Header.Get(headerDeliveryID)
 	r.mu.Lock()
 	n := len(r.requests[id])
 	a := r.answer(id, n)
@@ -76,15 +91,16 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	a.write(w, req)
 }
 
-func (r *receiver) handle(w http.ResponseWriter, event string, body []byte) {
+func (r *receiver) handle(w http.ResponseWriter, req *http.Request, body []byte) {
+	event := req.Header.Get(headerEventID)
+	v := visit{Path: handlerPath, Body: sha256.Sum256(body), At: time.Now(), Status: http.StatusOK, Life: lifeOf(req)}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if n := len(r.handled[event]); n < 2 && r.chance(event, n) < 0.03 {
-		r.handled[event] = append(r.handled[event], sha256.Sum256(body))
-		http.Error(w, "not now", http.StatusInternalServerError)
-		return
+		v.Status = http.StatusInternalServerError
 	}
-	r.handled[event] = append(r.handled[event], sha256.Sum256(body))
+	r.handled[event] = append(r.handled[event], v)
+	r.mu.Unlock()
+	w.WriteHeader(v.Status)
 }
 
 // chance is a number of 0 up to 1 for the n-th coming of an id.

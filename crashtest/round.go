@@ -137,8 +137,8 @@ func (r *round) lookAt(ctx context.Context, resting bool, note func(*state)) err
 		s.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
 	note(&s)
-	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Retaining: r.retaining, Rested: r.rested}
-	o.Requests, o.Handled = r.world.receiver.seen()
+	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Retaining: r.retaining, Rested: r.rested, Life: r.lived, Shared: r.fleet > 0}
+	r.world.receiver.seen(o)
 	check := checkMoment
 	if resting {
 		check = checkRest

@@ -122,6 +122,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"begins replays at their last event", "I8", ""},
 		{"replays what was delivered", "I3 I8", ""},
 		{"does not end a stop", "process", ""},
+		{"takes what the handler refuses as delivered", "I3", ""},
+		{"sends what was accepted twice", "I3", ""},
+		{"calls the handler twice", "I3", ""},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			if i > 1 && (!testsize.Long() || tempo > 1) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -188,4 +189,21 @@ func (t pointedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	crashpoint.Hit("send.asked")
 	resp, err := t.RoundTripper.RoundTrip(r)
 	return passing("send.done", resp, err)
+}
+
+// namedTransport says which process sends, and tells of what got no answer.
+type namedTransport struct {
+	http.RoundTripper
+	life       int
+	unanswered func(id string)
+}
+
+func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(headerLife, strconv.Itoa(t.life))
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		t.unanswered(r.Header.Get(headerDeliveryID) + r.Header.Get(headerEventID)) // it has one of both
+	}
+	return resp, err
 }
