@@ -190,7 +190,8 @@ func sameWatch(a, b *watch) bool {
 
 // cursorsBack: from one moment to a later one no cursor moves back further than
 // the overlap, but to since when a watch or rule that came meanwhile watches its
-// account (I6): its creation may have taken long. joined has the earliest of these.
+// account (I6): its creation may have taken long. So has one that was to change or to go:
+// where that fails, it joins again. joined has the earliest of these.
 func cursorsBack(before, after, joined map[string]time.Time) (found []violation) {
 	for name, was := range before {
 		least := was

@@ -334,6 +334,33 @@ func TestRuleThatIsNewIsNoted(t *testing.T) {
 	}
 }
 
+// What is to change or to go may have its account's cursor moved back, each time that it is
+// asked: when the change fails, it joins again.
+func TestWhatIsToChangeMayJoinAgain(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		do   op
+		want int
+	}{
+		{"a monitor that is to go", op{Do: doDeleteMonitor, ID: "mon_1"}, 0},
+		{"a rule that is to go", op{Do: doDeleteRule, ID: "rul_1"}, 0},
+		{"a reservation", op{Do: doReserve, ID: "mon_1"}, 1},
+	} {
+		c := newCustomers(1, "http://receiver", "")
+		c.noteState(&state{Monitors: []watch{{ID: "mon_1", Accounts: []accountSince{{ruleAuthor, at(40)}}}}, Rules: []filterRule{{ID: "rul_1", Since: at(40)}}})
+		before, after := map[string]time.Time{target(ruleAuthor): at(50)}, map[string]time.Time{target(ruleAuthor): at(40)}
+		for range 2 {
+			clear(c.joined)
+			c.ask(row.do, func(reply) {})
+			c.next()
+			if got := cursorsBack(before, after, c.joined); len(got) != row.want {
+				t.Errorf("%s: %v, want %d violations", row.name, got, row.want)
+			}
+			c.orphaned(func(int) bool { return true })
+		}
+	}
+}
+
 // The restated formulas are the ones on the wire.
 func TestIDs(t *testing.T) {
 	event := deliver.EventID("mon_1", "42")

@@ -117,6 +117,10 @@ func (c *customers) next() *task {
 	if t.asked != nil {
 		t.asked()
 	}
+	switch t.Do {
+	case doUpdateMonitor, doPauseMonitor, doResumeMonitor, doDeleteMonitor, doUpdateRule, doDeleteRule:
+		c.rejoin(t.ID)
+	}
 	c.flight[t.N] = t
 	return t
 }

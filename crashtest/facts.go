@@ -17,10 +17,10 @@ type facts struct {
 	Gone         map[string]bool      // by owner who was to be forgotten: whether that was answered
 	From         map[string]time.Time // by URL, of webhooks that are to get events from before
 	Broken       []violation          // promises that an answer itself broke
-	// joined is the earliest moment since which a watch or rule that came after the
-	// last look watches its account, by target.
+	// joined is the earliest moment since which a watch or rule that came, or was to change
+	// or to go, after the last look watches its account, by target.
 	joined map[string]time.Time
-	ruled  map[string]bool // ids of rules that the store has shown
+	ruled  map[string]time.Time // since when rules search that the store has shown, by id
 }
 
 // watchFacts are about a monitor.
@@ -87,7 +87,7 @@ func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
 		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), Gone: make(map[string]bool), From: make(map[string]time.Time),
-		joined: make(map[string]time.Time), ruled: make(map[string]bool),
+		joined: make(map[string]time.Time), ruled: make(map[string]time.Time),
 	}
 }
 
@@ -119,6 +119,21 @@ func (f *facts) join(a accountSince) {
 	}
 }
 
+// rejoin notes that a monitor or rule is to change or to go: when that fails, the engine
+// has it join again, since when it did.
+func (f *facts) rejoin(id string) {
+	if w := f.Watches[id]; w != nil {
+		for name, list := range w.Since {
+			for _, since := range list {
+				f.join(accountSince{name, since})
+			}
+		}
+	}
+	if since, ok := f.ruled[id]; ok {
+		f.join(accountSince{ruleAuthor, since})
+	}
+}
+
 func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 	ef := f.Endpoints[e.ID]
 	if ef == nil {
@@ -135,8 +150,8 @@ func (f *facts) noteState(s *state) {
 		f.noteWatch(&s.Monitors[i])
 	}
 	for _, r := range s.Rules {
-		if !f.ruled[r.ID] {
-			f.ruled[r.ID] = true
+		if _, known := f.ruled[r.ID]; !known {
+			f.ruled[r.ID] = r.Since
 			f.join(accountSince{ruleAuthor, r.Since})
 		}
 	}
