@@ -152,7 +152,7 @@ func (a *player) push() {
 	slices.Reverse(posts) // pages are kept from the last to the first
 	a.read = len(a.line.Given.Answers)
 	a.settle()
-	a.polls.Push(a.slot, false, posts...)
+	a.polls.Pushes.Add(a.slot, false, posts...)
 }
 
 // settle sets the clocks to when the poll was judged and settled.

@@ -118,7 +118,7 @@ func (s *Pushed) Push(name string, p poll.Push) bool {
 	if !ok || !s.a.Watched(slot) {
 		return false
 	}
-	s.a.Polls.Push(slot, s.a.Polled(slot), p)
+	s.a.Polls.Pushes.Add(slot, s.a.Polled(slot), p)
 	return true
 }
 

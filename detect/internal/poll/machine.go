@@ -27,7 +27,7 @@ type Machine struct {
 	skews    map[int32]time.Duration // how far our clock was ahead in the last poll
 	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
 	book     gapBook
-	pushes   pushes
+	Pushes   Pushes
 	Memory   Memory // of polls of accounts
 
 	known uint64 // polls whose first page could be unchanged
@@ -49,7 +49,7 @@ func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit f
 	m := &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
 		book: newGapBook(env, traits.Resumes), judge: judge{env: env, inPoll: map[string]int{}}}
-	m.pushes = pushes{m: m, held: map[int32][]Push{}, late: map[int32]int64{}}
+	m.Pushes = Pushes{m: m, held: map[int32][]Push{}, late: map[int32]int64{}}
 	return m
 }
 
@@ -64,7 +64,7 @@ func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
 func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
-	delete(m.pushes.late, slot)
+	delete(m.Pushes.late, slot)
 	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
 	before := tapeState(m, slot)
 	m.targets.Plan(p)
@@ -144,7 +144,7 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.Memory.add(p, m.times.Wall, err)
 	}
 	if p.Plan.Pushed {
-		m.pushes.settled(p, err)
+		m.Pushes.settled(p, err)
 		return
 	}
 	if n := len(p.Out.Pages); n > 0 && (err != nil || !p.Whole()) {
@@ -157,7 +157,7 @@ func (m *Machine) Settled(p *Poll, err error) {
 	tapeSettled(m, p, err)
 	slot := p.Slot
 	m.reuse(p)
-	m.pushes.goOn(slot)
+	m.Pushes.goOn(slot)
 }
 
 func (m *Machine) apply(p *Poll) {
@@ -206,7 +206,7 @@ func (m *Machine) end(p *Poll) {
 
 // Release forgets a target that has no subscriber and is not being polled.
 func (m *Machine) Release(slot int32) {
-	m.pushes.drop(slot)
+	m.Pushes.drop(slot)
 	delete(m.troubles, slot)
 	delete(m.skews, slot)
 	delete(m.contacts, slot)

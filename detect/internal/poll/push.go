@@ -14,48 +14,46 @@ type Push struct {
 	At     time.Time
 }
 
-// Push judges posts of a target that a stream has brought, and has what is new
-// committed. While the target is being polled, they wait.
-func (m *Machine) Push(slot int32, polled bool, posts ...Push) {
-	if polled || slices.Contains(m.pushes.turn, slot) {
-		m.pushes.hold(slot, posts)
-	} else {
-		m.pushes.begin(slot, posts)
-	}
-}
-
-// pushes are a Machine's polls that read nothing: a stream has brought the posts.
-type pushes struct {
+// Pushes are a Machine's polls that read nothing: a stream has brought the posts.
+type Pushes struct {
 	m    *Machine
 	held map[int32][]Push // until the target is not being polled
 	late map[int32]int64  // since when a target is due that was being polled then
 	turn []int32          // targets of late that are not being polled any more
 }
 
+// Add judges posts of a target that a stream has brought, and has what is new committed.
+// While the target is being polled, they wait.
+func (s *Pushes) Add(slot int32, polled bool, posts ...Push) {
+	if polled || slices.Contains(s.turn, slot) {
+		s.held[slot] = append(s.held[slot], posts...)
+	} else {
+		s.begin(slot, posts)
+	}
+}
+
 // Late notes that a target was due, at a time, while it was being polled. When that has
 // ended it is due before the posts that wait: otherwise a stream that brings posts faster
 // than they are committed would leave no turn to polls.
-func (m *Machine) Late(slot int32, due int64) {
-	if _, ok := m.pushes.late[slot]; !ok {
-		m.pushes.late[slot] = due
+func (s *Pushes) Late(slot int32, due int64) {
+	if _, ok := s.late[slot]; !ok {
+		s.late[slot] = due
 	}
 }
 
 // GoOn takes the posts that have left their turn to a poll which could not begin. It has to
 // be called when the polls that are due have begun, as far as they may.
-func (m *Machine) GoOn(polled func(slot int32) bool) {
-	turn := m.pushes.turn
-	m.pushes.turn = nil
+func (s *Pushes) GoOn(polled func(slot int32) bool) {
+	turn := s.turn
+	s.turn = nil
 	for _, slot := range turn {
 		if !polled(slot) {
-			m.pushes.goOn(slot)
+			s.goOn(slot)
 		}
 	}
 }
 
-func (s *pushes) hold(slot int32, posts []Push) { s.held[slot] = append(s.held[slot], posts...) }
-
-func (s *pushes) begin(slot int32, posts []Push) {
+func (s *Pushes) begin(slot int32, posts []Push) {
 	m := s.m
 	p := m.newPoll()
 	p.Machine, p.Slot, p.At = m, slot, posts[0].At
@@ -84,7 +82,7 @@ func (s *pushes) begin(slot int32, posts []Push) {
 }
 
 // settled ends a poll that begin has made.
-func (s *pushes) settled(p *Poll, err error) {
+func (s *Pushes) settled(p *Poll, err error) {
 	m, slot := s.m, p.Slot
 	if err == nil {
 		m.targets.Apply(p)
@@ -96,7 +94,7 @@ func (s *pushes) settled(p *Poll, err error) {
 }
 
 // goOn takes the posts that have waited for a poll, unless the next one is late.
-func (s *pushes) goOn(slot int32) {
+func (s *Pushes) goOn(slot int32) {
 	if due, ok := s.late[slot]; ok {
 		delete(s.late, slot)
 		s.m.targets.Fail(slot, due)
@@ -110,7 +108,7 @@ func (s *pushes) goOn(slot int32) {
 }
 
 // drop drops them, of a target that nobody watches any more.
-func (s *pushes) drop(slot int32) {
+func (s *Pushes) drop(slot int32) {
 	delete(s.late, slot)
 	held := s.held[slot]
 	if len(held) == 0 {

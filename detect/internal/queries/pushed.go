@@ -182,6 +182,6 @@ func (p *Pushed) Push(text string, post poll.Push) bool {
 	if q == nil || len(q.subs) == 0 {
 		return false
 	}
-	p.s.Polls.Push(q.slot, q.polled, post)
+	p.s.Polls.Pushes.Add(q.slot, q.polled, post)
 	return true
 }

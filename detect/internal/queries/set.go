@@ -190,6 +190,11 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	return at <= account, at
 }
 
+// Polled returns what reports whether a query is being polled.
+func Polled(s *Targets) func(slot int32) bool {
+	return func(slot int32) bool { return s.slots[slot].polled }
+}
+
 // nextAt returns when the next query is due, Never for none. Queries that are due wait while
 // a pushed post of theirs is committed.
 func nextAt(s *Targets, now int64) int64 {
@@ -201,7 +206,7 @@ func nextAt(s *Targets, now int64) int64 {
 		case at > now || !s.slots[slot].polled:
 			return at
 		}
-		s.Polls.Late(slot, at)
+		s.Polls.Pushes.Late(slot, at)
 		s.Sched.Set(slot, now+poll.BusyPause)
 	}
 }

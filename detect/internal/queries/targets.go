@@ -144,7 +144,6 @@ func (q *Query) note(p *poll.Poll) {
 }
 
 func (s *Targets) Ended(slot int32)        { s.slots[slot].polled = false }
-func (s *Targets) Polled(slot int32) bool  { return s.slots[slot].polled }
 func (s *Targets) Watched(slot int32) bool { return len(s.slots[slot].subs) > 0 }
 
 func (s *Targets) Release(slot int32) {

@@ -93,8 +93,8 @@ func (sh *Shard) Run(ctx context.Context) {
 			sh.mail.Bell().Ring()
 		}
 		wake := sh.startDue(ctx)
-		sh.Accounts.Polls.GoOn(sh.Accounts.Polled)
-		sh.Queries.Polls.GoOn(sh.Queries.Polled)
+		sh.Accounts.Polls.Pushes.GoOn(sh.Accounts.Polled)
+		sh.Queries.Polls.Pushes.GoOn(queries.Polled(sh.Queries))
 		if sh.stopping && sh.open() == 0 {
 			return
 		}
@@ -272,7 +272,7 @@ func (sh *Shard) take() {
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
 	if until := sh.Accounts.Waits(due.Slot); until > 0 {
 		if sh.Accounts.Polled(due.Slot) {
-			sh.Accounts.Polls.Late(due.Slot, due.At)
+			sh.Accounts.Polls.Pushes.Late(due.Slot, due.At)
 		}
 		sh.Accounts.Sched.Fail(due.Slot, until)
 		return nil
