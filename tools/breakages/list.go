@@ -67,7 +67,7 @@ var list = []breakage{
 	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).cut", drop("l.cancel"), detectTests},
 	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).cut", drop("s.cfg.Health.broken"), []string{"./detect/internal/push"}},
 	{"a stream that left something out has its accounts polled at once", "detect/internal/accounts", "(*Pushed).Cover", swap("!unbroken", "false"), detectTests},
-	{"a post that a stream brings waits for the poll of its account", "detect/internal/poll", "(*Machine).Push", never("polled"), detectTests},
+	{"a post that a stream brings waits for the poll of its account", "detect/internal/poll", "(*Pushes).Add", never("polled"), detectTests},
 	{"a mark that has changed has an account polled", "internal/probe", "(*Sweep).compare", drop("s.hurry"), detectTests},
 	{"a closed bucket closes nothing else", "detect/internal/poll", "(*Env).Bucket", begin(`return ""`), detectTests},
 	{"posts of two platforms with one id are two", "detect/internal/poll", "eventID", never(`platform != ""`), rootTests},
