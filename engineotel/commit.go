@@ -21,13 +21,33 @@ func (t *tracing) store(below storage.Store) storage.Store {
 	s := store{below, t}
 	shared, isShared := below.(storage.Sharing)
 	keyed, isKeyed := below.(storage.Keyed)
+	eraser, isEraser := below.(storage.Eraser)
 	switch {
+	case isShared && isKeyed && isEraser:
+		return struct {
+			store
+			storage.Sharing
+			storage.Keyed
+			storage.Eraser
+		}{s, shared, keyed, eraser}
 	case isShared && isKeyed:
 		return struct {
 			store
 			storage.Sharing
 			storage.Keyed
 		}{s, shared, keyed}
+	case isShared && isEraser:
+		return struct {
+			store
+			storage.Sharing
+			storage.Eraser
+		}{s, shared, eraser}
+	case isKeyed && isEraser:
+		return struct {
+			store
+			storage.Keyed
+			storage.Eraser
+		}{s, keyed, eraser}
 	case isShared:
 		return struct {
 			store
@@ -38,6 +58,11 @@ func (t *tracing) store(below storage.Store) storage.Store {
 			store
 			storage.Keyed
 		}{s, keyed}
+	case isEraser:
+		return struct {
+			store
+			storage.Eraser
+		}{s, eraser}
 	}
 	return s
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -178,42 +182,101 @@ func (p ignoring) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Page
 	return fetcher.Page{Tweets: p.posts}, nil
 }
 
-// plain, sharing and keyed are stores with some of the optional roles.
-type (
-	plain   struct{ storage.Store }
-	sharing struct {
-		storage.Store
-		storage.Sharing
+// roles are the optional ones of a store.
+var roles = map[string]func(storage.Store) bool{
+	"Sharing": is[storage.Sharing],
+	"Keyed":   is[storage.Keyed],
+	"Eraser":  is[storage.Eraser],
+}
+
+func is[Role any](s storage.Store) bool {
+	_, ok := s.(Role)
+	return ok
+}
+
+// The roles above are all that package storage has.
+func TestRolesOfStores(t *testing.T) {
+	files, err := filepath.Glob("../storage/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
-	keyed struct {
-		storage.Store
-		storage.Keyed
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if _, ok := spec.Type.(*ast.InterfaceType); ok && spec.Name.IsExported() && spec.Name.Name != "Store" && roles[spec.Name.Name] == nil {
+				t.Errorf("storage.%s is not among the roles that a traced store is tested for", spec.Name)
+			}
+			return true
+		})
 	}
-)
+}
 
 // A store has the optional roles of the one below, and no others.
 func TestStoreKeepsItsRoles(t *testing.T) {
+	type (
+		sharing struct {
+			storage.Store
+			storage.Sharing
+		}
+		keyed struct {
+			storage.Store
+			storage.Keyed
+		}
+	)
 	m := memory.New(memory.Options{})
 	tp, _ := recorded()
-	for _, row := range []struct {
-		name  string
-		store storage.Store
-	}{
-		{"neither", plain{m}}, {"sharing", sharing{Store: m}}, {"keyed", keyed{Store: m}}, {"both", struct {
+	for name, below := range map[string]storage.Store{
+		"none":    struct{ storage.Store }{m},
+		"Sharing": sharing{m, m},
+		"Keyed":   keyed{m, m},
+		"Sharing, Keyed": struct {
 			sharing
 			storage.Keyed
-		}{sharing: sharing{Store: m}}},
+		}{sharing{m, m}, m},
+		"Eraser": struct {
+			storage.Store
+			storage.Eraser
+		}{m, m},
+		"Sharing, Eraser": struct {
+			sharing
+			storage.Eraser
+		}{sharing{m, m}, m},
+		"Keyed, Eraser": struct {
+			keyed
+			storage.Eraser
+		}{keyed{m, m}, m},
+		"all": m,
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			cfg := instrument(t, streamwatch.Config{Fetcher: all{}, Store: row.store}, engineotel.Options{TracerProvider: tp})
-			_, wantShared := row.store.(storage.Sharing)
-			_, wantKeyed := row.store.(storage.Keyed)
-			_, isShared := cfg.Store.(storage.Sharing)
-			_, isKeyed := cfg.Store.(storage.Keyed)
-			if isShared != wantShared || isKeyed != wantKeyed {
-				t.Errorf("sharing %v, keyed %v, want %v and %v", isShared, isKeyed, wantShared, wantKeyed)
+		t.Run(name, func(t *testing.T) {
+			cfg := instrument(t, streamwatch.Config{Fetcher: all{}, Store: below}, engineotel.Options{TracerProvider: tp})
+			for role, has := range roles {
+				if got, want := has(cfg.Store), has(below); got != want {
+					t.Errorf("storage.%s: %v, want %v as of the store below", role, got, want)
+				}
+				if named := name == "all" || strings.Contains(name, role); named != has(below) {
+					t.Errorf("the store %q is a storage.%s: %v", name, role, has(below))
+				}
 			}
 		})
+	}
+}
+
+// An engine that is traced forgets an owner.
+func TestErase(t *testing.T) {
+	tp, _ := recorded()
+	engine, err := streamwatch.New(instrument(t, streamwatch.Config{Fetcher: all{}}, engineotel.Options{TracerProvider: tp}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil {
+		t.Errorf("Erase: %v", err)
 	}
 }
 
