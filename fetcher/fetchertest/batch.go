@@ -65,6 +65,23 @@ func batchCases() []testCase {
 				t.same(once(t.texts(t.walkOn(qs[i], p, nil)...)), t.of(t.up.Accounts[i]), "posts that Seen does not know have to be on the page")
 			}
 		}},
+		{"a Since leaves none of the newer posts out", func(t *test) {
+			t.postEach()
+			qs := t.queries(t.up.Accounts[:3]...)
+			var newest []string
+			for i, account := range t.up.Accounts[:3] {
+				newest = append(newest, t.of(account)[0])
+				qs[i].Since = t.posted[newest[i]]
+			}
+			for i, p := range t.timelines(qs) {
+				if p.Err != nil {
+					t.Fatalf("the page of %q failed: %v", t.up.Accounts[i], p.Err)
+				}
+				if count(t.texts(t.walkOn(qs[i], p, nil)...), newest[i]) == 0 {
+					t.Errorf("the post %q of %q is on no page, although it is not older than Since", newest[i], t.up.Accounts[i])
+				}
+			}
+		}},
 		{"an account that does not exist fails alone", func(t *test) {
 			t.batcher()
 			if t.up.Missing == "" {

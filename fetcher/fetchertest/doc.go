@@ -26,15 +26,19 @@
 //   - posts: ids that are unique and stay, publication times to the millisecond,
 //     the fields that detection needs, and no other account's posts.
 //   - seen: TimelineQuery.Seen, Page.Skipped and Page.OldestAt.
+//   - since: TimelineQuery.Since, with Seen and Cursor: no post that is not older is left
+//     out, and OldestAt says what was read.
 //   - version: Page.Version, TimelineQuery.Known and Page.Unchanged.
-//   - search: the same of a fetcher.Searcher, with SearchQuery.Known.
+//   - search: all of these of a fetcher.Searcher, whose posts may lack an author.
 //   - errors: the sentinels of package fetcher, and contexts that end.
 //   - batch: the order of the pages of a fetcher.BatchFetcher, and Page.Err.
 //
 // TestProber does the same for a fetcher.Prober, and TestStreamer for a
 // fetcher.Streamer: that SignalUp comes first, posts come in order and with whose
 // they are, a position resumes with nothing lost, accounts come and go by Changes,
-// edits and deletions are no posts, and the call ends as it should.
+// edits and deletions are no posts, and the call ends as it should. It is of streams of
+// accounts: StreamQuery.Queries and QueryChanges are not tested, so a
+// fetcher.Roles.SearchStream has to be tested by who writes it.
 //
 // A case that needs what the kit does not have is skipped and says what that is.
 //

@@ -16,7 +16,7 @@ func TestSuite(t *testing.T) { TestFetcher(t, shelfKit(nil)) }
 func TestSuiteWithTheLeast(t *testing.T) {
 	kit := shelfKit(func(f fetcher.Fetcher) fetcher.Fetcher {
 		return wrong{timeline: func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-			q.Seen, q.Known = nil, 0
+			q.Since, q.Seen, q.Known = time.Time{}, nil, 0
 			p, err := f.Timeline(ctx, q)
 			p.Version, p.UserID = 0, ""
 			return p, err

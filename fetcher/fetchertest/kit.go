@@ -130,6 +130,7 @@ func groups() []group {
 		{"paging", pagingCases()},
 		{"posts", postCases()},
 		{"seen", seenCases()},
+		{"since", sinceCases()},
 		{"version", versionCases()},
 		{"search", searchCases()},
 		{"errors", errorCases()},

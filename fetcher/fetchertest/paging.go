@@ -91,7 +91,7 @@ func pagingCases() []testCase {
 		{"a cursor is good in the next process", func(t *test) {
 			t.pages()
 			first := t.read(t.query(t.account))
-			t.fetcher = t.up.New(t.TB)
+			restart(t)
 			t.same(t.texts(t.walkOn(t.query(t.account), first, nil)...), t.newest, "a Page.Next that another Fetcher gave has to lead on: gaps keep it over a restart")
 		}},
 		{"a cursor is short enough to be kept", func(t *test) {

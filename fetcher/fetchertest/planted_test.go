@@ -185,6 +185,39 @@ var plantedFaults = []plantedFault{
 			*p = fetcher.Page{Version: 5, Unchanged: true}
 		}
 	}), "version/an unchanged page says what it said", "want none, and its"},
+	{"finds nothing", searches(func(fetcher.Searcher, context.Context, fetcher.SearchQuery) (fetcher.Page, error) {
+		return fetcher.Page{}, nil
+	}), "search/Next leads to the end without overlap or hole", "is missing"},
+	{"finds nothing with Since", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		if !q.Since.IsZero() {
+			return fetcher.Page{OldestAt: q.Since}, nil
+		}
+		return f.Search(ctx, q)
+	}), "search/a Since before all posts leaves none out", "is missing"},
+	{"finds a page without Next", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		p.Next = ""
+		return p, err
+	}), "search/a full page with older posts has Next", "the older ones cannot be read"},
+	{"finds ids of places on the page", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		for i := range p.Tweets {
+			p.Tweets[i].ID = fmt.Sprint(i)
+		}
+		return p, err
+	}), "search/an id stays when the post is read again", "delivered twice"},
+	{"does not count the known posts of a search", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		p.Skipped = 0
+		return p, err
+	}), "search/posts that Seen knows are counted", "0 Skipped"},
+	{"finds posts of others", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		for i := range p.Tweets {
+			p.Tweets[i].Username, p.Tweets[i].UserID = "somebody", ""
+		}
+		return p, err
+	}), "search/a timeline has the account's own posts alone", "dropped as another account's"},
 	{"says unchanged of a search by its number of posts", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 		known := q.Known
 		q.Known = 0
@@ -249,6 +282,15 @@ var plantedFaults = []plantedFault{
 		}
 		return pages, err
 	}), "batch/pages come in the order of the queries", "has to lead through its timeline"},
+	{"has nothing for several with Since", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		for i, q := range qs {
+			if !q.Since.IsZero() && pages[i].Err == nil {
+				pages[i] = fetcher.Page{OldestAt: q.Since}
+			}
+		}
+		return pages, err
+	}), "batch/a Since leaves none of the newer posts out", "is on no page"},
 	{"leaves out a page", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
 		pages, err := f.Timelines(ctx, qs)
 		return pages[1:], err
@@ -278,7 +320,7 @@ var plantedFaults = []plantedFault{
 
 // Each planted fault is found by its case, which finds nothing without it.
 func TestPlantedFaults(t *testing.T) {
-	for _, row := range plantedFaults {
+	for _, row := range slices.Concat(plantedFaults, plantedSince) {
 		t.Run(row.name, func(t *testing.T) {
 			planted.Find(t, row.find, row.says, record(t, shelfKit(nil), row.find), record(t, shelfKit(row.plant), row.find))
 		})

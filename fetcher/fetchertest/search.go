@@ -7,10 +7,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// searchCases are the cases of versions, on searches for an account's posts. A
-// SearchQuery's Known does not need Seen.
+// timelineOnly are the cases that searches do not have: a SearchQuery has no UserID, and
+// its Known does not need Seen.
+var timelineOnly = []string{userIDCase, seenCase}
+
+// searchCases are the cases of timelines, on searches for an account's posts.
 func searchCases() []testCase {
-	cases := slices.DeleteFunc(versionCases(), func(c testCase) bool { return c.name == seenCase })
+	cases := slices.Concat(pagingCases(), postCases(), seenCases(), sinceCases(), versionCases())
+	cases = slices.DeleteFunc(cases, func(c testCase) bool { return slices.Contains(timelineOnly, c.name) })
 	for i := range cases {
 		read := cases[i].run
 		cases[i].run = func(t *test) {
@@ -35,5 +39,5 @@ type searched struct {
 }
 
 func (s searched) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	return s.Search(ctx, fetcher.SearchQuery{Query: s.query(q.Username), Type: "Latest", Cursor: q.Cursor, Limit: q.Limit, Seen: q.Seen, Known: q.Known})
+	return s.Search(ctx, fetcher.SearchQuery{Query: s.query(q.Username), Type: "Latest", Cursor: q.Cursor, Limit: q.Limit, Since: q.Since, Seen: q.Seen, Known: q.Known})
 }

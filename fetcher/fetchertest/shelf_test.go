@@ -75,10 +75,15 @@ func (s *shelf) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 		size = min(size, q.Limit)
 	}
 	p := fetcher.Page{UserID: "id of " + q.Username}
-	if len(shown) > size {
-		p.Next = fmt.Sprint(len(shown) - size)
-		shown = shown[:size]
+	wanted := len(shown)
+	for wanted > 0 && shown[wanted-1].PublishedAt.Before(q.Since) {
+		wanted--
 	}
+	if wanted > size {
+		p.Next = fmt.Sprint(len(shown) - size)
+		wanted = size
+	}
+	shown = shown[:wanted]
 	h := fnv.New64a()
 	fmt.Fprint(h, q.Username)
 	var reach fetcher.Reach
@@ -91,7 +96,9 @@ func (s *shelf) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 		}
 		p.Tweets = append(p.Tweets, tw)
 	}
-	p.OldestAt = reach.Time()
+	if p.OldestAt = reach.Time(); p.Next == "" && !q.Since.IsZero() {
+		p.OldestAt = q.Since
+	}
 	if q.Cursor != "" {
 		return p, nil
 	}
@@ -119,7 +126,7 @@ func (s *shelf) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page
 		q.Seen = nothing
 	}
 	return s.Timeline(ctx, fetcher.TimelineQuery{
-		Username: strings.TrimPrefix(q.Query, "from:"), Cursor: q.Cursor, Limit: q.Limit, Seen: q.Seen, Known: q.Known,
+		Username: strings.TrimPrefix(q.Query, "from:"), Cursor: q.Cursor, Limit: q.Limit, Since: q.Since, Seen: q.Seen, Known: q.Known,
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// seenCase is the one that searches do not have.
+// seenCase is one that searches do not have.
 const seenCase = "Known without Seen is ignored"
 
 func versionCases() []testCase {
