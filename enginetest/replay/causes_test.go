@@ -8,8 +8,10 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/enginetest/replay"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -106,10 +108,11 @@ func TestMeasureLatencyCauses(t *testing.T) {
 func TestMeasureLatencyHasOneUnit(t *testing.T) {
 	a := arrivals.Generate(arrivals.Config{Seed: 9, Accounts: 20, Duration: 2 * time.Hour, PerDay: 720})
 	for _, tc := range []struct {
-		name   string
-		replay replay.Config
-		change func(*streamwatch.Config)
-		same   func(r replay.LatencyReport) float64
+		name     string
+		replay   replay.Config
+		interval time.Duration
+		change   func(*streamwatch.Config)
+		same     func(r replay.LatencyReport) float64
 	}{
 		{
 			name: "backoff", replay: replay.Config{ErrorShare: 1},
@@ -132,16 +135,63 @@ func TestMeasureLatencyHasOneUnit(t *testing.T) {
 			change: func(c *streamwatch.Config) { c.Detect.FetchRate = 0.1 },
 			same:   func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
 		},
+		{
+			name: "rate of probes",
+			change: func(c *streamwatch.Config) {
+				c.Roles.Probe, c.Detect.ProbeRate = c.Fetcher.(*replay.Replay).Prober(enginetest.ProbeConfig{}), 0.1
+			},
+			same: func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
+		},
+		{
+			name: "gathered polls", interval: 10 * time.Second,
+			change: func(c *streamwatch.Config) { c.Detect.Gather = time.Second },
+			same:   func(r replay.LatencyReport) float64 { return r.Mean.Seconds() },
+		},
+		{
+			name: "audits", interval: 10 * time.Second,
+			change: func(c *streamwatch.Config) { c.Roles.Stream, c.Detect.AuditEvery = empty{}, time.Minute },
+			same:   func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got [2]float64
 			for i, speed := range []float64{1, 60} {
-				got[i] = tc.same(measure(t, replay.LatencyConfig{Arrivals: a, Speed: speed, Warmup: 10 * time.Minute, Replay: tc.replay, Engine: tc.change}))
+				got[i] = tc.same(measure(t, replay.LatencyConfig{Arrivals: a, Speed: speed, Interval: tc.interval, Warmup: 10 * time.Minute, Replay: tc.replay, Engine: tc.change}))
 			}
 			if got[0] == 0 {
 				t.Fatal("0 at speed 1: the case shows nothing")
 			}
 			about(t, "at speed 60, compared with speed 1,", got[1], got[0], 0.05)
 		})
+	}
+}
+
+// empty is a stream that is connected, and brings no posts, which it says.
+type empty struct{}
+
+func (empty) Brings(*fetcher.Tweet) bool { return false }
+
+func (empty) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts}); err != nil {
+		return err
+	}
+	beat := time.NewTicker(time.Second)
+	defer beat.Stop()
+	for {
+		sig := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-beat.C:
+		case accounts, ok := <-q.Changes:
+			if !ok {
+				q.Changes = nil
+				continue
+			}
+			sig = fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts}
+		}
+		if err := emit(sig); err != nil {
+			return err
+		}
 	}
 }

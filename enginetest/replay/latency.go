@@ -203,7 +203,6 @@ func (m *measurement) speedUp(cfg *streamwatch.Config) {
 	d := &cfg.Detect
 	d.FetchRate *= m.cfg.Speed
 	d.ProbeRate *= m.cfg.Speed
-	d.ProbeRate *= m.cfg.Speed
 	if d.Overlap == 0 {
 		d.Overlap = 180 * time.Second
 	}
@@ -213,6 +212,8 @@ func (m *measurement) speedUp(cfg *streamwatch.Config) {
 	}{
 		{&cfg.DefaultInterval, 0, shortestInterval},
 		{&cfg.MinInterval, 0, shortestInterval},
+		{&d.AuditEvery, 30 * time.Minute, shortestInterval},
+		{&d.Gather, 0, shortestInterval},
 		{&d.FetchTimeout, 30 * time.Second, shortestTimeout},
 		{&d.MaxOverlap, max(30*time.Minute, d.Overlap), shortestInterval},
 		{&d.MinOverlap, 0, shortestInterval},
