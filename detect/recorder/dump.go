@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -212,7 +213,20 @@ func (r *Recorder) write(name, why string) error {
 		err = os.Rename(f.Name(), filepath.Join(r.opts.Dir, name))
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return err
+	return syncDir(r.opts.Dir)
+}
+
+// syncDir puts the names in a directory on the disk, where the system has a way to ask for
+// that.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -6,9 +6,13 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// lossesApart is the shortest time between two dumps for one cause of a loss: a platform
-// that sends what cannot be delivered mostly does so with every answer.
-const lossesApart = time.Hour
+// causeApart is the shortest time between two dumps for one cause that the engine tells: a
+// platform that sends what cannot be delivered mostly does so with every answer, and an
+// account that is busy leaves one gap after the other.
+const causeApart = time.Hour
+
+// causeGap is the cause of a dump when a gap opens.
+const causeGap = "gap"
 
 // losses are how many posts a source has shown that are not delivered, by cause.
 type losses [len(causes)]int64
@@ -19,7 +23,7 @@ type noticed struct {
 	losses
 }
 
-// causes are the reasons of dumps.
+// causes are the reasons of dumps for what was lost.
 var causes = [...]string{
 	"lost: no id", "lost: no time", "lost: from the future", "lost: another account's",
 	"lost: too many on a page", "lost: one id twice", "lost: too old", "lost: version of a page",
@@ -47,9 +51,25 @@ func (r *Recorder) notice(e *poll.Env) {
 	}
 	r.losses[e.Platform] = noticed{e, are}
 	for i, why := range causes {
-		if are[i] > were[i] && (r.dumped[i].IsZero() || now.Sub(r.dumped[i]) >= lossesApart) {
-			r.dumped[i] = now
-			r.Trigger(why)
+		if are[i] > were[i] {
+			r.caused(why, now)
 		}
 	}
+}
+
+// caused has a dump written for a cause, unless one was less than causeApart ago. The
+// caller holds mu.
+func (r *Recorder) caused(why string, now time.Time) {
+	if last, ok := r.dumped[why]; !ok || now.Sub(last) >= causeApart {
+		r.dumped[why] = now
+		r.Trigger(why)
+	}
+}
+
+// opened has a dump written when a gap opens.
+func (r *Recorder) opened() {
+	now := r.opts.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.caused(causeGap, now)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -65,6 +66,40 @@ func TestLossIsAReason(t *testing.T) {
 		}
 		stop()
 		<-ran
+	})
+}
+
+// Gaps have a dump written once an hour, however many open, so that they do not remove
+// that of a loss.
+func TestGapsLeaveTheDumpOfALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		rec, err := recorder.New(recorder.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		cfg := rec.Wrap(streamwatch.Config{OnGap: func(detect.Gap) { told++ }})
+		rec.Trigger("lost: no id")
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- rec.Run(ctx) }()
+		for range 45 {
+			pass(2 * time.Minute)
+			cfg.OnGap(detect.Gap{Target: "account:a", FoundAt: time.Now()})
+			cfg.OnGap(detect.Gap{Target: "account:a", FoundAt: time.Now(), FilledAt: time.Now()})
+		}
+		stop()
+		<-ran
+		for why, want := range map[string]int{"lost--no-id": 1, "gap": 2} {
+			files, err := filepath.Glob(filepath.Join(dir, "recording-*-"+why+".jsonl.gz"))
+			if err != nil || len(files) != want {
+				t.Errorf("after 90 minutes of gaps: files %v, %v: want %d of %q", files, err, want, why)
+			}
+		}
+		if told != 90 {
+			t.Errorf("Config.OnGap was called %d times, want 90", told)
+		}
 	})
 }
 

@@ -89,8 +89,8 @@ type Recorder struct {
 	bytes int
 	lost  int // records that gave way
 
-	losses map[string]noticed     // by source
-	dumped [len(causes)]time.Time // for a cause, last
+	losses map[string]noticed   // by source
+	dumped map[string]time.Time // for a cause, last
 }
 
 // entry is a record, or that a target was released.
@@ -111,7 +111,7 @@ func New(opts Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{opts: opts, told: make(chan string, 1), losses: make(map[string]noticed)}, nil
+	return &Recorder{opts: opts, told: make(chan string, 1), losses: make(map[string]noticed), dumped: make(map[string]time.Time)}, nil
 }
 
 // Wrap returns cfg with the polls of all of its sources recorded. A gap that opens is a
@@ -139,7 +139,7 @@ func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 	onGap := cfg.OnGap
 	cfg.OnGap = func(g detect.Gap) {
 		if g.FilledAt.IsZero() {
-			r.Trigger("gap")
+			r.opened()
 		}
 		if onGap != nil {
 			onGap(g)
