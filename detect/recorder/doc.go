@@ -35,9 +35,13 @@
 // pseudonym: a keyed hash whose key is made for the dump and forgotten with it. Equal
 // strings stay equal within a dump. What decisions do not depend on, such as media, is left
 // out, and of an error only its kind, status and waiting time are kept. The ids of monitors
-// and rules, handlers' names and all times stay; who knows an account's name can guess from
-// the times of its polls, which follow from it, whether a dump has it. Options.Plain turns
-// this off. No credential, header, endpoint or secret ever is in a record.
+// and rules, handlers' names and all times stay. Options.Plain turns this off. No credential,
+// header, endpoint or secret ever is in a record.
+//
+// Pseudonyms hide names from those who do not know them, and from no others. A poll's due
+// time follows from the account's name or the query's text, and hash is a hash of it without
+// a key: playing needs both. So whoever has a list of names finds out which of them a dump
+// has, and which records are theirs. Give a dump only to those who may know whom you watch.
 //
 // # What is played again
 //

@@ -65,7 +65,7 @@ type pollLine struct {
 	Key     string  `json:"target"`
 	Name    string  `json:"name"`
 	Query   bool    `json:"query,omitempty"` // it is of one
-	Hash    uint64  `json:"hash"`
+	Hash    uint64  `json:"hash"`            // of the name or text itself, for phase and jitter: no pseudonym
 	Given   given   `json:"given"`
 	Decided decided `json:"decided"`
 }

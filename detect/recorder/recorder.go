@@ -20,7 +20,7 @@ type Options struct {
 	// Defaults to 16 MiB.
 	Bytes int
 	// Plain leaves texts, names, addresses and ids in dumps as they are. Defaults to
-	// false: pseudonyms.
+	// false: pseudonyms. These do not hide which names of a list a dump has.
 	Plain bool
 
 	// Dir is where Run writes dumps. Defaults to none: only Dump makes them.
