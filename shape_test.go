@@ -29,8 +29,8 @@ const (
 var wide = map[string]shape{
 	"Config":                        {fields: 22},
 	"crashtest/tally":               {fields: 21},
-	"detect/Stats":                  {fields: 36},
-	"detect/internal/poll/Counters": {fields: 25},
+	"detect/Stats":                  {fields: 35},
+	"detect/internal/poll/Counters": {fields: 24},
 	"enginehttp/deliveryRecord":     {fields: 21},
 	"enginetest/accountJSON":        {fields: 23},
 	"enginetest/status":             {fields: 25},

@@ -28,15 +28,14 @@ type Stats struct {
 	Baseline int64 // posts from before a monitor tracked the account
 	Late     int64 // posts with events, published before the poll that should have shown them
 	Ancient  int64 // posts that became visible when older than the horizon, not delivered
-	Gaps     int64 // ranges that could not be read
 	// Shallow counts polls that read back beyond the poll before, but not over the whole
 	// overlap: the page cap is low for so busy an account. They may have missed a post that
 	// became visible late: see Config.MaxPages.
 	Shallow int64
-	Filled  int64 // gaps that were read later
 
 	Dropped DroppedStats
 
+	GapStats
 	LimitStats
 	BreachStats
 	// Parts tells how SetParts has divided the targets; zero without it.
@@ -106,6 +105,9 @@ type PartsStats struct {
 	Fenced int64
 }
 
+// GapStats tells of the ranges that could not be read.
+type GapStats = poll.GapStats
+
 // ProbeStats counts what probes did; zero without Roles.Probe.
 type ProbeStats = probe.Stats
 
@@ -151,12 +153,12 @@ func (d *Detector) Stats() Stats {
 		Polls:   accounts.Polls.Load(), Pages: accounts.Pages.Load(), PollErrors: accounts.Errors.Load(),
 		LimitStats: LimitStats{RateLimited: p.RateLimited.Load(), Closed: d.env.Budget.Limits()}, Panics: p.Panics.Load(),
 		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
-		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), Gaps: p.Gaps.Load(),
+		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), GapStats: p.GapCounters.Stats(),
 		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),
 			Author: p.Author.Load(), Excess: p.Excess.Load(), SameID: p.SameID.Load()},
 		BreachStats:     BreachStats{NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load()},
 		NegativeLatency: p.Negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
-		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Filled: p.Filled.Load(), Shallow: p.Shallow.Load(),
+		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Shallow: p.Shallow.Load(),
 		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: accounts.Stages.Parts(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),

@@ -23,6 +23,7 @@
 //	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget
 //	streamwatch_poll_errors_total            the platform, or our access to it, fails
 //	streamwatch_gaps_total                   pages could not be read up to the overlap
+//	streamwatch_gaps_open                    of them, and of those that an earlier process left, what is not read yet
 //	streamwatch_commit_errors_total          the store fails: nothing is lost, but everything waits
 //	streamwatch_deliveries_total{outcome}    what receivers got, and what was given up
 //	streamwatch_breakers_opened_total        receivers that are down

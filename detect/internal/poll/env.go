@@ -82,10 +82,11 @@ func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 // Counters are what is counted of all polls.
 type Counters struct {
 	RateLimited, Panics, Posts, Baseline, Late   atomic.Int64
-	Ancient, Gaps, Filled, Shallow               atomic.Int64
+	Ancient, Shallow                             atomic.Int64
 	NoID, NoTime, Future, Author, Excess, SameID atomic.Int64
 	NoNext, WrongVersions, Unchanged             atomic.Int64
 	Negative, Skew, Skewed, Calls                atomic.Int64
+	GapCounters
 
 	Lag, Fetch latency.Histogram
 	Kinds      [2]KindCounters

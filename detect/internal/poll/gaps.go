@@ -2,6 +2,7 @@ package poll
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -34,6 +35,23 @@ const (
 // cannot be read counts as a gap. Failed commits are not the page's.
 const Unreadable = 8
 
+// GapStats tells of the ranges of targets that could not be read.
+type GapStats struct {
+	Gaps   int64 // found
+	Filled int64 // read later, those among them that an earlier process had found
+	// OpenGaps are there now: found and not read yet, by an earlier process as well unless
+	// they cannot be read any more.
+	OpenGaps int64
+}
+
+// GapCounters are the GapStats of all polls.
+type GapCounters struct{ Gaps, Filled, open atomic.Int64 }
+
+// Stats reads the counters.
+func (c *GapCounters) Stats() GapStats {
+	return GapStats{c.Gaps.Load(), c.Filled.Load(), c.open.Load()}
+}
+
 // gapBook is the gaps of targets, and when to read them on.
 type gapBook struct {
 	env     *Env
@@ -49,7 +67,7 @@ func newGapBook(env *Env, resumes bool) gapBook {
 }
 
 func (b *gapBook) release(slot int32) {
-	delete(b.gaps, slot)
+	b.set(slot, nil)
 	b.queue.Remove(slot)
 	delete(b.tries, slot)
 }
@@ -133,11 +151,22 @@ func (m *Machine) Gaps(slot int32) []Gap { return m.book.gaps[slot] }
 
 // set replaces them.
 func (b *gapBook) set(slot int32, gaps []Gap) {
+	b.env.Count.open.Add(b.open(gaps) - b.open(b.gaps[slot]))
 	if len(gaps) == 0 {
 		delete(b.gaps, slot)
 		return
 	}
 	b.gaps[slot] = gaps
+}
+
+// open counts those of gaps that OpenGaps has.
+func (b *gapBook) open(gaps []Gap) (n int64) {
+	for i := range gaps {
+		if gaps[i].Resume != "" || !gaps[i].FoundAt.Before(b.env.Epoch) {
+			n++
+		}
+	}
+	return n
 }
 
 // Restore gives a target the gaps that another process left.
