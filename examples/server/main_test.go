@@ -23,6 +23,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
@@ -245,6 +246,21 @@ func TestRefused(t *testing.T) {
 		all := append([]string{"-db", filepath.Join(t.TempDir(), "a.db")}, strings.Fields(args)...)
 		if err := run(t.Context(), all, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+	}
+}
+
+// An admin key of the operator alone sees all owners in the console.
+func TestOperator(t *testing.T) {
+	for _, row := range []struct {
+		owner string
+		scope apikey.Scope
+		want  bool
+	}{
+		{owner, apikey.ScopeAdmin, true}, {owner, apikey.ScopeWrite, false}, {owner, apikey.ScopeRead, false}, {"acme", apikey.ScopeAdmin, false},
+	} {
+		if got := operator(apikey.Principal{Owner: row.owner, Scope: row.scope}); got != row.want {
+			t.Errorf("a key of %s with the scope %s sees all: %v, want %v", row.owner, row.scope, got, row.want)
 		}
 	}
 }

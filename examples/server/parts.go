@@ -25,8 +25,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// owner is whose key is made at the first start. It sees everything in the console.
+// owner is whose key is made at the first start.
 const owner = "operator"
+
+// operator reports whether a key sees all owners, and the engine, in the console.
+func operator(p apikey.Principal) bool { return p.Owner == owner && p.Scope == apikey.ScopeAdmin }
 
 // handler is what the server answers with.
 func handler(engine *streamwatch.Engine, keys *apikey.Manager, probes *enginehttp.Probes, source fetcher.Fetcher, log *slog.Logger) (http.Handler, *engineui.Console, error) {
@@ -40,7 +43,6 @@ func handler(engine *streamwatch.Engine, keys *apikey.Manager, probes *enginehtt
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector)
-	operator := func(p apikey.Principal) bool { return p.Owner == owner }
 	console, err := engineui.New(engineui.Config{Engine: engine, Login: &engineui.KeyLogin{Auth: keys, Operator: operator}, Logger: log})
 	if err != nil {
 		return nil, nil, err
