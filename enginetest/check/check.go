@@ -38,6 +38,8 @@ type Report struct {
 	Duplicated Posts // accepted by one webhook under two delivery ids
 	Unexpected Posts // accepted and not owed: never shown, too old, not watched
 	Changed    Posts // attempts of one delivery id had different bytes
+
+	Malformed []string // ids of deliveries whose body is no event: whose post it was, they do not say
 }
 
 // Check makes the report. It knows nothing but its arguments: Platform.Posted,
@@ -99,6 +101,9 @@ func gather(got []enginetest.Received, r *Report) received {
 	}
 	for i := range got {
 		d := &got[i]
+		if d.Malformed != "" {
+			r.Malformed = append(r.Malformed, d.ID)
+		}
 		if d.MonitorID == "" {
 			continue
 		}
@@ -150,8 +155,8 @@ func (ps *Posts) add(monitor, post string) {
 	(*ps)[monitor] = append((*ps)[monitor], post)
 }
 
-// Err says what is lost, duplicated, unexpected or changed, and names the first
-// posts of each; it is nil when there are none. Posts that were not verified
+// Err says what is lost, duplicated, unexpected, changed or malformed, and names the
+// first of each; it is nil when there are none. Posts that were not verified
 // are no error, since a receiver without a secret verifies nothing.
 func (r Report) Err() error {
 	var wrong []string
@@ -168,27 +173,33 @@ func (r Report) Err() error {
 			wrong = append(wrong, c.posts.describe(c.what))
 		}
 	}
+	if len(r.Malformed) > 0 {
+		wrong = append(wrong, describe("malformed", r.Malformed))
+	}
 	if wrong == nil {
 		return nil
 	}
 	return fmt.Errorf("enginetest: of %d posts %s", r.Posted, strings.Join(wrong, "; "))
 }
 
-// namedPosts is how many posts an error names of each sort.
-const namedPosts = 5
+// named is how many posts, or deliveries, an error names of each sort.
+const named = 5
 
 func (ps Posts) describe(what string) string {
-	var n int
 	var names []string
 	for _, monitor := range slices.Sorted(maps.Keys(ps)) {
 		for _, post := range ps[monitor] {
-			if n++; n <= namedPosts {
-				names = append(names, monitor+"/"+post)
-			}
+			names = append(names, monitor+"/"+post)
 		}
 	}
-	if n > namedPosts {
-		names = append(names, "…")
+	return describe(what, names)
+}
+
+// describe names the first of many.
+func describe(what string, names []string) string {
+	n := len(names)
+	if n > named {
+		names = append(slices.Clone(names[:named]), "…")
 	}
 	return fmt.Sprintf("%d %s (%s)", n, what, strings.Join(names, ", "))
 }

@@ -120,6 +120,12 @@ func TestCheck(t *testing.T) {
 		{"deliveries of rules are left out",
 			nil, nil, []enginetest.Received{{ID: "d1", RuleID: "r1", TweetID: "1", Accepted: 1}},
 			check.Report{}, ""},
+		{"a body that is no event is no rule's",
+			nil, m1, []enginetest.Received{
+				{ID: "d1", WebhookID: "wh_1", Attempts: 1, Malformed: "not JSON"},
+				{ID: "d2", WebhookID: "wh_1", Attempts: 1, Accepted: 1, Verified: true, Malformed: "tweet_id is missing"},
+			},
+			check.Report{Malformed: []string{"d1", "d2"}}, "enginetest: of 0 posts 2 malformed (d1, d2)"},
 		{"many posts are not all named",
 			[]enginetest.Truth{shown("1", 0), shown("2", 0), shown("3", 0), shown("4", 0), shown("5", 0), shown("6", 0)}, m1, nil,
 			check.Report{Posted: 6, Lost: posts("m1", "1", "2", "3", "4", "5", "6")}, "6 lost (m1/1, m1/2, m1/3, m1/4, m1/5, …)"},
