@@ -83,6 +83,10 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	if err != nil {
 		return err
 	}
+	made, err := all.monitors(ctx, engine, c) // before anything is read, so that nothing falls between
+	if err != nil {
+		return err
+	}
 	if err := all.tryAll(ctx, c.since, posts, p.logs); err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -94,25 +98,29 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 		defer cancel()
 		err = errors.Join(err, neverRead(within, engine, all.names), engine.Shutdown(within))
 	}()
-	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
-	for _, m := range []struct {
-		name  string
-		every time.Duration
-		of    []string
-	}{
-		{"accounts", c.interval, slices.DeleteFunc(slices.Clone(all.names), feed)},
-		{"feeds", max(c.interval, c.feedInterval), slices.DeleteFunc(slices.Clone(all.names), func(n string) bool { return !feed(n) })},
-	} {
-		if len(m.of) == 0 {
-			continue
-		}
-		if _, err := engine.Monitors().Create(ctx, monitor.CreateRequest{Name: m.name, Usernames: m.of, PollInterval: m.every}); err != nil {
-			return err
-		}
-		fmt.Fprintf(p.logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.of, ", "), m.every)
+	for _, m := range made {
+		fmt.Fprintf(p.logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.Usernames, ", "), m.PollInterval)
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// monitors makes a monitor of the accounts, and one of the feeds, if there are any.
+func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c watchConfig) (made []monitor.CreateRequest, err error) {
+	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
+	for _, m := range []monitor.CreateRequest{
+		{Name: "accounts", PollInterval: c.interval, Usernames: slices.DeleteFunc(slices.Clone(a.names), feed)},
+		{Name: "feeds", PollInterval: max(c.interval, c.feedInterval), Usernames: slices.DeleteFunc(slices.Clone(a.names), func(n string) bool { return !feed(n) })},
+	} {
+		if len(m.Usernames) == 0 {
+			continue
+		}
+		if _, err := engine.Monitors().Create(ctx, m); err != nil {
+			return nil, err
+		}
+		made = append(made, m)
+	}
+	return made, nil
 }
 
 // tryAll reads each account once: that one is not there is told before anything

@@ -134,6 +134,47 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// What is posted while the accounts are read for -since is printed, once: by an account
+// that was read before, and by the one whose newest post it is.
+func TestWatchFromTheStart(t *testing.T) {
+	t.Parallel()
+	var fresh atomic.Bool
+	platform := fakeServer(t, &fresh)
+	var feeds atomic.Int64
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Add(2)
+	go func() { both.Wait(); cancel() }()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/feed" {
+			fresh.Store(true)
+			switch feeds.Add(1) {
+			case 1: // the answer takes so long that the post is of another second
+				defer func() { <-time.After(1500 * time.Millisecond) }()
+			case 4: // what the polls before have found was printed
+				both.Done()
+			}
+		}
+		platform.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	var out, logs heard.Output
+	out.On("a new toot", both.Done)
+	err := watch(ctx, process{noEnv, &out, &logs}, watchConfig{
+		accounts: []string{"mastodon:" + server.URL + "/@ann", "feed:" + server.URL + "/feed"},
+		since:    true, interval: time.Second, feedInterval: time.Second, allowPrivate: true,
+	})
+	if err != nil || ctx.Err() == context.DeadlineExceeded {
+		t.Errorf("%v, %v; %s", err, ctx.Err(), &logs)
+	}
+	for _, line := range []string{`"an old toot"  newest, of `, `"a new toot"  `, `"item 2"  newest`, `"item 2"`} {
+		if strings.Count(out.String(), line) != 1 {
+			t.Errorf("output:\n%s\nwant %q in it, once", &out, line)
+		}
+	}
+}
+
 // An account that is not there is told at once, before any is watched.
 func TestWatchNobody(t *testing.T) {
 	server := fakeServer(t, new(atomic.Bool))

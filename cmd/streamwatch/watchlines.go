@@ -15,17 +15,34 @@ import (
 
 // postLines prints a line for each post. Its methods may be called at once.
 type postLines struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu    sync.Mutex
+	w     io.Writer
+	shown map[post]bool // by newest
 }
 
-// found prints a post that was detected.
+// post names one of a platform's.
+type post struct{ platform, author, id string }
+
+// found prints a post that was detected, unless newest did.
 func (l *postLines) found(e deliver.Event) error {
+	l.mu.Lock()
+	shown := l.shown[post{e.Platform, e.AuthorUsername, e.TweetID}]
+	l.mu.Unlock()
+	if shown {
+		return nil
+	}
 	return l.print(e.DetectedAt, e.Platform+":"+e.AuthorUsername, e.TextPreview, e.Latency.Round(100*time.Millisecond).String()+" late", e.TweetURL)
 }
 
-// newest prints a post that was there before.
+// newest prints a post that was there before, of an account that is named "source:account".
 func (l *postLines) newest(name string, t fetcher.Tweet) error {
+	platform, _, _ := strings.Cut(name, ":")
+	l.mu.Lock()
+	if l.shown == nil {
+		l.shown = map[post]bool{}
+	}
+	l.shown[post{platform, t.Username, t.ID}] = true
+	l.mu.Unlock()
 	when := "newest"
 	if t.PublishedAt.Unix() > 0 { // a feed's entry may have no date
 		when += ", of " + t.PublishedAt.Local().Format(time.DateTime)
