@@ -84,6 +84,9 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 		return err
 	}
 	made, err := all.monitors(ctx, engine, c) // before anything is read, so that nothing falls between
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -162,5 +163,58 @@ func TestAccountThatIsNotThere(t *testing.T) {
 				t.Errorf("told %d times that an account is not found, want %d:\n%s", n, told, out.String())
 			}
 		})
+	}
+}
+
+// What is posted while the accounts are read for -since is printed, once: by an account
+// that was read before, and by the one whose newest post it is.
+func TestSinceFromTheStart(t *testing.T) {
+	t.Parallel()
+	var published atomic.Value // when both posted
+	var reads atomic.Int32     // of the second account
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Add(2)
+	go func() { both.Wait(); cancel() }()
+	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if name := r.FormValue("acct"); name != "" {
+			fmt.Fprintf(w, `{"id":%q,"username":%q,"acct":%q}`, name, name, name)
+			return
+		}
+		name := strings.Split(r.URL.Path, "/")[4]
+		if name == "bob" {
+			published.CompareAndSwap(nil, time.Now())
+			switch reads.Add(1) {
+			case 1: // the answer takes so long that the post is of another second
+				defer func() { <-time.After(1500 * time.Millisecond) }()
+			case 4: // what the polls before have found was printed
+				both.Done()
+			}
+		}
+		at, ok := published.Load().(time.Time)
+		if !ok {
+			fmt.Fprint(w, `[]`)
+			return
+		}
+		fmt.Fprintf(w, `[{"id":"1%d","created_at":%q,"content":"<p>a toot of %s</p>","url":"https://h.example/1","visibility":"public","account":{"id":%q,"username":%q,"acct":%q}}]`,
+			len(name)+int(name[0]), at.UTC().Format("2006-01-02T15:04:05.000Z"), name, name, name, name)
+	}))
+	defer platform.Close()
+	var out heard.Output
+	out.On("a toot of ann", both.Done)
+	o := options{since: true, interval: time.Second, mastodon: list{platform.URL + "/@ann", platform.URL + "/@bob"}}
+	sum, err := watch(ctx, o, &out)
+	if err != nil || ctx.Err() == context.DeadlineExceeded {
+		t.Fatalf("%v, %v\n%s", err, ctx.Err(), out.String())
+	}
+	for _, text := range []string{"a toot of ann", "a toot of bob"} {
+		if strings.Count(out.String(), text) != 1 {
+			t.Errorf("output:\n%s\nwant %q in it, once", out.String(), text)
+		}
+	}
+	if sum.Detected != 2 {
+		t.Errorf("detected %d, want both", sum.Detected)
 	}
 }

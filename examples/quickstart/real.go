@@ -210,8 +210,15 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	// The monitors come before anything is read, so that no post falls between.
+	feeds := len(all.names) - all.feeds
+	err = errors.Join(all.begin(ctx, engine, lines, "quickstart", all.names[:feeds], o.interval, o),
+		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feed.interval, o))
+	if err != nil && ctx.Err() == nil {
+		return nil, usage(flagged(err, o))
+	}
 	if o.since {
-		printNewest(ctx, all, w)
+		printNewest(ctx, all, lines)
 	}
 	if ctx.Err() != nil {
 		return &summary{real: true}, nil
@@ -226,25 +233,18 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 		}
 		defer stopUI()
 	}
-	feeds := len(all.names) - all.feeds
-	err = errors.Join(all.begin(ctx, engine, lines, "quickstart", all.names[:feeds], o.interval, o),
-		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feed.interval, o))
-	if err == nil {
-		if plan, err := engine.Plan(ctx); err == nil && plan.CostPerDay > 0 {
-			lines.print("x: about $%.3f a day, if each account posts once a day; at most $%.2f\n", plan.CostPerDay, o.x.limit)
-		}
-		if o.runFor > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, o.runFor)
-			defer cancel()
-		}
-		reportUntil(ctx, engine, lines)
+	all.tell(lines, o)
+	if plan, err := engine.Plan(ctx); err == nil && plan.CostPerDay > 0 {
+		lines.print("x: about $%.3f a day, if each account posts once a day; at most $%.2f\n", plan.CostPerDay, o.x.limit)
 	}
+	if o.runFor > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.runFor)
+		defer cancel()
+	}
+	reportUntil(ctx, engine, lines)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
-	if err != nil {
-		return nil, errors.Join(usage(flagged(err, o)), engine.Shutdown(stop))
-	}
 	unread := neverRead(stop, engine, all)
 	err = errors.Join(unread, engine.Shutdown(stop))
 	sum := sumUp(engine, lines, all, o)
@@ -268,8 +268,20 @@ func (a *accounts) begin(ctx context.Context, engine *streamwatch.Engine, lines 
 	if created.WebhookSecret != "" {
 		lines.print("webhook secret of %q, shown once: %s\n", name, string(created.WebhookSecret))
 	}
-	lines.print("watching %s every %s; Ctrl-C stops\n", strings.Join(names, ", "), interval)
 	return nil
+}
+
+// tell says what is watched.
+func (a *accounts) tell(lines *ticker, o options) {
+	feeds := len(a.names) - a.feeds
+	for _, of := range []struct {
+		names []string
+		every time.Duration
+	}{{a.names[:feeds], o.interval}, {a.names[feeds:], o.feed.interval}} {
+		if len(of.names) > 0 {
+			lines.print("watching %s every %s; Ctrl-C stops\n", strings.Join(of.names, ", "), of.every)
+		}
+	}
 }
 
 // neverRead says which accounts every poll failed for, nil when there are none.
@@ -302,35 +314,6 @@ func flagged(err error, o options) error {
 		return fmt.Errorf("-webhook %q is not allowed: want %s (-allow-private admits http and private addresses)", fe.Value, fe.Allowed)
 	}
 	return fmt.Errorf("-webhook %q is not allowed: want %s", fe.Value, fe.Allowed)
-}
-
-// printNewest shows each account's newest post, so that there is something to
-// see at once, and says which accounts cannot be read.
-func printNewest(ctx context.Context, all *accounts, w io.Writer) {
-	for _, name := range all.names {
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-		page, err := all.Timeline(ctx, fetcher.TimelineQuery{Username: name, Limit: 5})
-		cancel()
-		all.billed = all.billed.Plus(page.Billed)
-		if errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized) {
-			continue // the first poll tells
-		}
-		if err != nil {
-			fmt.Fprintf(w, "newest  %-24s  cannot be read: %v\n", shownAs(name), err)
-			continue
-		}
-		if len(page.Tweets) == 0 {
-			fmt.Fprintf(w, "newest  %-24s  has no posts\n", shownAs(name))
-			continue
-		}
-		t := page.Tweets[0]
-		for _, other := range page.Tweets {
-			if other.PublishedAt.After(t.PublishedAt) {
-				t = other
-			}
-		}
-		fmt.Fprintf(w, "newest  %-24s  %s  %s  %s\n", shownAs(name), oneLine(t.Text, 60), published(t.PublishedAt), t.Permalink)
-	}
 }
 
 // reportUntil prints what goes wrong with the webhook as it happens, until ctx

@@ -74,12 +74,18 @@ type ticker struct {
 	w  io.Writer
 	mu sync.Mutex
 	ms []int64
+
+	shown map[post]bool // as the newest of its account
 }
 
+// detected counts a post, and prints it unless newest did.
 func (t *ticker) detected(e deliver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ms = append(t.ms, e.Latency.Milliseconds())
+	if t.shown[post{e.AuthorUsername, e.TweetID}] {
+		return
+	}
 	const clock = "15:04:05.000"
 	fmt.Fprintf(t.w, "%s  %-24s  %-46s  published %s  detected %s  %6d ms\n", e.DetectedAt.Local().Format(clock),
 		shownAs(e.AuthorUsername), oneLine(e.TextPreview, 44), e.PublishedAt.Local().Format(clock),
