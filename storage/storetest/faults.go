@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,8 +51,9 @@ type FaultPlan struct {
 // For a second fault, wrap the result again. The store is safe for concurrent use.
 // FaultyStore panics on a plan that is not allowed, such as one with a Method that no
 // store has. Once the store has died, s still works, and is the caller's to close, or to
-// use as a process after a crash would. Of a storage.Sharing it is one, too; Join, Beat
-// and the others are methods of Members, Feed and Signals.
+// use as a process after a crash would. Of a storage.Sharing, a storage.Keyed or a
+// storage.Eraser it is one, too: their methods are those of Members, Feed, Signals, Answers,
+// Keys and Eraser, such as "Members.Beat".
 func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	known := plan.Method == ""
 	for _, c := range storeCalls() {
@@ -60,18 +62,14 @@ func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	for _, c := range fleetCalls() {
 		known = known || plan.Method == c.role+"."+c.method
 	}
-	known = known || plan.Method == "Signals.Receive"
+	known = known || plan.Method == "Signals.Receive" || slices.Contains(roleCalls, plan.Method)
 	if !known {
 		panic(fmt.Sprintf(`storetest: FaultPlan.Method %q is not allowed: want role and method, such as "Journal.Commit", or none for any`, plan.Method))
 	}
 	if plan.Call < 0 || plan.Delay < 0 || plan.Do < FailBefore || plan.Do > DelayOnly {
 		panic(fmt.Sprintf("storetest: FaultPlan %+v is not allowed: want Call and Delay not below 0, and a StoreFault", plan))
 	}
-	f := newFaultyStore(s, plan)
-	if real, ok := s.(storage.Sharing); ok {
-		return faultySharing{f, faultyFleet{f, real}}
-	}
-	return f
+	return newFaultyStore(s, plan).withRoles(s)
 }
 
 type faultyStore struct {

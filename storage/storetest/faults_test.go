@@ -9,9 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
@@ -74,6 +76,73 @@ func TestFaultyStore(t *testing.T) {
 			err = s.Close(t.Context())
 			if dead := errors.Is(row.want[3], died); errors.Is(err, died) != dead || (topUp(t, real.Ledger(), 9) == nil) != dead {
 				t.Errorf("Close answered %v, and the real store is open: want both only after death", err)
+			}
+		})
+	}
+}
+
+// A faulty store has the optional roles of the one below, and no others, and each of their
+// calls goes wrong as planned.
+func TestFaultyStoreKeepsItsRoles(t *testing.T) {
+	m := memory.New(memory.Options{})
+	type (
+		sharing struct {
+			storage.Store
+			storage.Sharing
+		}
+		keyed struct {
+			storage.Store
+			storage.Keyed
+		}
+	)
+	for name, below := range map[string]storage.Store{
+		"none": struct{ storage.Store }{m}, "Sharing": sharing{m, m}, "Keyed": keyed{m, m}, "all": m,
+		"Sharing, Keyed": struct {
+			sharing
+			storage.Keyed
+		}{sharing{m, m}, m},
+		"Eraser": struct {
+			storage.Store
+			storage.Eraser
+		}{m, m},
+		"Sharing, Eraser": struct {
+			sharing
+			storage.Eraser
+		}{sharing{m, m}, m},
+		"Keyed, Eraser": struct {
+			keyed
+			storage.Eraser
+		}{keyed{m, m}, m},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storetest.FaultyStore(below, storetest.FaultPlan{})
+			_, isSharing := s.(storage.Sharing)
+			k, isKeyed := s.(storage.Keyed)
+			e, isEraser := s.(storage.Eraser)
+			for role, is := range map[string]bool{"Sharing": isSharing, "Keyed": isKeyed, "Eraser": isEraser} {
+				if want := name == "all" || strings.Contains(name, role); is != want {
+					t.Errorf("storage.%s: %v, want %v", role, is, want)
+				}
+			}
+			calls := map[string]error{}
+			if isKeyed {
+				keys, ctx := k.Keys(), t.Context()
+				calls["Keys.Create"] = keys.Create(ctx, apikey.Key{})
+				_, calls["Keys.Get"] = keys.Get(ctx, "acme", "a")
+				_, calls["Keys.Find"] = keys.Find(ctx, "a")
+				_, calls["Keys.List"] = keys.List(ctx, "acme")
+				calls["Keys.Update"] = keys.Update(ctx, apikey.Key{})
+				calls["Keys.Delete"] = keys.Delete(ctx, "acme", "a")
+			}
+			if isEraser {
+				_, calls["Eraser.Erase"] = e.Erase(t.Context(), "acme")
+				_, calls["Eraser.Scrub"] = e.Scrub(t.Context())
+			}
+			for method, err := range calls {
+				if !errors.Is(err, storetest.ErrStoreFault) {
+					t.Errorf("%s answers %v, want the fault", method, err)
+				}
+				storetest.FaultyStore(below, storetest.FaultPlan{Method: method}) // the name is known
 			}
 		})
 	}
