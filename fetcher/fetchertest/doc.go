@@ -36,9 +36,8 @@
 // TestProber does the same for a fetcher.Prober, and TestStreamer for a
 // fetcher.Streamer: that SignalUp comes first, posts come in order and with whose
 // they are, a position resumes with nothing lost, accounts come and go by Changes,
-// edits and deletions are no posts, and the call ends as it should. It is of streams of
-// accounts: StreamQuery.Queries and QueryChanges are not tested, so a
-// fetcher.Roles.SearchStream has to be tested by who writes it.
+// edits and deletions are no posts, and the call ends as it should. With
+// StreamUpstream.Query it is tested as a fetcher.Roles.SearchStream.
 //
 // A case that needs what the kit does not have is skipped and says what that is.
 //

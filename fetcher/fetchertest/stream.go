@@ -99,7 +99,7 @@ func streamPostCases() []streamCase {
 				t.Fatalf("a post has no Position although the platform resumes")
 			}
 			t.up.Post(t.a, "three")
-			t.streamer = t.up.New(t.TB)
+			t.streamer = t.up.open(t)
 			l = t.listen(from, t.a)
 			l.up(t.a)
 			t.up.Post(t.a, "four")
@@ -219,8 +219,11 @@ func streamEndCases() []streamCase {
 					if g.Kind == kind {
 						return enough
 					}
-					if g.Kind == fetcher.SignalUp {
-						up <- struct{}{}
+					if g.Kind == fetcher.SignalUp && t.up.Query == nil || sameAccounts(g.Accounts, []fetcher.Account{t.a}) { // a query is in force once it is told
+						select {
+						case up <- struct{}{}:
+						default: // it was told before
+						}
 					}
 					return nil
 				})

@@ -33,6 +33,10 @@ type StreamUpstream struct {
 	Accounts []fetcher.Account
 	// Post publishes a text of ASCII letters, digits and spaces now. Required.
 	Post func(a fetcher.Account, text string)
+	// Query words a query for the posts of an account, such as "from:ann", for a Streamer
+	// that is a fetcher.Roles.SearchStream: the cases then ask it for these queries instead
+	// of the accounts.
+	Query func(a fetcher.Account) string
 	// Edit replaces the text of the account's newest post.
 	Edit func(a fetcher.Account, text string)
 	// Delete deletes the account's newest post.
@@ -65,7 +69,7 @@ func (u *StreamUpstream) validate() error {
 }
 
 // TestStreamer checks that a Streamer keeps its contract, as package fetcher has it,
-// in named subtests.
+// in named subtests: one of accounts, or with StreamUpstream.Query one of queries.
 func TestStreamer(t *testing.T, kit StreamKit) {
 	t.Helper()
 	if kit.Open == nil {
@@ -108,6 +112,6 @@ func runStream(tb testing.TB, kit StreamKit, c streamCase) {
 		return
 	}
 	t.a, t.b, t.c = t.up.Accounts[0], t.up.Accounts[1], t.up.Accounts[2]
-	t.streamer = t.up.New(tb)
+	t.streamer = t.up.open(t)
 	c.run(t)
 }

@@ -1,9 +1,6 @@
 package xapi_test
 
 import (
-	"context"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,83 +11,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
 )
 
-// byAuthor is a Streamer of accounts made of one of queries, for the suite: an account is
-// the query of its posts. A signal of some of the accounts waits until all are told: a
-// rule is in force 20 s after it was made.
-type byAuthor struct{ fetcher.Streamer }
-
-func (b byAuthor) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	wanted := make(chan []fetcher.Account, 1)
-	wanted <- q.Accounts
-	changes := make(chan []fetcher.SearchQuery)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case accounts, ok := <-q.Changes:
-				if !ok {
-					close(changes)
-					return
-				}
-				<-wanted
-				wanted <- accounts
-				select {
-				case changes <- byAuthorQueries(accounts):
-				case <-ctx.Done():
-					return
-				}
-			}
-		}
-	}()
-	defer func() {
-		cancel()
-		<-done
-	}()
-	up := false
-	return b.Streamer.Stream(ctx, fetcher.StreamQuery{Queries: byAuthorQueries(q.Accounts), QueryChanges: changes}, func(g fetcher.Signal) error {
-		switch g.Kind {
-		case fetcher.SignalUp, fetcher.SignalAccounts:
-			accounts := <-wanted
-			wanted <- accounts
-			for _, a := range accounts {
-				if slices.Contains(g.Queries, "from:"+a.Username) {
-					g.Accounts = append(g.Accounts, a)
-				}
-			}
-			if len(g.Accounts) != len(accounts) {
-				return nil
-			}
-			if g.Kind = fetcher.SignalAccounts; !up {
-				g.Kind, up = fetcher.SignalUp, true
-			}
-		case fetcher.SignalHeartbeat:
-			if !up {
-				return nil
-			}
-		case fetcher.SignalPost:
-			g.Post.Username = strings.TrimPrefix(g.Queries[0], "from:")
-		}
-		return emit(g)
-	})
-}
-
-func byAuthorQueries(accounts []fetcher.Account) (all []fetcher.SearchQuery) {
-	for _, a := range accounts {
-		all = append(all, fetcher.SearchQuery{Query: "from:" + a.Username, Type: "Latest"})
-	}
-	return all
-}
-
 func TestFilteredStreamSuite(t *testing.T) {
 	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
 		f := newFake(t, xapitest.Config{})
 		return fetchertest.StreamUpstream{
-			New:      func(t testing.TB) fetcher.Streamer { return byAuthor{f.filtered(t, xapi.FilteredStreamConfig{})} },
+			New:      func(t testing.TB) fetcher.Streamer { return f.filtered(t, xapi.FilteredStreamConfig{}) },
 			Accounts: f.add("ann", "bob", "cyd"),
+			Query:    func(a fetcher.Account) string { return "from:" + a.Username },
+			Gradual:  true, // a rule is in force 20 s after it was made
 			Post:     func(a fetcher.Account, text string) { f.Post(a.Username, text) },
 			Break:    f.net.Cut,
 		}
