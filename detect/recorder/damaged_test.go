@@ -21,11 +21,18 @@ func TestReadChecksTheSum(t *testing.T) {
 	}
 	other := slices.Clone(data)
 	other[len(other)-6] ^= 1 // the sum of the text
-	more, err := io.ReadAll(zipped(t, `{"end":{"polls":0}}`))
-	if err != nil {
-		t.Fatal(err)
+	part := func(text string) []byte {
+		p, err := io.ReadAll(zipped(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(data, p)
 	}
-	for name, in := range map[string][]byte{"cut": data[:len(data)-4], "another sum": other, "more behind the end": slices.Concat(data, more)} {
+	if _, err := recorder.Read(bytes.NewReader(part(`{"end":{"polls":0}}`))); err != nil {
+		t.Errorf("with another part: %v", err)
+	}
+	for name, in := range map[string][]byte{"cut": data[:len(data)-4], "another sum": other,
+		"a part without an end": part(`{"run":{"run":1}}`), "a part that lacks polls": part(`{"end":{"polls":1}}`), "no part behind the end": slices.Concat(data, []byte("more"))} {
 		if _, err := recorder.Read(bytes.NewReader(in)); err == nil {
 			t.Errorf("%s: no error", name)
 		}

@@ -67,7 +67,7 @@
 //	{"run":{"run":1,"platform":"","epoch":…,"seed":…,…}}       a source from one start to the next
 //	{"poll":{"run":1,"target":"account:x…","given":{…},"decided":{…}}}   in the order of their ends
 //	{"released":{"run":1,"target":"account:x…"}}               nobody watches it any more, or another node does
-//	{"end":{"polls":499}}                                      the last
+//	{"end":{"polls":499,"made":…}}                             the last; Every adds more, with an end of its own
 //
 // Times are RFC 3339 with nanoseconds; members that end in _ns are nanoseconds, and due and
 // settled nanoseconds since the run's epoch. zcat and jq read it:
@@ -82,8 +82,8 @@
 // A dump that was written survives everything: it gets its name when it is whole. What is
 // only in the ring dies with the process: a panic in a goroutine of which DumpOnPanic is
 // deferred writes it first; after kill -9, a fatal error of the runtime or a loss of power
-// there is what Options.Every wrote last, latest.jsonl.gz. The next process renames it when
-// it begins, to recording-…-latest.jsonl.gz, and writes its own. Of a file that was cut, such
+// there is latest.jsonl.gz, to which Options.Every adds what is new. The next process renames
+// it when it begins, to recording-…-latest.jsonl.gz, and writes its own. Of a file that was cut, such
 // as the .recording-… that a process leaves that is killed while it writes, Read returns what
 // is before the cut.
 package recorder

@@ -22,29 +22,51 @@ import (
 func (r *Recorder) Dump(w io.Writer) error { return r.dump(w, "asked for") }
 
 func (r *Recorder) dump(w io.Writer, why string) error {
-	entries, lost := r.entries()
-	zip := gzip.NewWriter(w)
+	entries, first := r.entries(0)
+	return newWriting(r.opts).write(w, r.header(why, first), entries)
+}
+
+func (r *Recorder) header(why string, lost int) *header {
+	return &header{formatName, formatVersion, stamp(r.opts.Now()), why, r.opts.Plain, lost}
+}
+
+// writing is what the parts of a dump have in common.
+type writing struct {
+	opts  Options
+	hider *hider
+	runs  map[*poll.Env]int
+	polls int
+}
+
+func newWriting(opts Options) *writing {
+	return &writing{opts: opts, hider: newHider(opts.Plain), runs: map[*poll.Env]int{}}
+}
+
+// write writes a part of a dump: the header, which the first has, the entries, and an end.
+func (w *writing) write(to io.Writer, head *header, entries []entry) error {
+	zip := gzip.NewWriter(to)
 	buf := bufio.NewWriterSize(zip, 64<<10)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false) // bodies stay as they are
-	h := newHider(r.opts.Plain)
-	err := enc.Encode(line{Header: &header{formatName, formatVersion, stamp(r.opts.Now()), why, r.opts.Plain, lost}})
-	runs, polls := map[*poll.Env]int{}, 0
+	var err error
+	if head != nil {
+		err = enc.Encode(line{Header: head})
+	}
 	of := func(e *poll.Env) int {
-		if runs[e] == 0 {
-			runs[e] = len(runs) + 1
-			err = errors.Join(err, enc.Encode(line{Run: runOf(runs[e], e)}))
+		if w.runs[e] == 0 {
+			w.runs[e] = len(w.runs) + 1
+			err = errors.Join(err, enc.Encode(line{Run: runOf(w.runs[e], e)}))
 		}
-		return runs[e]
+		return w.runs[e]
 	}
 	for i := range entries {
 		switch e := &entries[i]; {
 		case e.poll != nil:
-			polls++
-			l := h.line(of(e.poll.Env), e.poll)
+			w.polls++
+			l := w.hider.line(of(e.poll.Env), e.poll)
 			err = errors.Join(err, enc.Encode(line{Poll: l}))
 		case e.released != nil:
-			l := &releasedLine{of(e.released.env), h.keyOf(e.released.key)}
+			l := &releasedLine{of(e.released.env), w.hider.keyOf(e.released.key)}
 			err = errors.Join(err, enc.Encode(line{Released: l}))
 		}
 		if err != nil {
@@ -52,7 +74,7 @@ func (r *Recorder) dump(w io.Writer, why string) error {
 		}
 	}
 	if err == nil {
-		err = enc.Encode(line{End: &endLine{polls}})
+		err = enc.Encode(line{End: &endLine{w.polls, stamp(w.opts.Now())}})
 	}
 	if err = errors.Join(err, buf.Flush(), zip.Close()); err != nil {
 		return fmt.Errorf("recorder: dump: %w", err)
@@ -69,9 +91,6 @@ func (r *Recorder) Trigger(why string) {
 	}
 }
 
-// latest is the file that Options.Every writes.
-const latest = "latest.jsonl.gz"
-
 // Run writes dumps to Options.Dir, when Trigger is called and every Options.Every, until
 // ctx ends. The file of Every that an earlier process has left becomes a dump of its own
 // first. Run removes the dumps beyond Options.Keep, and files that a killed process left
@@ -86,6 +105,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 	r.log(errors.Join(r.keepLatest(), r.tidy()), "")
 	var tick, pause <-chan time.Time
+	var last following
 	told := r.told // nil during the pause
 	if r.opts.Every > 0 {
 		t := time.NewTicker(r.opts.Every)
@@ -98,7 +118,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 			r.flush()
 			return context.Cause(ctx)
 		case <-tick:
-			r.log(errors.Join(r.write(latest, "every "+r.opts.Every.String()), r.tidy()), "")
+			r.log(r.follow(&last), "")
 		case why := <-told:
 			r.log(r.keep(why), why)
 			told, pause = nil, time.After(r.opts.Apart)
@@ -157,20 +177,6 @@ func nameOf(at time.Time, why string) string {
 	return "recording-" + at.UTC().Format("20060102T150405.000000000Z") + "-" + name + ".jsonl.gz"
 }
 
-// keepLatest gives the file of Options.Every that is there a name of its own: it may be
-// all that a killed process has left, and the next one would replace it.
-func (r *Recorder) keepLatest() error {
-	left := filepath.Join(r.opts.Dir, latest)
-	info, err := os.Stat(left)
-	if err == nil {
-		err = os.Rename(left, filepath.Join(r.opts.Dir, nameOf(info.ModTime(), "latest")))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // tidy removes the oldest dumps beyond Options.Keep, and the temporary files that a
 // process left that was killed while it wrote.
 func (r *Recorder) tidy() error {
@@ -204,11 +210,15 @@ const temporary = ".recording-"
 
 // write makes a file that is there as a whole or not at all, also after a loss of power.
 func (r *Recorder) write(name, why string) error {
+	return r.create(name, func(f io.Writer) error { return r.dump(f, why) })
+}
+
+func (r *Recorder) create(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(r.opts.Dir, temporary+"*")
 	if err != nil {
 		return err
 	}
-	err = errors.Join(r.dump(f, why), f.Sync(), f.Close())
+	err = errors.Join(write(f), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(r.opts.Dir, name))
 	}

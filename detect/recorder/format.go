@@ -56,7 +56,8 @@ type releasedLine struct {
 }
 
 type endLine struct {
-	Polls int `json:"polls"`
+	Polls int       `json:"polls"`
+	Made  time.Time `json:"made,omitzero"`
 }
 
 // pollLine is a poll.Record.

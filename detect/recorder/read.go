@@ -12,7 +12,7 @@ import (
 
 // Recording is a dump that was read.
 type Recording struct {
-	// Made is when the dump was written, and Why what for.
+	// Made is when the dump was written, or added to last, and Why what for.
 	Made time.Time
 	Why  string
 	// Plain: nothing in it is hidden.
@@ -59,29 +59,30 @@ func Read(r io.Reader) (*Recording, error) {
 		return nil, fmt.Errorf("recorder: version %d is not allowed: want %d; play it with the release that made it", h.Version, formatVersion)
 	}
 	rec := &Recording{Made: first.Header.Made, Why: first.Header.Why, Plain: first.Header.Plain, Lost: first.Header.Lost, runs: map[int]*run{}}
+	ended := false
 	for n := 2; ; n++ {
 		var l line
 		if err := dec.Decode(&l); err != nil {
+			if ended && errors.Is(err, io.EOF) { // the sum of the file is behind its last line
+				return rec, nil
+			}
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				return rec, rec.cut(n)
 			}
 			return nil, fmt.Errorf("recorder: line %d: %w", n, err)
 		}
 		known := 0
+		ended = false
 		switch {
 		case l.End != nil:
 			if l.End.Polls != rec.Polls {
 				return nil, fmt.Errorf("recorder: line %d: %d polls were written, and %d are there", n, l.End.Polls, rec.Polls)
 			}
-			// The sum of the file is behind its last line.
-			if err := dec.Decode(&line{}); err == nil {
-				return nil, fmt.Errorf("recorder: line %d is not allowed: want nothing behind the end", n+1)
-			} else if errors.Is(err, io.ErrUnexpectedEOF) {
-				return rec, rec.cut(n + 1)
-			} else if !errors.Is(err, io.EOF) {
-				return nil, fmt.Errorf("recorder: behind line %d: %w", n, err)
+			if made := l.End.Made; !made.IsZero() {
+				rec.Made = made
 			}
-			return rec, nil
+			ended = true // unless something was added, which has an end of its own
+			continue
 		case l.Run != nil:
 			rec.runs[l.Run.Run] = l.Run
 			known = l.Run.Run

@@ -32,9 +32,10 @@ type Options struct {
 	// Apart is the shortest time between two dumps of Run's. What is told meanwhile goes
 	// into the next. Defaults to 1 min.
 	Apart time.Duration
-	// Every is how often Run writes the ring to latest.jsonl.gz in Dir, for what comes
+	// Every is how often Run adds what is new to latest.jsonl.gz in Dir, for what comes
 	// without warning: the file ends at most that long, and the time to write two dumps,
-	// before the process did. Defaults to 0: never.
+	// before the process did. A second costs little: what is new is encoded once. The file
+	// has what is in the ring and, before it, up to twice Bytes. Defaults to 0: never.
 	Every time.Duration
 
 	// Logger is told of dumps, and of those that failed. Defaults to none.
@@ -202,11 +203,13 @@ func (r *Recorder) add(e entry) {
 	}
 }
 
-// entries are those in the ring, oldest first.
-func (r *Recorder) entries() (all []entry, lost int) {
+// entries returns those in the ring from a number on, or from the oldest, which have
+// consecutive numbers, and that of the first.
+func (r *Recorder) entries(from int) (all []entry, first int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append(all, r.ring[r.head:]...), r.lost
+	first = max(from, r.lost)
+	return append(all, r.ring[r.head+first-r.lost:]...), first
 }
 
 // sizeOf estimates what a record keeps.

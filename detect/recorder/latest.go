@@ -1,0 +1,74 @@
+package recorder
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// latest is the file that Options.Every writes.
+const latest = "latest.jsonl.gz"
+
+// sizeOfPart is what a part takes that has nothing new: it tells that the process was there.
+const sizeOfPart = 128
+
+// following is how far the file has followed the ring.
+type following struct {
+	part  *writing // nil when the file has to begin anew
+	next  int      // number of the first entry that is not in it
+	bytes int      // of the entries in it, by estimate
+}
+
+// follow adds to the file what is new in the ring, so that a process which is killed leaves
+// its last polls, however many the ring has. A file with twice what the ring may have begins
+// anew, and so does one that the ring has run away from: a recording has no holes.
+func (r *Recorder) follow(f *following) error {
+	entries, first := r.entries(f.next)
+	if f.part == nil || first != f.next || f.bytes > 2*r.opts.Bytes {
+		entries, first = r.entries(0)
+		*f = following{part: newWriting(r.opts), next: first}
+		err := r.create(latest, func(w io.Writer) error {
+			return f.part.write(w, r.header("every "+r.opts.Every.String(), first), entries)
+		})
+		return errors.Join(f.wrote(entries, err), r.tidy())
+	}
+	file, err := os.OpenFile(filepath.Join(r.opts.Dir, latest), os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		err = f.part.write(file, nil, entries)
+		if len(entries) > 0 {
+			err = errors.Join(err, file.Sync())
+		}
+		err = errors.Join(err, file.Close())
+	}
+	return f.wrote(entries, err)
+}
+
+// wrote notes entries that are in the file, or that they are not.
+func (f *following) wrote(entries []entry, err error) error {
+	if err != nil {
+		*f = following{}
+		return err
+	}
+	f.next += len(entries)
+	f.bytes += sizeOfPart
+	for i := range entries {
+		f.bytes += entries[i].bytes
+	}
+	return nil
+}
+
+// keepLatest gives the file of Options.Every that is there a name of its own: it may be
+// all that a killed process has left, and the next one would replace it.
+func (r *Recorder) keepLatest() error {
+	left := filepath.Join(r.opts.Dir, latest)
+	info, err := os.Stat(left)
+	if err == nil {
+		err = os.Rename(left, filepath.Join(r.opts.Dir, nameOf(info.ModTime(), "latest")))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
