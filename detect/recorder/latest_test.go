@@ -21,9 +21,10 @@ func TestLatestFollowsTheRing(t *testing.T) {
 		every time.Duration
 		whole bool // nothing has given way
 	}{
-		"a large ring": {bytes: 1 << 30, every: time.Second, whole: true},
-		"a small ring": {bytes: 128 << 10, every: time.Second},
-		"a tiny ring":  {bytes: 4 << 10, every: time.Minute},
+		"a large ring":                        {bytes: 1 << 30, every: time.Second, whole: true},
+		"a small ring":                        {bytes: 128 << 10, every: time.Second},
+		"a tiny ring":                         {bytes: 4 << 10, every: time.Minute},
+		"a ring that turns between two looks": {bytes: 128 << 10, every: 20 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -46,8 +47,8 @@ func TestLatestFollowsTheRing(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := o.rec.Stats()
-				if rec.Polls < st.Records/2 || row.whole != (rec.Lost == 0) || row.whole && rec.Polls < 300 {
-					t.Errorf("%d polls behind %d that gave way; the ring: %+v", rec.Polls, rec.Lost, st)
+				if rec.Lost+rec.Polls != st.Lost+st.Records || rec.Polls < st.Records || row.whole != (rec.Lost == 0) || row.whole && rec.Polls < 300 {
+					t.Errorf("%d polls behind %d that gave way; the ring: %+v; want all to the last, and no hole", rec.Polls, rec.Lost, st)
 				}
 				if age := time.Since(rec.Made); age > 2*row.every {
 					t.Errorf("last written %s ago", age)
