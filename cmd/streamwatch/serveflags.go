@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -33,6 +34,8 @@ type config struct {
 	segment      string
 	quotas       streamwatch.Quotas
 	allowPrivate bool
+	recordings   string             // directory of the flight recorder
+	recorder     *recorder.Recorder // nil for none
 }
 
 // listening is where the service is reached, and by whom.
@@ -129,6 +132,7 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
 	fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest; -interval is then the longest time between two polls")
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
+	fs.StringVar(&c.recordings, "recordings", "", "keep the last polls in memory, with what was answered and decided, and write them to this `directory` after a gap, a loss or a kill; /recording of -ops-addr has them, too")
 	fs.StringVar(&c.logFormat, "log", "text", "text or json")
 	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 }
