@@ -212,10 +212,10 @@ func (d *Detector) Remove(ctx context.Context, sourceID string) error {
 }
 
 func (d *Detector) remove(ctx context.Context, sourceID string) error {
-	if err := d.sharing.hold(ctx, d.sharing.setting, 1); err != nil {
+	if err := shards.Hold(ctx, d.sharing.setting, 1); err != nil {
 		return err
 	}
-	defer d.sharing.release(d.sharing.setting, 1)
+	defer shards.Release(d.sharing.setting, 1)
 	d.sharing.elsewhere.Set(sourceID, parts.Terms{}, nil, time.Time{})
 	return d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
 		sh.Accounts.RemoveSubscription(sourceID)

@@ -38,8 +38,8 @@ type QuerySubscription struct {
 	// MaxResults bounds the posts read in a poll; the largest of a query's
 	// subscriptions counts. A page that has more is taken whole.
 	MaxResults int
-	// Since: posts published before are not events.
-	Since time.Time
+	// Since: posts published before are not events. Resumed is as in Subscription.
+	Since, Resumed time.Time
 	// Match decides whether a post that the Searcher found is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
 	// Authors are accounts whose timelines together have every post that answers the
@@ -62,7 +62,7 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	p := parsed.Query
 	sub := QuerySubscription{
 		Source: deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: r.Owner, Name: r.Tag},
-		Query:  p.Canonical(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since,
+		Query:  p.Canonical(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since, Resumed: r.ResumedAt,
 		Authors: p.Authors(), Answers: p,
 	}
 	if check && len(p.NeedsUpstream()) == 0 {
@@ -123,6 +123,15 @@ func (s *QuerySubscription) every() time.Duration {
 		return s.Every
 	}
 	return s.Interval
+}
+
+// served returns the time up to which posts were read for the subscription, by a cursor of
+// the journal: Since if who read may not have heard that the source is active again.
+func (s *QuerySubscription) served(cursor time.Time) time.Time {
+	if accounts.Unheard(cursor, s.Resumed) && s.Since.Before(cursor) {
+		return s.Since
+	}
+	return cursor
 }
 
 // terms returns the subscription in the form of the shard that searches for the query.

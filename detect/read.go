@@ -95,7 +95,7 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
 		c, err := r.cursorOf(ctx, sub.target)
-		return poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest()), err
+		return sub.served(poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())), err
 	}
 	var found time.Time
 	err := queryShard(r.d, sub.target).Ask(ctx, func(sh *shards.Shard) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
@@ -125,7 +126,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 			return err
 		}
 		if rule.Origin == routing.Timelines && !r.d.sharing.share.Alone() && !f.ReadUntil.IsZero() {
-			f.ReadUntil = f.ReadUntil.Add(-changeTold) // others may have ended their part before
+			f.ReadUntil = f.ReadUntil.Add(-accounts.Told) // others may have ended their part before
 		}
 	}
 	next, m := r.rules.Route(rule, sub.want(), f)
@@ -147,7 +148,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 // fromTimelines subscribes a rule to its authors' timelines.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, resumes: m.Resumes, kept: m.Leave == routing.Search, Spread: sub.Spread || d.deps.Roles.Search != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, Resumed: sub.Resumed, program: sub.Answers, read: m.Read, resumes: m.Resumes, kept: m.Leave == routing.Search, Spread: sub.Spread || d.deps.Roles.Search != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}
@@ -257,9 +258,9 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 	var read []time.Time
 	for target, c := range found {
 		if target == sub.target {
-			searched = c.Since
+			searched = sub.served(c.Since)
 		} else {
-			read = append(read, poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest()))
+			read = append(read, sub.served(poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())))
 		}
 	}
 	return routing.Restart(searched, read, len(targets)-1), nil

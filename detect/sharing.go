@@ -2,9 +2,9 @@ package detect
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
@@ -49,9 +49,6 @@ type sharing struct {
 // maxSetting is how many subscriptions may be set at a time.
 const maxSetting = 64
 
-// changeTold is the longest time until the other nodes hear of a change.
-const changeTold = 30 * time.Second
-
 func newSharing(d *Detector) *sharing {
 	streamed := [2]bool{poll.Accounts: d.deps.Roles.Stream != nil, poll.Queries: d.deps.Roles.SearchStream != nil}
 	return &sharing{d: d, share: parts.NewShare(d.deps.Platform, streamed), turn: make(chan struct{}, 1), setting: make(chan struct{}, maxSetting)}
@@ -59,10 +56,10 @@ func newSharing(d *Detector) *sharing {
 
 // set is Detector.SetParts, or Lose.
 func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
-	if err := s.hold(ctx, s.turn, 1); err != nil {
+	if err := shards.Hold(ctx, s.turn, 1); err != nil {
 		return err
 	}
-	defer s.release(s.turn, 1)
+	defer shards.Release(s.turn, 1)
 	if err := s.give(ctx, own); err != nil {
 		return err
 	}
@@ -75,10 +72,10 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	if err := d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
 		return err
 	}
-	if err := s.hold(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
+	if err := shards.Hold(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
 		return err
 	}
-	s.release(d.committer.turn, 1)
+	shards.Release(d.committer.turn, 1)
 	if lost {
 		s.left.Drop()
 	} else if err := s.storeLacking(ctx); err != nil {
@@ -92,25 +89,6 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	return nil
 }
 
-// hold acquires n slots of the semaphore sem.
-func (s *sharing) hold(ctx context.Context, sem chan struct{}, n int) error {
-	for held := range n {
-		select {
-		case sem <- struct{}{}:
-		case <-ctx.Done():
-			s.release(sem, held)
-			return fmt.Errorf("detect: %w", context.Cause(ctx))
-		}
-	}
-	return nil
-}
-
-func (s *sharing) release(sem chan struct{}, n int) {
-	for range n {
-		<-sem
-	}
-}
-
 // give sets the parts, and gives up the targets of all others.
 func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 	d := s.d
@@ -119,10 +97,10 @@ func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 		return err
 	}
 	defer unlock()
-	if err := s.hold(ctx, s.setting, maxSetting); err != nil {
+	if err := shards.Hold(ctx, s.setting, maxSetting); err != nil {
 		return err
 	}
-	defer s.release(s.setting, maxSetting)
+	defer shards.Release(s.setting, maxSetting)
 	s.share.Set(own)
 	if !s.share.Stream() {
 		for _, of := range d.streams {
@@ -160,7 +138,7 @@ func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (m
 	until := make(map[string]time.Time, len(cursors))
 	for key, c := range cursors {
 		at := poll.ReadUntil(c.Since, c.Gaps, s.d.env.Oldest())
-		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(changeTold))) {
+		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(accounts.Told))) {
 			until[key] = at
 		}
 	}

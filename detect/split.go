@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
@@ -14,10 +13,10 @@ import (
 
 // put sets a subscription on all shards, on each for its share of the accounts.
 func (s *sharing) put(ctx context.Context, sub *Subscription) error {
-	if err := s.hold(ctx, s.setting, 1); err != nil {
+	if err := shards.Hold(ctx, s.setting, 1); err != nil {
 		return err
 	}
-	defer s.release(s.setting, 1)
+	defer shards.Release(s.setting, 1)
 	div := &shards.Division{Source: sub.Source.ID, Accounts: sub.Accounts, Interval: sub.Interval}
 	done, err := s.try(ctx, sub, div, !s.share.Alone() && s.d.teller.Begun())
 	if err == nil && !done {
@@ -34,10 +33,13 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	}
 	d := s.d
 	failed := make([]bool, len(d.shards))
-	shared := !s.share.Alone()
+	shared, joined, isRule := !s.share.Alone(), sub.Resumed, sub.Source.Kind == deliver.SourceRule
+	if at := s.elsewhere.Joined(sub.Source.ID); isRule && at.After(joined) {
+		joined = at // it has left its search
+	}
 	err = d.teller.Try(ctx, func(sh *shards.Shard, i int, started bool, done func(error)) {
 		mine := sub.onShard(div.Shards[i], started)
-		mine.Shared = shared
+		mine.Shared, mine.Joined = shared, joined
 		if failed[i] = !sh.Accounts.SetSubscription(&mine); failed[i] || !started || sub.kept {
 			done(nil)
 			return
@@ -48,11 +50,11 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 		return false, err
 	}
 	if shared {
-		var joined time.Time
+		at := joined
 		if d.teller.Begun() {
-			joined = d.deps.Now()
+			at = d.deps.Now()
 		}
-		s.elsewhere.Set(sub.Source.ID, parts.Terms{Owner: sub.Source.Owner, Rule: sub.Source.Kind == deliver.SourceRule, Interval: sub.Interval}, div.Elsewhere, joined)
+		s.elsewhere.Set(sub.Source.ID, parts.Terms{Owner: sub.Source.Owner, Rule: isRule, Interval: sub.Interval}, div.Elsewhere, at)
 	}
 	return true, nil
 }

@@ -26,6 +26,9 @@ type Subscription struct {
 	Weight float64
 	// Match decides whether a post is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
+	// Resumed is when the source last became active again, zero for never: who read its
+	// accounts may not have heard of that, for 30 s.
+	Resumed time.Time
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
 	Spread bool
@@ -58,6 +61,7 @@ func ForMonitor(m monitor.Monitor) Subscription {
 		Interval: m.PollInterval,
 		Weight:   m.Weight,
 		Match:    interest.OfTypes(m.FilterTypes),
+		Resumed:  m.ResumedAt,
 	}
 }
 

@@ -15,7 +15,7 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 		Head: func(mon *Monitor) control.Head {
 			return control.Head{ID: &mon.ID, Owner: &mon.Owner, WebhookURL: &mon.WebhookURL, WebhookSecretSet: &mon.WebhookSecretSet,
 				Status: (*control.Status)(&mon.Status), StatusReason: &mon.StatusReason,
-				CreatedAt: &mon.CreatedAt, UpdatedAt: &mon.UpdatedAt, Version: &mon.Version}
+				CreatedAt: &mon.CreatedAt, UpdatedAt: &mon.UpdatedAt, ResumedAt: &mon.ResumedAt, Version: &mon.Version}
 		},
 		Check:   func(mon *Monitor) (struct{}, error) { return struct{}{}, check(mon) },
 		Parse:   func(*Monitor) (struct{}, error) { return struct{}{}, nil },

@@ -25,7 +25,7 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 		Head: func(r *Rule) control.Head {
 			return control.Head{ID: &r.ID, Owner: &r.Owner, WebhookURL: &r.WebhookURL, WebhookSecretSet: &r.WebhookSecretSet,
 				Status: (*control.Status)(&r.Status), StatusReason: &r.StatusReason,
-				CreatedAt: &r.CreatedAt, UpdatedAt: &r.UpdatedAt, Version: &r.Version}
+				CreatedAt: &r.CreatedAt, UpdatedAt: &r.UpdatedAt, ResumedAt: &r.ResumedAt, Version: &r.Version}
 		},
 		Check:   m.check,
 		Parse:   m.ParseRule,

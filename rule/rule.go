@@ -61,6 +61,7 @@ type Rule struct {
 	StatusReason string // "" when there is nothing to say
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	ResumedAt    time.Time // when it last became active again, zero for never
 	// Version counts changes: see Store.Update.
 	Version int64
 }

@@ -25,6 +25,7 @@ type thing struct {
 	Status               control.Status
 	Reason               string
 	Since, Made, Changed time.Time
+	Resumed              time.Time
 	Version              int64
 }
 
@@ -59,7 +60,7 @@ func newDesk() *desk {
 		Kind: control.Kind[thing, int]{Name: "thing", Prefix: "thg_", ErrNotFound: errNotFound, ErrConflict: errConflict,
 			Head: func(t *thing) control.Head {
 				return control.Head{ID: &t.ID, Owner: &t.Owner, WebhookURL: &t.URL, WebhookSecretSet: &t.SecretSet, Status: &t.Status,
-					StatusReason: &t.Reason, CreatedAt: &t.Made, UpdatedAt: &t.Changed, Version: &t.Version}
+					StatusReason: &t.Reason, CreatedAt: &t.Made, UpdatedAt: &t.Changed, ResumedAt: &t.Resumed, Version: &t.Version}
 			},
 			Check: func(t *thing) (int, error) {
 				if t.Text == "" {

@@ -32,6 +32,7 @@ type Head struct {
 	StatusReason     *string
 	CreatedAt        *time.Time
 	UpdatedAt        *time.Time
+	ResumedAt        *time.Time // when the record last became active again
 	Version          *int64
 }
 

@@ -32,7 +32,7 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
 			return false, nil
 		}
-		*h.Status, *h.StatusReason = Active, ""
+		*h.Status, *h.StatusReason, *h.ResumedAt = Active, "", m.Now()
 		return true, nil
 	})
 }

@@ -89,7 +89,7 @@ func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Tim
 	if q.WebhookSecret != nil && (key == "" || *h.WebhookURL == "") {
 		return r, p, m.refuse("webhook_secret", secret.Redacted, fmt.Sprintf("24 to 128 characters, for a %s with a webhook_url", m.kind.Name))
 	}
-	if q.Status != nil && m.setStatus(m.kind.Head(&old), h, *q.Status) {
+	if q.Status != nil && m.setStatus(m.kind.Head(&old), h, *q.Status, now) {
 		m.kind.Restart(&r, now)
 	}
 	p, err = m.check(&r, key)
@@ -100,7 +100,7 @@ func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Tim
 // that the program has suspended pauses it for good. It reports whether a resumed
 // record starts afresh; after a lack of credits it does not, or what was published
 // since would be lost.
-func (m *Manager[R, P]) setStatus(old, h Head, to Status) (fresh bool) {
+func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
 	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
 		return false
 	}
@@ -109,6 +109,7 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status) (fresh bool) {
 		*h.StatusReason = ReasonUser
 		return false
 	}
+	*h.ResumedAt = now
 	return *old.StatusReason != ReasonCredits
 }
 

@@ -26,7 +26,7 @@ func monitorCases() []storeCase {
 			m.FilterTypes = nil
 			m.PollInterval, m.Weight = 0, 0.5
 			m.WebhookURL, m.WebhookSecretSet = "", false
-			m.UpdatedAt = t.at(60)
+			m.UpdatedAt, m.ResumedAt = t.at(60), t.at(61)
 		},
 		list: func(ctx context.Context, s storage.Store, owner, status string, page, size int) (listed[monitor.Monitor], error) {
 			p, err := s.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Status(status), Page: page, PageSize: size})
@@ -58,7 +58,7 @@ func fullMonitor(t *storeTest) monitor.Monitor {
 		PollInterval: 1500 * time.Millisecond, Weight: 2.25,
 		WebhookURL: "https://example.com/hook?a=b", WebhookSecretSet: true,
 		Status: monitor.Active, StatusReason: monitor.ReasonUpstream + "timeout",
-		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Version: 41,
+		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), ResumedAt: t.at(4), Version: 41,
 	}
 }
 

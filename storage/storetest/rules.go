@@ -24,7 +24,7 @@ func ruleCases() []storeCase {
 			r.Tag, r.Query, r.Status, r.StatusReason = "changed", "from:esa", rule.Paused, "paused_by_user"
 			r.Interval, r.Schedule, r.MaxResults = 0, "*/5 * * * *", 7
 			r.WebhookURL, r.WebhookSecretSet = "", false
-			r.UpdatedAt = t.at(60)
+			r.UpdatedAt, r.ResumedAt = t.at(60), t.at(61)
 		},
 		list: func(ctx context.Context, s storage.Store, owner, status string, page, size int) (listed[rule.Rule], error) {
 			p, err := s.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Status(status), Page: page, PageSize: size})
@@ -50,6 +50,6 @@ func fullRule(t *storeTest) rule.Rule {
 		Interval: 1500 * time.Millisecond, Schedule: "@hourly", MaxResults: 50,
 		WebhookURL: "https://example.com/hook?a=b", WebhookSecretSet: true,
 		Status: rule.Active, StatusReason: "none",
-		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Since: t.at(2), Version: 41,
+		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), ResumedAt: t.at(4), Since: t.at(2), Version: 41,
 	}
 }

@@ -20,6 +20,16 @@ type Subscription struct {
 	Missed  time.Duration     // see schedule.Ask
 	Late    bool              // it is set after Run has begun
 	Shared  bool              // other nodes poll other accounts
+	Joined  time.Time         // when the source joined its accounts; zero for long ago
+}
+
+// Told is the longest time until all nodes have heard of a change.
+const Told = 30 * time.Second
+
+// Unheard reports whether a target that was read up to a time may have been read by who had
+// not heard that a source joined; zero for long ago.
+func Unheard(read, joined time.Time) bool {
+	return !read.IsZero() && !joined.IsZero() && !read.After(joined.Add(Told))
 }
 
 // Account is one of a Subscription.
@@ -51,7 +61,8 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 		slot := slotFor(a, mine, account, s.Shared)
 		slots = append(slots, slot)
 		var from time.Time
-		if mine.Taken {
+		unheard := Unheard(readBefore(a, slot, mine.Taken), s.Joined)
+		if mine.Taken && !unheard {
 			from = readElsewhere(a, slot)
 		}
 		added := a.Subscribe(slot, src, account.Since, from, anew)
@@ -59,7 +70,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 			if err, told := a.Polls.Trouble(slot); told {
 				a.tell(slot, src, err)
 			}
-			if s.Late && !s.Resumes && !mine.Taken {
+			if unheard || s.Late && !s.Resumes && !mine.Taken {
 				rewindFor(a, slot, latest(account.Since, src.read))
 			}
 		}
@@ -71,6 +82,18 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	a.SetAccounts(src, slots, s.Program, func(slot int32) { unsubscribe(a, slot, src) })
 	a.Pack()
 	return true
+}
+
+// readBefore returns the time up to which an account was read, by the journal, when it was
+// taken from another node, or by earlier processes; of an account read since then, zero.
+func readBefore(a *Targets, slot int32, taken bool) time.Time {
+	switch {
+	case taken && a.found.chunks != nil:
+		return a.found.at(slot).Time()
+	case a.Table.At(slot).Is(Cold):
+		return a.Table.At(slot).Since.Time()
+	}
+	return time.Time{}
 }
 
 // slotFor returns an account's slot, and adds the account if it is not in the table.
@@ -118,7 +141,7 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 }
 
 // rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that
-// is new and added after Run has begun. The journal drops the posts that other subscribers
+// may lack posts from before it. The journal drops the posts that other subscribers
 // have got.
 func rewindFor(a *Targets, slot int32, since time.Time) {
 	t := a.Table.At(slot)
