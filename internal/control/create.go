@@ -80,7 +80,8 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 	if err != nil {
 		undone := m.undoStart(ctx, r)
 		// Once more: a creation may take effect after it has failed.
-		m.repairs.add(*m.kind.Head(&r).ID, func(ctx context.Context) error { return m.undoStart(ctx, r) })
+		again := func(ctx context.Context) error { return m.undoStart(ctx, r) }
+		m.repairs.add(*m.kind.Head(&r).ID, repair{fix: again, first: again})
 		return "", errors.Join(err, undone)
 	}
 	return generated, nil

@@ -120,7 +120,7 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 		return deleteStored(ctx, m, owner, id)
 	}
 	if *m.kind.Head(&r).Status == Active { // the record stays, so it is tracked again
-		m.repairs.begin(ctx, id, func(ctx context.Context) error { return follow(ctx, m, owner, id) })
+		m.repairs.begin(ctx, id, following(m, owner, id))
 	}
 	return err
 }
@@ -133,11 +133,11 @@ func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], owner, id str
 		return err
 	}
 	gone := false
-	m.repairs.begin(ctx, id, func(ctx context.Context) error {
+	m.repairs.begin(ctx, id, repair{fix: func(ctx context.Context) error {
 		_, gerr := m.cfg.Store.Get(ctx, owner, id)
 		gone = errors.Is(gerr, m.kind.ErrNotFound)
 		return follow(ctx, m, owner, id)
-	})
+	}})
 	if gone {
 		return nil
 	}

@@ -14,83 +14,113 @@ const (
 	repairMost = 5 * time.Minute
 )
 
-// repairs are those for Run to make, one for each record at most.
+// repairs are those for Run to make, one for each record at most. They are added and made by
+// who holds the manager's lock.
 type repairs struct {
 	mu   sync.Mutex
 	open map[string]repair // by id
 }
 
-// repair makes what is tracked and bound of a record agree with what is stored. Fix is
-// called with the manager's lock held, and may be called again after it has succeeded.
+// repair makes what is tracked and bound of a record agree with what is stored. Fix may be
+// called again after it has succeeded.
 type repair struct {
-	fix  func(ctx context.Context) error
-	wait time.Duration
-	due  time.Time
+	fix func(ctx context.Context) error
+	// first is what of fix is to be done before another change of the record, after which it
+	// could not be done any more; nil for nothing.
+	first func(ctx context.Context) error
+	wait  time.Duration
+	due   time.Time
+}
+
+// following is the repair of what needs no other than to follow the stored record.
+func following[R, P any](m *Manager[R, P], owner, id string) repair {
+	return repair{fix: func(ctx context.Context) error { return follow(ctx, m, owner, id) }}
 }
 
 // begin makes a repair after a write whose outcome is unknown, also when ctx has ended. It has
-// Run make it once more, since a write may take effect after it has failed. The caller holds
-// the manager's lock.
-func (s *repairs) begin(ctx context.Context, id string, fix func(context.Context) error) {
+// Run make it once more, since a write may take effect after it has failed.
+func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
-	_ = fix(ctx) // Run makes it again, and logs its error
-	s.add(id, fix)
+	_ = r.fix(ctx) // Run makes it again, and logs its error
+	s.add(id, r)
 }
 
-// add has Run make a repair.
-func (s *repairs) add(id string, fix func(context.Context) error) {
-	s.put(id, repair{fix: fix, wait: repairWait})
-}
-
-func (s *repairs) put(id string, r repair) {
+// add has Run make a repair, and not the one that is open, unless that does more.
+func (s *repairs) add(id string, r repair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
 		s.open = map[string]repair{}
 	}
+	if had, ok := s.open[id]; ok && had.first != nil && r.first == nil {
+		had.wait = r.wait
+		r = had
+	}
+	r.wait = max(r.wait, repairWait)
 	r.due = time.Now().Add(r.wait)
 	s.open[id] = r
 }
 
-// take removes a repair that is due.
-func (s *repairs) take() (id string, r repair, ok bool) {
+// ready does what has to be done before another change of a record.
+func (s *repairs) ready(ctx context.Context, id string) error {
+	s.mu.Lock()
+	r := s.open[id]
+	s.mu.Unlock()
+	if r.first == nil {
+		return nil
+	}
+	return r.first(ctx)
+}
+
+// next returns a repair that is due.
+func (s *repairs) next() (id string, r repair, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	for id, r := range s.open {
 		if !r.due.After(now) {
-			delete(s.open, id)
 			return id, r, true
 		}
 	}
 	return "", repair{}, false
 }
 
+func (s *repairs) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, id)
+}
+
 // runRepairs makes the repairs that are due.
 func runRepairs[R, P any](ctx context.Context, m *Manager[R, P]) {
-	for ctx.Err() == nil {
-		id, r, ok := m.repairs.take()
-		if !ok {
-			return
-		}
-		if err := runRepair(ctx, m, r); err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Error("following a change of unknown outcome failed", m.kind.Name, id, "wait", r.wait, "error", err)
-			r.wait = min(2*r.wait, repairMost)
-			m.repairs.put(id, r)
-		}
+	for ctx.Err() == nil && runRepair(ctx, m) {
 	}
 }
 
-func runRepair[R, P any](ctx context.Context, m *Manager[R, P], r repair) error {
+// runRepair makes a repair that is due, and returns false if there is none.
+func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
+	if _, _, ok := m.repairs.next(); !ok {
+		return false
+	}
 	unlock, err := m.lock(ctx)
 	if err != nil {
-		return err
+		return false
 	}
 	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	id, r, ok := m.repairs.next() // a change has come before, perhaps with another repair
+	if !ok {
+		return false
+	}
+	m.repairs.remove(id)
+	fixing, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return r.fix(ctx)
+	if err := r.fix(fixing); err != nil && ctx.Err() == nil {
+		m.cfg.Logger.Error("following a change that failed, or of unknown outcome, failed", m.kind.Name, id, "wait", r.wait, "error", err)
+		r.wait = min(2*r.wait, repairMost)
+		m.repairs.add(id, r)
+	}
+	return true
 }
 
 // known reports whether an error of the store says that a write has not taken effect.
@@ -110,7 +140,7 @@ func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 	}
 	if !known(m, err) {
 		owner, id := *h.Owner, *h.ID
-		m.repairs.begin(ctx, id, func(ctx context.Context) error { return follow(ctx, m, owner, id) })
+		m.repairs.begin(ctx, id, following(m, owner, id))
 	}
 	return err
 }

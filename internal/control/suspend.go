@@ -58,6 +58,9 @@ func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, 
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
+	if err := m.repairs.ready(ctx, id); err != nil {
+		return none, err
+	}
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return none, err
@@ -87,7 +90,7 @@ func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, 
 		undone := write(back, m, &old)
 		if undone == nil {
 			if undone = m.apply(back, old); undone != nil {
-				m.repairs.add(id, func(ctx context.Context) error { return follow(ctx, m, owner, id) })
+				m.repairs.add(id, following(m, owner, id))
 			}
 		}
 		return none, errors.Join(err, undone)

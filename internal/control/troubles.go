@@ -167,6 +167,9 @@ func (m *Manager[R, P]) writeReason(ctx context.Context, w reasonWrite) error {
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if err := m.repairs.ready(ctx, w.id); err != nil {
+		return err
+	}
 	r, err := m.cfg.Store.Get(ctx, w.owner, w.id)
 	if errors.Is(err, m.kind.ErrNotFound) {
 		return nil

@@ -133,3 +133,118 @@ func TestDeleteOfWhatIsDeletedMeanwhile(t *testing.T) {
 		t.Errorf("left %s", got)
 	}
 }
+
+// A change of the webhook whose outcome is unknown is undone also if other changes of the
+// record come before the store answers again, or as soon as it does.
+func TestUndoComesBeforeOtherChanges(t *testing.T) {
+	const suspended, active = "[moon paused insufficient_credits /a] [] [a]", "[moon active  /a] [moon] [a]"
+	suspend := func(ctx context.Context, d *desk, id string) error {
+		_, err := d.Suspend(ctx, "o", id, control.ReasonCredits)
+		return err
+	}
+	rename := func(ctx context.Context, d *desk, id string) error {
+		_, _, err := d.Update(ctx, "o", id, control.Request{}, func(r *thing, _ time.Time) error { r.Text = "mars"; return nil })
+		return err
+	}
+	for name, row := range map[string]struct {
+		do   func(ctx context.Context, d *desk, id string) error
+		lost bool // its answer
+		left string
+	}{
+		"a suspension":                    {suspend, false, suspended},
+		"a suspension of unknown outcome": {suspend, true, suspended},
+		"a change":                        {rename, false, "[mars active  /a] [mars] [a]"},
+		"a change of unknown outcome":     {rename, true, "[mars active  /a] [mars] [a]"},
+		"a trouble":                       {func(_ context.Context, d *desk, id string) error { d.Report("o", id, "@x", errDown); return nil }, false, "[moon active upstream_error: @x: port is down /a] [moon] [a]"},
+		"a webhook that moved to where it is not": {func(ctx context.Context, d *desk, id string) error {
+			_, err := d.WebhookMoved(ctx, "o", id, "https://b.example.com/", "https://c.example.com/")
+			return err
+		}, false, active},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk()
+				r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon", URL: "https://a.example.com/"}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				running(t, d)
+				d.lost = func(call string) bool {
+					if call != "update" {
+						return false
+					}
+					d.lost, d.down = nil, true
+					return true
+				}
+				other := "https://b.example.com/"
+				_, _, err = d.Update(t.Context(), "o", r.ID, control.Request{WebhookURL: &other}, func(*thing, time.Time) error { return nil })
+				if !errors.Is(err, errDown) {
+					t.Errorf("error %v", err)
+				}
+				<-time.After(2 * time.Second)
+				d.mu.Lock()
+				d.down = false
+				d.mu.Unlock()
+				if row.lost {
+					undone := false
+					d.mu.Lock()
+					d.lost = func(call string) bool { // the first update undoes, the second is the change
+						if call == "update" && !undone {
+							undone = true
+							return false
+						}
+						if call == "update" {
+							d.lost = nil
+							return true
+						}
+						return false
+					}
+					d.mu.Unlock()
+				}
+				if err := row.do(t.Context(), d, r.ID); row.lost != errors.Is(err, errDown) {
+					t.Errorf("error %v", err)
+				}
+				<-time.After(time.Hour)
+				synctest.Wait()
+				if got := d.state(); got != row.left {
+					t.Errorf("left %s\nwant %s", got, row.left)
+				}
+			})
+		})
+	}
+}
+
+// A creation that failed is undone also if the record is changed before that is possible.
+func TestFailedCreationIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		running(t, d)
+		d.mu.Lock()
+		d.lost = func(call string) bool {
+			if call == "create" {
+				d.lost, d.down = nil, true
+				return true
+			}
+			return false
+		}
+		d.mu.Unlock()
+		if _, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon", URL: "https://a.example.com/"}, ""); !errors.Is(err, errDown) {
+			t.Fatalf("error %v", err)
+		}
+		d.mu.Lock()
+		d.down = false
+		var id string
+		for id = range d.stored {
+		}
+		d.lost = func(call string) bool { return call == "update" }
+		d.mu.Unlock()
+		if _, err := d.Suspend(t.Context(), "o", id, control.ReasonCredits); !errors.Is(err, errNotFound) {
+			t.Errorf("error %v", err)
+		}
+		<-time.After(time.Hour)
+		synctest.Wait()
+		if got := d.state(); got != "[] [] []" {
+			t.Errorf("left %s", got)
+		}
+	})
+}

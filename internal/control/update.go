@@ -44,6 +44,9 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
+	if err := m.repairs.ready(ctx, id); err != nil {
+		return none, "", err
+	}
 	old, err := m.get(ctx, owner, id, q.Version)
 	if err != nil {
 		return none, "", err
@@ -121,12 +124,13 @@ func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (genera
 	}
 	was, h := m.kind.Head(old), m.kind.Head(r)
 	id, owner, before, changed := *h.ID, *h.Owner, *old, *r
-	undo := func(ctx context.Context) error {
-		if err := writeBack(ctx, m, before, changed); err != nil {
+	back := func(ctx context.Context) error { return writeBack(ctx, m, before, changed) }
+	undo := repair{first: back, fix: func(ctx context.Context) error {
+		if err := back(ctx); err != nil {
 			return err
 		}
 		return follow(ctx, m, owner, id)
-	}
+	}}
 	if err := m.cfg.Store.Update(ctx, *r); err != nil {
 		if !known(m, err) {
 			m.repairs.begin(ctx, id, undo)

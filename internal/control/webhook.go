@@ -18,6 +18,9 @@ func (m *Manager[R, P]) WebhookMoved(ctx context.Context, owner, id, from, to st
 		return false, err
 	}
 	defer unlock()
+	if err := m.repairs.ready(ctx, id); err != nil {
+		return false, err
+	}
 	for tries := 1; ; tries++ {
 		r, err := m.cfg.Store.Get(ctx, owner, id)
 		h := m.kind.Head(&r)
