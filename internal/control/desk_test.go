@@ -44,6 +44,7 @@ type desk struct {
 	down    bool                   // whether all calls of the store fail
 	hangs   bool                   // whether reads are not answered
 	later   *control.Later         // from Admit, if set
+	refuses bool                   // whether the tracker's errors say that trying again does not help
 }
 
 var errDown = errors.New("port is down")
@@ -188,6 +189,9 @@ func (k tracker) Track(_ context.Context, t thing, n int) error {
 		return fmt.Errorf("text %q parsed to %d", t.Text, n)
 	}
 	if err := k.d.call("track"); err != nil {
+		if k.d.refuses {
+			err = invalid.Refused(err)
+		}
 		return err
 	}
 	k.d.tracked[t.ID] = t

@@ -117,7 +117,7 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 		err = m.cfg.Webhooks.Unbind(ctx, r)
 	}
 	if err == nil {
-		return deleteStored(ctx, m, owner, id)
+		return deleteStored(ctx, m, r)
 	}
 	if *m.kind.Head(&r).Status == Active { // the record stays, so it is tracked again
 		m.repairs.begin(ctx, id, following(m, owner, id))
@@ -125,8 +125,11 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 	return err
 }
 
-// deleteStored deletes the stored record of what has ended. If that fails, what is stored counts.
-func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) error {
+// deleteStored deletes the stored record of what has ended. If that fails, what is stored
+// counts until Run has finished the deletion.
+func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
+	h := m.kind.Head(&r)
+	owner, id := *h.Owner, *h.ID
 	err := m.cfg.Store.Delete(ctx, owner, id)
 	if err == nil || errors.Is(err, m.kind.ErrNotFound) {
 		m.troubles.forget(id)
@@ -141,7 +144,29 @@ func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], owner, id str
 	if gone {
 		return nil
 	}
+	finish := func(ctx context.Context) error { return finishDelete(ctx, m, r) }
+	m.repairs.add(id, repair{first: finish, fix: finish})
 	return err
+}
+
+// finishDelete deletes a record that has lost its endpoints, if nobody has changed it since.
+func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
+	h := m.kind.Head(&r)
+	owner, id := *h.Owner, *h.ID
+	_, err := m.get(ctx, owner, id, *h.Version)
+	if err == nil {
+		err = m.cfg.Tracker.Untrack(ctx, id)
+	}
+	if err == nil {
+		err = m.cfg.Webhooks.Unbind(ctx, r)
+	}
+	if err == nil {
+		err = m.cfg.Store.Delete(ctx, owner, id)
+	}
+	if known(m, err) {
+		err = nil
+	}
+	return errors.Join(err, follow(ctx, m, owner, id))
 }
 
 // settleTimeout is more than it takes until a process that has died counts as gone.

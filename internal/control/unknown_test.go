@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -247,4 +248,59 @@ func TestFailedCreationIsUndone(t *testing.T) {
 			t.Errorf("left %s", got)
 		}
 	})
+}
+
+// A deletion that fails at the record, whose endpoints are gone by then, is finished, unless
+// another process changes the record; a change here finishes it first.
+func TestDeletionIsFinished(t *testing.T) {
+	for name, row := range map[string]struct {
+		meanwhile func(ctx context.Context, d *desk, id string) error
+		left      string
+	}{
+		"nothing else happens": {func(context.Context, *desk, string) error { return nil }, "[] [] []"},
+		"it is changed": {func(ctx context.Context, d *desk, id string) error {
+			if _, err := d.Suspend(ctx, "o", id, control.ReasonCredits); !errors.Is(err, errNotFound) {
+				return fmt.Errorf("suspend: %w", err)
+			}
+			return nil
+		}, "[] [] []"},
+		"it is deleted again": {func(ctx context.Context, d *desk, id string) error { return d.Delete(ctx, "o", id, 0) }, "[] [] []"},
+		"another process changes it": {func(_ context.Context, d *desk, id string) error {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			r := d.stored[id]
+			r.Text, r.Version = "mars", r.Version+1
+			d.stored[id] = r
+			return nil
+		}, "[mars active  /a] [mars] []"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk()
+				r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon", URL: "https://a.example.com/"}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				running(t, d)
+				d.fails["delete"] = true
+				if err := d.Delete(t.Context(), "o", r.ID, 0); !errors.Is(err, errDown) {
+					t.Errorf("error %v", err)
+				}
+				if got, want := d.state(), "[moon active  /a] [moon] []"; got != want {
+					t.Errorf("while the deletion cannot be made: left %s\nwant %s", got, want)
+				}
+				d.mu.Lock()
+				d.fails["delete"] = false
+				d.mu.Unlock()
+				if err := row.meanwhile(t.Context(), d, r.ID); err != nil {
+					t.Error(err)
+				}
+				<-time.After(15 * time.Second)
+				synctest.Wait()
+				if got := d.state(); got != row.left {
+					t.Errorf("left %s\nwant %s", got, row.left)
+				}
+			})
+		})
+	}
 }
