@@ -154,7 +154,7 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 		return invalid.Refused(err)
 	}
 	if d.deps.Roles.Search == nil && !sub.coverable() {
-		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))
+		return invalid.Refused(fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query)))
 	}
 	return d.router.set(ctx, sub)
 }

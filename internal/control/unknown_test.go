@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,6 +249,67 @@ func TestFailedCreationIsUndone(t *testing.T) {
 			t.Errorf("left %s", got)
 		}
 	})
+}
+
+// A change that is stored and cannot be put into effect, as its caller has gone, is in effect
+// soon. One that the tracker refuses is not tried again.
+func TestStoredChangeIsPutIntoEffect(t *testing.T) {
+	status := func(s control.Status) control.Request { return control.Request{Status: &s} }
+	for name, row := range map[string]struct {
+		request control.Request
+		paused  bool // before
+		refuses bool
+		fails   string // the call that fails
+		left    string
+		calls   string
+	}{
+		"resume":          {request: status(control.Active), paused: true, fails: "track", left: "[moon active  /] [moon] []", calls: "admit update track done track"},
+		"pause":           {request: status(control.Paused), fails: "untrack", left: "[moon paused paused_by_user /] [] []", calls: "admit update untrack done untrack"},
+		"change":          {fails: "track", left: "[mars active  /] [mars] []", calls: "admit update track done track"},
+		"change, refused": {fails: "track", refuses: true, left: "[mars active  /] [moon] []", calls: "admit update track done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk()
+				r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if row.paused {
+					if _, _, err := d.Update(t.Context(), "o", r.ID, status(control.Paused), func(*thing, time.Time) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				running(t, d)
+				d.mu.Lock()
+				d.calls, d.fails[row.fails], d.refuses = nil, true, row.refuses
+				d.mu.Unlock()
+				_, _, err = d.Update(t.Context(), "o", r.ID, row.request, func(r *thing, _ time.Time) error {
+					if row.request.Status == nil {
+						r.Text = "mars"
+					}
+					return nil
+				})
+				if !errors.Is(err, errDown) {
+					t.Errorf("error %v", err)
+				}
+				if row.fails == "untrack" {
+					d.tracked[r.ID] = r
+				}
+				d.mu.Lock()
+				d.fails[row.fails] = false
+				d.mu.Unlock()
+				<-time.After(15 * time.Second)
+				synctest.Wait()
+				if got := d.state(); got != row.left {
+					t.Errorf("left %s\nwant %s", got, row.left)
+				}
+				if got := strings.Join(d.calls, " "); got != row.calls {
+					t.Errorf("calls %s\nwant  %s", got, row.calls)
+				}
+			})
+		})
+	}
 }
 
 // A deletion that fails at the record, whose endpoints are gone by then, is finished, unless

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -71,6 +72,9 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 		err = m.untrack(ctx, r)
 	}
 	if err != nil {
+		if !invalid.IsRefused(err) {
+			m.repairs.add(id, following(m, owner, id))
+		}
 		err = fmt.Errorf("%s: the change is stored and not in effect yet, the same call again completes it: %w", m.kind.Name, err)
 	}
 	return r, generated, err
