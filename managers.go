@@ -29,8 +29,10 @@ func (s managers) has(ctx context.Context, owner string, kind deliver.SourceKind
 	return err == nil, err
 }
 
-// webhookMoved has a monitor or rule show the URL that its webhook has now.
-func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (bool, error) {
+// webhookMoved has a monitor or rule show the URL that its webhook has now. After an error
+// the reconciler looks after it: the change may have taken effect.
+func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (moved bool, err error) {
+	defer func() { s.e.bound.note(err) }()
 	if src.Kind == deliver.SourceRule {
 		return s.e.rules.WebhookMoved(ctx, src.Owner, src.ID, from, to)
 	}
