@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
@@ -17,11 +19,54 @@ type bound struct {
 	late   *endpoints.Manager // creates for changes that have not acquired the turn
 	turns  *admission
 	failed batch.Bell // wakes the reconciler
+	unmade *unmade
+}
+
+// unmade are endpoints whose creation has failed and may still take effect. It is safe for
+// concurrent use.
+type unmade struct {
+	mu   sync.Mutex
+	list map[string]failedEndpoint // by id, at most maxUnmade
+}
+
+// failedEndpoint is whose endpoint it is, and when its creation failed.
+type failedEndpoint struct {
+	owner string
+	at    time.Time
+}
+
+const maxUnmade = 10_000
+
+func (u *unmade) put(id string, e failedEndpoint) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.list == nil {
+		u.list = map[string]failedEndpoint{}
+	}
+	if len(u.list) < maxUnmade { // each was deleted once already
+		u.list[id] = e
+	}
+}
+
+// take returns the endpoints whose creation failed so long ago, and forgets them. left says
+// that there are others.
+func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	old = map[string]failedEndpoint{}
+	for id, e := range u.list {
+		if time.Since(e.at) >= age {
+			old[id] = e
+			delete(u.list, id)
+		}
+	}
+	return old, len(u.list) > 0
 }
 
 // newBound makes the managers.
 func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
-	b.failed, b.turns = batch.NewBell(), a
+	b.failed, b.turns, b.unmade = batch.NewBell(), a, &unmade{}
+	cfg.Failed = b.unmake
 	cfg.Admit = a.boundEndpoint
 	if b.Manager, err = endpoints.New(cfg); err != nil {
 		return b, err
@@ -87,6 +132,12 @@ func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 	}
 	b.note(err)
 	return err
+}
+
+// unmake has the reconciler delete an endpoint whose creation has failed.
+func (b bound) unmake(owner, id string) {
+	b.unmade.put(id, failedEndpoint{owner, time.Now()})
+	b.failed.Ring()
 }
 
 // note has the reconciler look after a change that failed, unless it was refused: the

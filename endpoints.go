@@ -89,6 +89,9 @@ type sourceID struct {
 // becomes that URL: nobody was told of the change. An error of one repair does not
 // prevent the others.
 func (r reconciler) mend(ctx context.Context) error {
+	if err := r.unmake(ctx); err != nil {
+		return err
+	}
 	before, err := r.find(ctx)
 	if err != nil {
 		return err
@@ -126,6 +129,21 @@ func (r reconciler) mend(ctx context.Context) error {
 		if was, ok := before.shown[of]; ok && was == url {
 			_, merr := managers(r).webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
 			err = errors.Join(err, merr)
+		}
+	}
+	return err
+}
+
+// unmake deletes the endpoints whose creation has failed, some time after that.
+func (r reconciler) unmake(ctx context.Context) (err error) {
+	old, left := r.e.bound.unmade.take(r.e.grace)
+	if left {
+		r.e.bound.failed.Ring()
+	}
+	for id, e := range old {
+		if derr := r.e.bound.Delete(ctx, e.owner, id); derr != nil && !errors.Is(derr, deliver.ErrEndpointNotFound) {
+			r.e.bound.unmade.put(id, e)
+			err = errors.Join(err, fmt.Errorf("streamwatch: delete endpoint %s, whose creation has failed: %w", id, derr))
 		}
 	}
 	return err

@@ -98,7 +98,7 @@ func TestHalvesOfALivingProcess(t *testing.T) {
 	for _, of := range webhooksOf {
 		record := map[deliver.SourceKind]string{deliver.SourceMonitor: "Monitors.Create", deliver.SourceRule: "Rules.Create"}[of.kind]
 		for name, plans := range map[string][]storetest.FaultPlan{
-			"the answer was lost":   {{Method: "Endpoints.Create", Call: 1, Do: storetest.FailAfter}},
+			"the answer was lost":   {{Method: "Endpoints.Create", Call: 1, Do: storetest.FailAfter}, {Method: "Endpoints.Delete", Call: 1}},
 			"it cannot be undone":   {{Method: record, Call: 1}, {Method: "Endpoints.Delete", Call: 1}},
 			"the store fails again": {{Method: record, Call: 1}, {Method: "Endpoints.Delete", Call: 1}, {Method: "Endpoints.Delete", Call: 1}},
 		} {

@@ -1,13 +1,16 @@
 package streamwatch_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/storetest"
@@ -63,4 +66,65 @@ func TestDeletionThatFailsLeavesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An endpoint whose creation has failed is not there, also if the store has made it: nobody
+// was told its secret.
+func TestEndpointWhoseCreationFailedIsNotThere(t *testing.T) {
+	withFaults(t, storetest.FaultPlan{Method: "Endpoints.Create", Call: 1, Do: storetest.FailAfter}, func(t *testing.T, e *streamwatch.Engine) {
+		id := webhooksOf[0].create(t, e, "")
+		n := endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: id}, URL: firstURL}
+		if _, err := e.Endpoints().Create(t.Context(), n); !errors.Is(err, storetest.ErrStoreFault) {
+			t.Fatalf("create: %v", err)
+		}
+		if list := endpointsOf(t, e, id); len(list) != 0 {
+			t.Errorf("%d endpoints after a creation that has failed", len(list))
+		}
+		if _, err := e.Endpoints().Create(t.Context(), n); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
+// unhurriedStore is a store whose next endpoint is made 10 s after its creation has failed.
+type unhurriedStore struct {
+	*memory.Store
+	late atomic.Bool
+}
+
+func (s *unhurriedStore) Endpoints() deliver.EndpointStore {
+	return unhurriedEndpoints{s.Store.Endpoints(), s}
+}
+
+type unhurriedEndpoints struct {
+	deliver.EndpointStore
+	s *unhurriedStore
+}
+
+func (l unhurriedEndpoints) Create(ctx context.Context, e deliver.Endpoint) error {
+	if !l.s.late.Swap(false) {
+		return l.EndpointStore.Create(ctx, e)
+	}
+	time.AfterFunc(10*time.Second, func() { _ = l.EndpointStore.Create(context.WithoutCancel(ctx), e) })
+	return errSevered
+}
+
+// An endpoint that the store makes after its creation has failed goes, too.
+func TestEndpointThatComesLateGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &unhurriedStore{Store: memory.New(memory.Options{})}
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
+		defer startEngine(t, e)()
+		id := webhooksOf[0].create(t, e, "")
+		store.late.Store(true)
+		if _, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: id}, URL: firstURL}); !errors.Is(err, errSevered) {
+			t.Fatalf("create: %v", err)
+		}
+		pass(11 * time.Second)
+		onlyEndpoint(t, e, id)
+		pass(5 * time.Minute)
+		if list := endpointsOf(t, e, id); len(list) != 0 {
+			t.Errorf("%d endpoints, want none", len(list))
+		}
+	})
 }

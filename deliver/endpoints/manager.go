@@ -50,6 +50,9 @@ type Config struct {
 	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
 	// is called once the endpoint is stored, or is not to be.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
+	// Failed, if set, is told of an endpoint whose creation has failed and may still take
+	// effect: it is to be deleted once more, later. Nobody was told its secret.
+	Failed func(owner, id string)
 	// Allowed, if set, is asked before an endpoint is changed or deleted; its error refuses
 	// it.
 	Allowed func() error
@@ -89,6 +92,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(context.Context, string) (func(), error) { return func() {}, nil }
+	}
+	if cfg.Failed == nil {
+		cfg.Failed = func(string, string) {}
 	}
 	if cfg.Allowed == nil {
 		cfg.Allowed = func() error { return nil }
@@ -173,6 +179,9 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 	e := deliver.Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
 		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
+		if !errors.Is(err, deliver.ErrEndpointDuplicate) {
+			err = errors.Join(err, m.unmake(ctx, &e))
+		}
 		return deliver.Endpoint{}, err
 	}
 	if !n.From.IsZero() {
@@ -181,6 +190,24 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 		}
 	}
 	return m.shown(e, true), nil
+}
+
+// undoTimeout bounds the undoing of a change that failed.
+const undoTimeout = 5 * time.Second
+
+// unmake deletes an endpoint whose creation has failed: the store may have made it.
+func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
+	m.cfg.Failed(e.Source.Owner, e.ID)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	err := m.cfg.Store.Delete(ctx, e.Source.Owner, e.ID)
+	if errors.Is(err, deliver.ErrEndpointNotFound) {
+		return nil
+	}
+	if err == nil {
+		m.cfg.Dispatcher.Drop(e.ID)
+	}
+	return err
 }
 
 // Get reads an endpoint; ErrEndpointNotFound for an id that is unknown or

@@ -3,7 +3,6 @@ package endpoints
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -30,7 +29,7 @@ func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func()
 	if err = do(); err == nil || !moved {
 		return err
 	}
-	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	is, ferr := m.find(back, owner, id) // another call may have changed or deleted the endpoint
 	switch {
