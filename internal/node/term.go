@@ -86,9 +86,11 @@ func (n *Node) begin(ctx context.Context) error {
 
 // rejoin begins the next term after one that has ended. While another engine has this
 // node's name it waits: the two would end each other for ever. Its own last term may
-// still be there, if the store has lost its last writes.
+// still be there, if the store has lost its last writes, and so may one whose beginning has
+// failed: its answer was lost.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
+	own, before, tried := n.Fence().Term, "", false // before is the name's term when it was tried
 	for ctx.Err() == nil {
 		wait := n.times.beat
 		sent := time.Now()
@@ -96,14 +98,21 @@ func (n *Node) rejoin(ctx context.Context) bool {
 		if err == nil {
 			n.roster.note(st, sent)
 			m, ok := named(st, n.cfg.Node.Name)
-			if ok && m.Term != n.Fence().Term && !n.roster.dead(m.Term) {
+			if tried && m.Term != before {
+				own = m.Term
+			}
+			if ok && m.Term != own && !n.roster.dead(m.Term) {
+				tried = false
 				if !told {
 					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this one waits until the other is gone",
 						"node", m.Node.Name, "term", m.Term)
 					told = true
 				}
-			} else if err = n.begin(ctx); err == nil {
-				return true
+			} else {
+				before, tried = m.Term, true
+				if err = n.begin(ctx); err == nil {
+					return true
+				}
 			}
 		}
 		if err != nil {
