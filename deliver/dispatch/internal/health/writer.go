@@ -123,9 +123,12 @@ func (w *Writer) writeAll(last bool) bool {
 		case err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) && !errors.Is(err, deliver.ErrSealed):
 			w.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.Kind), "error", err)
 			w.mu.Lock()
-			if _, newer := w.pending[id]; !newer {
-				w.pending[id] = p
+			newer, ok := w.pending[id]
+			if !ok {
+				newer = p
 			}
+			newer.unwritten = newer.unwritten || p.unwritten || ok && p.Kind == deliver.NoticeRecovered
+			w.pending[id] = newer
 			w.mu.Unlock()
 			done = false
 		}

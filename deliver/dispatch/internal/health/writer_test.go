@@ -1,0 +1,85 @@
+package health_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+)
+
+// record is a store of one endpoint, whose next updates take a second and fail.
+type record struct {
+	deliver.EndpointStore
+	mu    sync.Mutex
+	e     deliver.Endpoint
+	fails int
+}
+
+func (r *record) Get(context.Context, string, string) (deliver.Endpoint, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.e, nil
+}
+
+func (r *record) Update(_ context.Context, e deliver.Endpoint) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fails > 0 {
+		r.fails--
+		r.mu.Unlock()
+		<-time.After(time.Second)
+		r.mu.Lock()
+		return errors.New("the store is down")
+	}
+	r.e = e
+	return nil
+}
+
+// An endpoint that fails again while its recovery cannot be written is failing since then,
+// and not since before.
+func TestFailingSinceAfterARecoveryThatCouldNotBeWritten(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		wait  time.Duration // from the recovery to the failure
+		fails int           // writes
+	}{
+		{"before the writing", 0, 0},
+		{"while it is written", time.Second / 2, 1},
+		{"while it is written, and then fails as well", time.Second / 2, 2},
+		{"after the writing has failed", 3 * time.Second / 2, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &record{fails: row.fails, e: deliver.Endpoint{ID: "a", Status: deliver.EndpointActive, FailingSince: began.UTC()}}
+				w := health.NewWriter()
+				w.Endpoints, w.Observer, w.Logger = s, func(deliver.Notice) {}, slog.New(slog.DiscardHandler)
+				w.Written = func(string, time.Time) {}
+				<-time.After(time.Hour)
+				w.Request("a", "o", health.Verdict{Kind: deliver.NoticeRecovered, Since: began}, time.Now())
+				ran := make(chan struct{})
+				go func() {
+					defer close(ran)
+					w.Run()
+				}()
+				if row.wait > 0 {
+					<-time.After(row.wait)
+				}
+				again := time.Now()
+				w.Request("a", "o", health.Verdict{Kind: deliver.NoticeFailing, Since: again}, again)
+				<-time.After(10 * time.Minute)
+				w.Stop()
+				<-ran
+				if !s.e.FailingSince.Equal(again) {
+					t.Errorf("failing since %s after the beginning, want %s", s.e.FailingSince.Sub(began), again.Sub(began))
+				}
+			})
+		})
+	}
+}
