@@ -47,6 +47,11 @@
 //	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet
 //	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
 //
+// With -recordings a flight recorder keeps the last polls, see package detect/recorder:
+//
+//	streamwatch serve -platform bluesky -ops-addr 127.0.0.1:9090 -recordings recordings
+//	curl -OJ http://127.0.0.1:9090/recording
+//
 // With a key of the scope admin, the first of which is made like this, an owner
 // lists, makes and revokes his keys at /v1/account/keys himself.
 //
