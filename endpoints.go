@@ -89,16 +89,13 @@ type sourceID struct {
 // becomes that URL: nobody was told of the change. An error of one repair does not
 // prevent the others.
 func (r reconciler) mend(ctx context.Context) error {
-	if err := r.unmake(ctx); err != nil {
-		return err
+	err := r.unmake(ctx)
+	before, ferr := r.find(ctx)
+	if ferr != nil {
+		return errors.Join(err, ferr)
 	}
-	before, err := r.find(ctx)
-	if err != nil {
-		return err
-	}
-	err = r.beginReplays(ctx, before.from)
-	if err != nil {
-		err = fmt.Errorf("streamwatch: start replays of new endpoints: %w", err)
+	if rerr := r.beginReplays(ctx, before.from); rerr != nil {
+		err = errors.Join(err, fmt.Errorf("streamwatch: start replays of new endpoints: %w", rerr))
 	}
 	if len(before.orphans) == 0 && len(before.shown) == 0 {
 		return err

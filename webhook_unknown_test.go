@@ -86,6 +86,30 @@ func TestEndpointWhoseCreationFailedIsNotThere(t *testing.T) {
 	})
 }
 
+// An endpoint whose replay could not be stored is not there either, also if it could not be
+// deleted at once.
+func TestEndpointWhoseReplayFailedIsNotThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storetest.FaultyStore(storetest.FaultyStore(memory.New(memory.Options{}), storetest.FaultPlan{Method: "Replays.Start", Call: 1}),
+			storetest.FaultPlan{Method: "Endpoints.Delete", Call: 1})
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
+		defer startEngine(t, e)()
+		id := webhooksOf[0].create(t, e, "")
+		pass(10 * time.Minute)
+		n := endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: id}, URL: firstURL, From: time.Now().Add(-5 * time.Minute)}
+		if _, err := e.Endpoints().Create(t.Context(), n); !errors.Is(err, storetest.ErrStoreFault) {
+			t.Fatalf("create: %v", err)
+		}
+		pass(10 * time.Minute)
+		if list := endpointsOf(t, e, id); len(list) != 0 {
+			t.Errorf("%d endpoints after a creation that has failed", len(list))
+		}
+		if _, err := e.Endpoints().Create(t.Context(), n); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
 // unhurriedStore is a store whose next endpoint is made 10 s after its creation has failed.
 type unhurriedStore struct {
 	*memory.Store

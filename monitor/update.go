@@ -101,7 +101,8 @@ func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) 
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete ends a monitor and removes its endpoints. The logs keep what it detected.
+// Delete ends a monitor and removes its endpoints. The logs keep what it detected. After an
+// error of the store the monitor may still be deleted, some seconds or minutes later.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }

@@ -186,7 +186,7 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 	}
 	if !n.From.IsZero() {
 		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
-			return deliver.Endpoint{}, errors.Join(err, m.remove(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
+			return deliver.Endpoint{}, errors.Join(err, m.unmake(ctx, &e))
 		}
 	}
 	return m.shown(e, true), nil

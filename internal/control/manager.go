@@ -155,9 +155,6 @@ func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	owner, id := *h.Owner, *h.ID
 	_, err := m.get(ctx, owner, id, *h.Version)
 	if err == nil {
-		err = m.cfg.Tracker.Untrack(ctx, id)
-	}
-	if err == nil {
 		err = m.cfg.Webhooks.Unbind(ctx, r)
 	}
 	if err == nil {

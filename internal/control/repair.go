@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Run makes a repair again every repairWait; while it fails, after twice the time before,
@@ -115,7 +117,7 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	m.repairs.remove(id)
 	fixing, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := r.fix(fixing); err != nil && ctx.Err() == nil {
+	if err := r.fix(fixing); err != nil && ctx.Err() == nil && !invalid.IsRefused(err) {
 		m.cfg.Logger.Error("following a change that failed, or of unknown outcome, failed", m.kind.Name, id, "wait", r.wait, "error", err)
 		r.wait = min(2*r.wait, repairMost)
 		m.repairs.add(id, r)
@@ -152,11 +154,18 @@ func writeBack[R, P any](ctx context.Context, m *Manager[R, P], was, is R) error
 	stored, err := m.cfg.Store.Get(ctx, *h.Owner, *h.ID)
 	if err == nil {
 		now := m.kind.Head(&stored)
-		if *now.Version != *to.Version+1 || !now.UpdatedAt.Equal(*h.UpdatedAt) || *now.WebhookURL != *h.WebhookURL {
+		same := now.UpdatedAt.Sub(*h.UpdatedAt).Abs() < time.Microsecond // a store keeps no more of a time
+		if *now.Version != *to.Version+1 || !same || *now.WebhookURL != *h.WebhookURL {
 			return nil
 		}
 		*to.Version = *now.Version
-		err = m.cfg.Store.Update(ctx, was)
+		if err = m.cfg.Store.Update(ctx, was); err != nil && !known(m, err) {
+			// Another record may have its old name by now.
+			*now.WebhookURL, *now.WebhookSecretSet = *to.WebhookURL, *to.WebhookSecretSet
+			if m.cfg.Store.Update(ctx, stored) == nil {
+				err = nil
+			}
+		}
 	}
 	if known(m, err) {
 		return nil

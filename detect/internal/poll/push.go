@@ -110,6 +110,7 @@ func (s *Pushes) goOn(slot int32) {
 // drop drops them, of a target that nobody watches any more.
 func (s *Pushes) drop(slot int32) {
 	delete(s.late, slot)
+	s.turn = slices.DeleteFunc(s.turn, func(other int32) bool { return other == slot })
 	held := s.held[slot]
 	if len(held) == 0 {
 		return

@@ -50,6 +50,21 @@ func TestSearchWaitsForAPushedPost(t *testing.T) {
 	}
 }
 
+// A query whose last rule leaves when its search has the next turn is gone for good.
+func TestQueryLeavesInItsTurn(t *testing.T) {
+	k := newPushedKit(t)
+	k.at(k.next()).push("moon", "1")
+	if k.searchStarts() {
+		t.Error("a search begins while the commit of a pushed post is open")
+	}
+	k.settle(nil)
+	k.Set("a", nil, queries.Start{})
+	k.Polls.Pushes.GoOn(queries.Polled(k.Targets))
+	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.Polls.Open() != 0 {
+		t.Errorf("%d queries, %d polls are open: want none", n, k.Polls.Open())
+	}
+}
+
 // A rule that joins during the commit of a pushed post has its query polled when the posts
 // that came meanwhile are committed, too. The query then goes with its last rules.
 func TestRuleThatJoinsDuringAPush(t *testing.T) {
