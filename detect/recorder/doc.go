@@ -27,12 +27,13 @@
 // in it.
 //
 // The records point at the posts that the engine had anyway. Nothing is encoded, and
-// nothing hidden, before a dump is made.
+// nothing hidden, before a dump is made, or with Options.Every before it is added to the file.
 //
 // # What is hidden
 //
 // In a dump every text, name, address, post id and cursor of a platform is replaced by a
-// pseudonym: a keyed hash whose key is made for the dump and forgotten with it. Equal
+// pseudonym: a keyed hash whose key is made for the dump and forgotten with it, for the file
+// of Options.Every when it begins anew: until then its names are kept in memory besides. Equal
 // strings stay equal within a dump. What decisions do not depend on, such as media, is left
 // out, and of an error only its kind, status and waiting time are kept. The ids of monitors
 // and rules, handlers' names and all times stay. Options.Plain turns this off. No credential,

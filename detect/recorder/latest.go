@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,9 +17,10 @@ const sizeOfPart = 128
 
 // following is how far the file has followed the ring.
 type following struct {
-	part  *writing // nil when the file has to begin anew
-	next  int      // number of the first entry that is not in it
-	bytes int      // of the entries in it, by estimate
+	part  *writing    // nil when the file has to begin anew
+	file  os.FileInfo // as this process has made it
+	next  int         // number of the first entry that is not in it
+	bytes int         // of the entries in it, by estimate
 }
 
 // follow adds to the file what is new in the ring, so that a process which is killed leaves
@@ -32,17 +34,28 @@ func (r *Recorder) follow(f *following) error {
 		err := r.create(latest, func(w io.Writer) error {
 			return f.part.write(w, r.header("every "+r.opts.Every.String(), first), entries)
 		})
+		if err == nil {
+			f.file, err = os.Stat(filepath.Join(r.opts.Dir, latest))
+		}
 		return errors.Join(f.wrote(entries, err), r.tidy())
 	}
-	file, err := os.OpenFile(filepath.Join(r.opts.Dir, latest), os.O_WRONLY|os.O_APPEND, 0)
-	if err == nil {
-		err = f.part.write(file, nil, entries)
-		if len(entries) > 0 {
-			err = errors.Join(err, file.Sync())
-		}
-		err = errors.Join(err, file.Close())
+	return f.wrote(entries, f.add(filepath.Join(r.opts.Dir, latest), entries))
+}
+
+// add appends a part to the file.
+func (f *following) add(name string, entries []entry) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
 	}
-	return f.wrote(entries, err)
+	if info, err := file.Stat(); err != nil || !os.SameFile(info, f.file) {
+		return errors.Join(fmt.Errorf("recorder: %s is another process's by now: want a directory for each", name), err, file.Close())
+	}
+	err = f.part.write(file, nil, entries)
+	if len(entries) > 0 {
+		err = errors.Join(err, file.Sync())
+	}
+	return errors.Join(err, file.Close())
 }
 
 // wrote notes entries that are in the file, or that they are not.

@@ -13,6 +13,48 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 )
 
+// A file that another process has put in its place is not added to: what is there can be read.
+func TestLatestOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		run := func(bytes int) (rec *recorder.Recorder, stop func()) {
+			rec, err := recorder.New(recorder.Options{Dir: dir, Every: time.Minute, Bytes: bytes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ran := make(chan error, 1)
+			go func() { ran <- rec.Run(ctx) }()
+			return rec, func() { cancel(); <-ran }
+		}
+		one, stop := run(1 << 20)
+		defer stop()
+		pass(30 * time.Second)
+		other, stop := run(4 << 10) // its file begins anew often
+		defer stop()
+		for i := range 30 {
+			recorder.OpenGap(one)
+			if i%3 > 0 {
+				recorder.OpenGap(other)
+			}
+			for range 2 {
+				pass(30 * time.Second)
+				synctest.Wait()
+				data, err := os.ReadFile(filepath.Join(dir, "latest.jsonl.gz"))
+				if err != nil {
+					if i == 0 {
+						continue
+					}
+					t.Fatal(err)
+				}
+				if _, err := recorder.Read(bytes.NewReader(data)); err != nil {
+					t.Fatalf("after %d minutes: %v", i, err)
+				}
+			}
+		}
+	})
+}
+
 // What a killed process leaves in the file of Every has its polls up to the last second, and
 // plays, also if the ring was smaller than what happened between two looks at it.
 func TestLatestFollowsTheRing(t *testing.T) {

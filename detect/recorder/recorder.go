@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -23,7 +22,8 @@ type Options struct {
 	// false: pseudonyms. These do not hide which names of a list a dump has.
 	Plain bool
 
-	// Dir is where Run writes dumps. Defaults to none: only Dump makes them.
+	// Dir is where Run writes dumps, of this process alone. Defaults to none: only Dump makes
+	// them.
 	Dir string
 	// Keep is how many dumps stay in Dir beside that of Every, those of Every that earlier
 	// processes have left among them. The oldest are removed.
@@ -117,9 +117,8 @@ func New(opts Options) (*Recorder, error) {
 
 // Wrap returns cfg with the polls of all of its sources recorded. A gap that opens is a
 // reason for a dump, and so is a post that was shown and is not delivered, see DroppedStats,
-// Ancient and WrongVersions of detect.Stats: each cause once an hour at most. Config.OnGap
-// is called as before. Other reasons, such as Config.OnTrouble or a customer who reports a
-// loss, are the caller's to Trigger.
+// Ancient and WrongVersions of detect.Stats: each cause once an hour at most. Other reasons,
+// such as Config.OnTrouble or a customer who reports a loss, are the caller's to Trigger.
 //
 // The Fetchers are wrapped: their other methods are there as Roles alone, and who wraps
 // them again hides the recorder.
@@ -136,15 +135,6 @@ func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 		}
 		s.Roles = s.Roles.Or(fetcher.RolesOf(s.Fetcher))
 		s.Fetcher = taped{s.Fetcher, r}
-	}
-	onGap := cfg.OnGap
-	cfg.OnGap = func(g detect.Gap) {
-		if g.FilledAt.IsZero() {
-			r.opened()
-		}
-		if onGap != nil {
-			onGap(g)
-		}
 	}
 	return cfg
 }
@@ -177,6 +167,9 @@ type tape struct{ r *Recorder }
 
 func (t tape) Ended(p *poll.Record) {
 	t.r.add(entry{poll: p, bytes: sizeOf(p)})
+	if p.Opened != nil && p.Unstored == nil {
+		t.r.opened()
+	}
 	t.r.notice(p.Env)
 }
 

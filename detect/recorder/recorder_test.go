@@ -304,12 +304,14 @@ func TestGapIsAReason(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("files %v, %v: want a dump of the gap", files, err)
 		}
-		f, err := os.Open(files[0])
+		data, err := os.ReadFile(files[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		enginetest.Replay(t, f)
+		if !strings.Contains(unzipped(t, data), `"gap":{`) {
+			t.Error("the poll that opened the gap is not in the dump")
+		}
+		enginetest.Replay(t, bytes.NewReader(data))
 	})
 }
 
