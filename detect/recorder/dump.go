@@ -106,6 +106,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	r.log(errors.Join(r.keepLatest(), r.tidy()), "")
 	var tick, pause <-chan time.Time
 	var last following
+	failing := false
 	told := r.told // nil during the pause
 	if r.opts.Every > 0 {
 		t := time.NewTicker(r.opts.Every)
@@ -118,7 +119,11 @@ func (r *Recorder) Run(ctx context.Context) error {
 			r.flush()
 			return context.Cause(ctx)
 		case <-tick:
-			r.log(r.follow(&last), "")
+			err := r.follow(&last)
+			if err == nil || !failing { // a full disk is told once
+				r.log(err, "")
+			}
+			failing = err != nil
 		case why := <-told:
 			r.log(r.keep(why), why)
 			told, pause = nil, time.After(r.opts.Apart)
@@ -181,7 +186,7 @@ func nameOf(at time.Time, why string) string {
 // process left that was killed while it wrote.
 func (r *Recorder) tidy() error {
 	files, err := os.ReadDir(r.opts.Dir) // by name: dumps by time
-	var dumps []string
+	var dumps, left []string
 	remove := func(name string) {
 		if e := os.Remove(filepath.Join(r.opts.Dir, name)); !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
@@ -189,6 +194,8 @@ func (r *Recorder) tidy() error {
 	}
 	for _, f := range files {
 		switch name := f.Name(); {
+		case strings.HasPrefix(name, "recording-") && strings.HasSuffix(name, "-"+latest):
+			left = append(left, name)
 		case strings.HasPrefix(name, "recording-") && strings.HasSuffix(name, ".jsonl.gz"):
 			dumps = append(dumps, name)
 		case strings.HasPrefix(name, temporary):
@@ -201,6 +208,10 @@ func (r *Recorder) tidy() error {
 	for len(dumps) > r.opts.Keep {
 		remove(dumps[0])
 		dumps = dumps[1:]
+	}
+	for len(left) > keepLeft {
+		remove(left[0])
+		left = left[1:]
 	}
 	return err
 }

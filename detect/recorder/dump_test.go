@@ -13,6 +13,34 @@ import (
 	"github.com/streamwatch/streamwatch/detect/recorder"
 )
 
+// Of the files that killed processes have left the newest four stay, and no dump goes for them.
+func TestFilesOfKilledProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		for i := range 10 {
+			rec, err := recorder.New(recorder.Options{Dir: dir, Keep: 2, Every: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, kill := context.WithCancel(t.Context())
+			ran := make(chan error)
+			go func() { ran <- rec.Run(ctx) }()
+			if i == 0 {
+				rec.Trigger("a loss")
+			}
+			pass(1500 * time.Millisecond)
+			kill()
+			<-ran
+		}
+		for what, want := range map[string]int{"a-loss": 1, "latest": 4} {
+			files, err := filepath.Glob(filepath.Join(dir, "recording-*-"+what+".jsonl.gz"))
+			if err != nil || len(files) != want {
+				t.Errorf("%v, %v: want %d of %q", files, err, want, what)
+			}
+		}
+	})
+}
+
 // Old dumps, and what a killed process has left, are removed whatever Dir is called.
 // Other files stay.
 func TestOldDumpsAreRemoved(t *testing.T) {

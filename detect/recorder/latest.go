@@ -12,6 +12,10 @@ import (
 // latest is the file that Options.Every writes.
 const latest = "latest.jsonl.gz"
 
+// keepLeft is how many files that earlier processes have left stay: a process that is killed
+// again and again does not remove the dump that says why.
+const keepLeft = 4
+
 // sizeOfPart is what a part takes that has nothing new: it tells that the process was there.
 const sizeOfPart = 128
 

@@ -25,9 +25,8 @@ type Options struct {
 	// Dir is where Run writes dumps, of this process alone. Defaults to none: only Dump makes
 	// them.
 	Dir string
-	// Keep is how many dumps stay in Dir beside that of Every, those of Every that earlier
-	// processes have left among them. The oldest are removed.
-	// Defaults to 16.
+	// Keep is how many dumps stay in Dir beside that of Every, and beside the four newest of
+	// Every that earlier processes have left. The oldest are removed. Defaults to 16.
 	Keep int
 	// Apart is the shortest time between two dumps of Run's. What is told meanwhile goes
 	// into the next. Defaults to 1 min.
