@@ -154,7 +154,7 @@ func (p *Pacer) promote(now int64) {
 	if len(p.owners.turns) == 0 || after(o.lastAdded, now, quarter/p.bounds.budget) > now {
 		return
 	}
-	slot, ok := p.nextAdded()
+	slot, ok := p.nextAdded(now)
 	if !ok {
 		return
 	}
@@ -170,8 +170,8 @@ func (p *Pacer) promote(now int64) {
 }
 
 // nextAdded is the account that the owner whose turn it is added first. Owners without any
-// that waits for its first poll leave the turns.
-func (p *Pacer) nextAdded() (slot int32, ok bool) {
+// that waits for its first poll leave the turns, and the places that they have left over.
+func (p *Pacer) nextAdded(now int64) (slot int32, ok bool) {
 	o := &p.owners
 	for len(o.turns) > 0 {
 		who := &o.list[o.turns[0]]
@@ -182,7 +182,7 @@ func (p *Pacer) nextAdded() (slot int32, ok bool) {
 			}
 			who.added = who.added[1:]
 		}
-		who.added, who.waits = nil, false
+		who.added, who.waits, who.lastAdd = nil, false, min(who.lastAdd, now)
 		o.turns = o.turns[:copy(o.turns, o.turns[1:])]
 	}
 	return 0, false

@@ -159,6 +159,9 @@ func TestNextAgainstModel(t *testing.T) {
 				e.first, e.hurries, adds = now, true, now
 				model[next] = e
 			}
+			if next < 0 {
+				turn = min(turn, now) // without those that are gone
+			}
 		}
 		// Those whose turn has come go first, then those late by patience, by the end of
 		// their Max.

@@ -1,0 +1,81 @@
+package pace
+
+import "testing"
+
+// running is a Pacer of 1,000 accounts of one owner at 10 requests a second, and one of
+// another, "new", whose accounts have all been polled for a while, until now.
+func running(t *testing.T) (p *Pacer, now int64) {
+	t.Helper()
+	p = newPacer(t, Config{Budget: 10}, 0)
+	addAll(t, p, 1000, Account{Owner: "old"})
+	if err := p.Add(1000, 0, Account{Owner: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	for now < 600*second {
+		pollOne(t, p, now)
+		now += second / 10
+	}
+	return p, now
+}
+
+// addNew adds the accounts from one slot up to another, of the owner "new".
+func addNew(t *testing.T, p *Pacer, from, to int32, now int64) {
+	t.Helper()
+	for slot := from; slot < to; slot++ {
+		if err := p.Add(slot, now, Account{Owner: "new"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pollOne makes the poll that is next, which finds nothing; slot is -1 for none.
+func pollOne(t *testing.T, p *Pacer, now int64) (slot int32) {
+	t.Helper()
+	slot, ok := p.Next(now)
+	if !ok {
+		return -1
+	}
+	if _, err := p.Observe(slot, now, nil); err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// lastFirstPoll is how long it takes until the accounts from one slot up to another, of
+// which none was polled, have all been, at 10 polls a second.
+func lastFirstPoll(t *testing.T, p *Pacer, from, to int32, now int64) int64 {
+	t.Helper()
+	waiting := map[int32]bool{}
+	for slot := from; slot < to; slot++ {
+		waiting[slot] = true
+	}
+	for at := now; at < now+20_000*second; at += second / 10 {
+		if delete(waiting, pollOne(t, p, at)); len(waiting) == 0 {
+			return at - now
+		}
+	}
+	t.Fatalf("%d accounts are not polled", len(waiting))
+	return 0
+}
+
+// Accounts that are gone keep no turn: those that their owner adds next have the places
+// that they have without them.
+func TestRemovedAccountsKeepNoTurn(t *testing.T) {
+	for _, n := range []int32{1, 100} {
+		p, now := running(t)
+		addNew(t, p, 1001, 1501, now)
+		for range 20 {
+			if now += second / 10; now%second == 0 {
+				for slot := int32(1001); slot < 1501; slot++ {
+					p.Remove(slot)
+				}
+			}
+			pollOne(t, p, now)
+		}
+		addNew(t, p, 1001, 1001+n, now)
+		most := int64(n) * second / 5
+		if got := lastFirstPoll(t, p, 1001, 1001+n, now); got > most {
+			t.Errorf("%d added after 500 are gone: last first poll after %d ms, want at most %d", n, got/1e6, most/1e6)
+		}
+	}
+}
