@@ -58,6 +58,34 @@ func lastFirstPoll(t *testing.T, p *Pacer, from, to int32, now int64) int64 {
 	return 0
 }
 
+// Accounts that are added while the budget is low for a moment do not wait as if it had
+// stayed so: a quarter of the budget that there is has their first polls.
+func TestAddedWhileTheBudgetIsLow(t *testing.T) {
+	for _, low := range []float64{10, 1, 0.1} {
+		p, now := running(t)
+		if err := p.SetBudget(low); err != nil {
+			t.Fatal(err)
+		}
+		addNew(t, p, 1001, 1501, now)
+		if err := p.SetBudget(10); err != nil {
+			t.Fatal(err)
+		}
+		most := 100 * second // by half of the budget
+		if low < 10 {
+			most = 200 * second
+		}
+		if got := lastFirstPoll(t, p, 1001, 1501, now); got > most {
+			t.Errorf("added at a budget of %g: last first poll after %d s, want at most %d", low, got/second, most/second)
+		}
+		now += most
+		pollOne(t, p, now)
+		addNew(t, p, 1501, 1502, now)
+		if got := lastFirstPoll(t, p, 1501, 1502, now); got > second {
+			t.Errorf("added after those added at a budget of %g: first poll after %d s, want 1 at most", low, got/second)
+		}
+	}
+}
+
 // Accounts that are gone keep no turn: those that their owner adds next have the places
 // that they have without them.
 func TestRemovedAccountsKeepNoTurn(t *testing.T) {

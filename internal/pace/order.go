@@ -148,7 +148,7 @@ func (p *Pacer) wake(now int64) {
 }
 
 // promote has the new account that was added first by the owner whose turn it is go first,
-// if its first poll is due, and it is time for one.
+// if its first poll is due or need not wait for that, and it is time for one.
 func (p *Pacer) promote(now int64) {
 	o := &p.order
 	if len(p.owners.turns) == 0 || after(o.lastAdded, now, quarter/p.bounds.budget) > now {
@@ -162,7 +162,7 @@ func (p *Pacer) promote(now int64) {
 	who := turns[0]
 	copy(turns, turns[1:])
 	turns[len(turns)-1] = who
-	if at, ok := o.ready.At(slot); !ok || at <= now {
+	if at, ok := o.ready.At(slot); !ok || at <= now || p.owners.early {
 		p.accounts[slot].status = foremost
 		o.atOnce(slot, now)
 		o.lastAdded = now
@@ -185,6 +185,7 @@ func (p *Pacer) nextAdded(now int64) (slot int32, ok bool) {
 		who.added, who.waits, who.lastAdd = nil, false, min(who.lastAdd, now)
 		o.turns = o.turns[:copy(o.turns, o.turns[1:])]
 	}
+	o.early = false
 	return 0, false
 }
 

@@ -11,6 +11,7 @@ type owners struct {
 	bySlot  []int32          // in list; nil as long as all accounts are of the first
 	polls   float64          // successful ones, of all owners ever
 	turns   []int32          // in list, those with added accounts, the one whose turn is next first
+	early   bool             // some added accounts are due later than need be: they go first before that
 }
 
 // owner is what is kept of one of them.
