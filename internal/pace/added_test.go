@@ -107,3 +107,15 @@ func TestRemovedAccountsKeepNoTurn(t *testing.T) {
 		}
 	}
 }
+
+// The last of many that were added does not wait for those before it that are gone.
+func TestRemovedAccountsHoldNoneUp(t *testing.T) {
+	p, now := running(t)
+	addNew(t, p, 1001, 1501, now)
+	for slot := int32(1001); slot < 1500; slot++ {
+		p.Remove(slot)
+	}
+	if got := lastFirstPoll(t, p, 1500, 1501, now); got > second {
+		t.Errorf("first poll after %d s, want 1 at most", got/second)
+	}
+}

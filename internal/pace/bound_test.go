@@ -154,29 +154,34 @@ func TestOwnMaxInManyWorlds(t *testing.T) {
 // first take half of the budget at most, and the other half keeps everybody's bound.
 func TestThoseThatGoFirstKeepTheBound(t *testing.T) {
 	const guests, most = 40, defaultCeiling + 0.28 + 3.0/crowdAccounts
-	p := newPacer(t, Config{Budget: (crowdAccounts + guests) / float64(crowdShare)}, crowdAccounts)
-	rng := rand.New(rand.NewPCG(25, 26))
-	last := make([]int64, crowdAccounts)
-	for k := range int64(20_000) {
-		now := int64(float64(k) / p.bounds.budget * 1e9)
-		slot := int32(crowdAccounts + k%guests)
-		p.Remove(slot)
-		if err := p.Add(slot, now, Account{Owner: strconv.Itoa(int(slot))}); err != nil {
-			t.Fatal(err)
-		}
-		p.Hurry(rng.Int32N(crowdAccounts), now)
-		slot, ok := p.Next(now)
-		if !ok {
-			continue
-		}
-		if slot < crowdAccounts {
-			if gap := float64(now-last[slot]) / crowdShare / 1e9; k > guests && gap > most {
-				t.Fatalf("poll %d: account %d waited %.3f equal shares, want at most %.3f", k, slot, gap, most)
+	for name, owner := range map[string]func(slot int32) string{
+		"an owner each": func(slot int32) string { return strconv.Itoa(int(slot)) },
+		"one owner":     func(int32) string { return "guest" },
+	} {
+		p := newPacer(t, Config{Budget: (crowdAccounts + guests) / float64(crowdShare)}, crowdAccounts)
+		rng := rand.New(rand.NewPCG(25, 26))
+		last := make([]int64, crowdAccounts)
+		for k := range int64(20_000) {
+			now := int64(float64(k) / p.bounds.budget * 1e9)
+			slot := int32(crowdAccounts + k%guests)
+			p.Remove(slot)
+			if err := p.Add(slot, now, Account{Owner: owner(slot)}); err != nil {
+				t.Fatal(err)
 			}
-			last[slot] = now
-		}
-		if _, err := p.Observe(slot, now, nil); err != nil {
-			t.Fatal(err)
+			p.Hurry(rng.Int32N(crowdAccounts), now)
+			slot, ok := p.Next(now)
+			if !ok {
+				continue
+			}
+			if slot < crowdAccounts {
+				if gap := float64(now-last[slot]) / crowdShare / 1e9; k > guests && gap > most {
+					t.Fatalf("%s, poll %d: account %d waited %.3f equal shares, want at most %.3f", name, k, slot, gap, most)
+				}
+				last[slot] = now
+			}
+			if _, err := p.Observe(slot, now, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

@@ -167,6 +167,9 @@ func (p *Pacer) Remove(slot int32) {
 	if !p.Has(slot) {
 		return
 	}
+	if p.accounts[slot].status == added {
+		p.owners.early = true // those added after it need not wait for its first poll
+	}
 	p.order.remove(slot)
 	p.bounds.remove(&p.accounts[slot])
 	p.owners.leave(slot)

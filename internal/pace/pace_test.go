@@ -103,6 +103,7 @@ func TestNextAgainstModel(t *testing.T) {
 	p := newPacer(t, Config{Budget: 1}, 0)
 	model := map[int32]entry{}
 	now, turn, adds, hurries := int64(0), int64(0), int64(0), int64(0)
+	early := false // new ones go first before they are due
 	random := func() Account {
 		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
 			Max: []time.Duration{200 * time.Second, time.Duration(20+rng.IntN(80)) * time.Second}[rng.IntN(2)]}
@@ -124,6 +125,9 @@ func TestNextAgainstModel(t *testing.T) {
 			continue
 		case op == 1 && rng.IntN(2) == 0:
 			p.Remove(slot)
+			if e := model[slot]; e.added > 0 && e.first == never {
+				early = true
+			}
 			delete(model, slot)
 			continue
 		}
@@ -155,12 +159,12 @@ func TestNextAgainstModel(t *testing.T) {
 					next = s
 				}
 			}
-			if e := model[next]; next >= 0 && ceil(e.due) <= now {
+			if e := model[next]; next >= 0 && (ceil(e.due) <= now || early) {
 				e.first, e.hurries, adds = now, true, now
 				model[next] = e
 			}
 			if next < 0 {
-				turn = min(turn, now) // without those that are gone
+				turn, early = min(turn, now), false // without those that are gone
 			}
 		}
 		// Those whose turn has come go first, then those late by patience, by the end of
