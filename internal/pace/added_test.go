@@ -119,3 +119,23 @@ func TestRemovedAccountsHoldNoneUp(t *testing.T) {
 		t.Errorf("first poll after %d s, want 1 at most", got/second)
 	}
 }
+
+// An added account whose owner changes waits for its first poll in the turns of the new one.
+func TestAddedAccountChangesItsOwner(t *testing.T) {
+	p, now := running(t)
+	if err := p.SetBudget(0.1); err != nil {
+		t.Fatal(err)
+	}
+	addNew(t, p, 1001, 1501, now)
+	if err := p.SetBudget(10); err != nil {
+		t.Fatal(err)
+	}
+	for slot := int32(1001); slot < 1501; slot++ {
+		if err := p.Update(slot, Account{Owner: "other"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := lastFirstPoll(t, p, 1001, 1501, now); got > 200*second {
+		t.Errorf("last first poll after %d s, want at most 200", got/second)
+	}
+}

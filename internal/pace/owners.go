@@ -84,14 +84,20 @@ func (o *owners) of(slot int32) *owner {
 // add notes that a slot was added, and returns when its first poll is due: those of its
 // owner take half of the budget.
 func (o *owners) add(slot int32, now int64, budget float64) int64 {
+	o.wait(slot)
+	who := o.of(slot)
+	who.lastAdd = after(who.lastAdd, now, 2/budget)
+	return who.lastAdd
+}
+
+// wait has an added slot wait until its owner's turn comes.
+func (o *owners) wait(slot int32) {
 	who := o.of(slot)
 	who.added = append(who.added, slot)
 	if !who.waits {
 		who.waits = true
 		o.turns = append(o.turns, o.index[who.name])
 	}
-	who.lastAdd = after(who.lastAdd, now, 2/budget)
-	return who.lastAdd
 }
 
 // draw counts a poll that came after so many seconds, of one of n accounts, and

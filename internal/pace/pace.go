@@ -145,6 +145,9 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	if p.owners.of(slot).name != a.Owner {
 		p.owners.leave(slot)
 		p.owners.join(slot, a.Owner)
+		if s.status == added {
+			p.owners.wait(slot)
+		}
 	}
 	if most := p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling()); s.planned.value() > most {
 		s.planned = shorten(most)
