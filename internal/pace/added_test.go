@@ -54,8 +54,8 @@ func lastFirstPoll(t *testing.T, p *Pacer, from, to int32, now int64) int64 {
 			return at - now
 		}
 	}
-	t.Fatalf("%d accounts are not polled", len(waiting))
-	return 0
+	t.Errorf("%d accounts are not polled", len(waiting))
+	return 20_000 * second
 }
 
 // Accounts that are added while the budget is low for a moment do not wait as if it had
@@ -137,5 +137,31 @@ func TestAddedAccountChangesItsOwner(t *testing.T) {
 	}
 	if got := lastFirstPoll(t, p, 1001, 1501, now); got > 200*second {
 		t.Errorf("last first poll after %d s, want at most 200", got/second)
+	}
+}
+
+// Accounts that are resumed while the budget is low for a moment have their first polls
+// within about two equal shares of the budget that there is, also when it rises in steps.
+func TestResumedWhileTheBudgetIsLow(t *testing.T) {
+	for _, rise := range [][]float64{{10}, {1, 10}, {0.1, 10}, {0.1, 0.3, 1, 3, 10}} {
+		beside, now := running(t)
+		alone := newPacer(t, Config{Budget: 10}, 0)
+		for _, p := range []*Pacer{beside, alone} {
+			first := int32(p.bounds.n)
+			for i, budget := range rise {
+				if err := p.SetBudget(budget); err != nil {
+					t.Fatal(err)
+				}
+				for slot := first; i == 0 && slot < first+500; slot++ {
+					if err := p.Resume(slot, now, now, Account{Owner: "new"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			most := int64(2.1 * p.bounds.share() * float64(second))
+			if got := lastFirstPoll(t, p, first, first+500, now); got > most {
+				t.Errorf("budgets %g, %d accounts: last first poll after %d s, want at most %d", rise, p.bounds.n, got/second, most/second)
+			}
+		}
 	}
 }

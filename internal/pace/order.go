@@ -15,6 +15,7 @@ type order struct {
 	lastTurn  int64     // of an account that was hurried
 	lastAdded int64     // when the last new account went first: see promote
 	lastPlace int64     // of an account that was resumed: see place
+	resumed   bool      // some may wait for the first poll since
 }
 
 // has reports whether an account waits for a poll.
@@ -63,8 +64,36 @@ func (o *order) place(now int64, b *bounds) int64 {
 	if next > now+int64(math.Ceil(min(2*b.share(), longest)*1e9)) {
 		next = now
 	}
-	o.lastPlace = next
+	o.lastPlace, o.resumed = next, true
 	return next
+}
+
+// hasten brings the places of resumed accounts within two equal shares again, all by the
+// same factor, once the budget has grown.
+func (p *Pacer) hasten() {
+	o, excess := &p.order, 1.0
+	if !o.resumed {
+		return
+	}
+	o.resumed = false
+	most := 2 * min(p.bounds.share(), longest) * 1e9
+	for slot := range p.accounts {
+		if s := &p.accounts[slot]; s.resumed() {
+			if at, ok := o.ready.At(int32(slot)); ok {
+				excess, o.resumed = max(excess, float64(at-s.last)/most), true
+			}
+		}
+	}
+	if excess == 1 {
+		return
+	}
+	for slot := range p.accounts {
+		if s := &p.accounts[slot]; s.resumed() {
+			if at, ok := o.ready.At(int32(slot)); ok {
+				o.ready.Set(int32(slot), s.last+int64(float64(at-s.last)/excess))
+			}
+		}
+	}
 }
 
 // next is when an account may be polled, in the past if one may be already; ok is

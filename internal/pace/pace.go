@@ -187,18 +187,20 @@ func (p *Pacer) resize(n int) {
 }
 
 // SetBudget replaces Config.Budget, in requests a second. Plans already made
-// stay, and are polled earlier or later by about the same factor. Added accounts
-// do not wait for the places that a lower budget gave them.
+// stay, and are polled earlier or later by about the same factor. Accounts that
+// are added or resumed do not wait for the places that a lower budget gave them.
 func (p *Pacer) SetBudget(perSecond float64) error {
 	if err := checkBudget("budget", perSecond); err != nil {
 		return err
 	}
 	p.price.rescale(p.bounds.budget, perSecond)
 	p.gain.rescale(p.bounds.budget, perSecond, p.bounds.n)
-	if perSecond > p.bounds.budget && len(p.owners.turns) > 0 {
-		p.owners.early = true
-	}
+	grows := perSecond > p.bounds.budget
 	p.bounds.budget = perSecond
+	if grows {
+		p.owners.early = len(p.owners.turns) > 0
+		p.hasten()
+	}
 	return nil
 }
 

@@ -25,6 +25,9 @@ type state struct {
 // entry more.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
+// resumed reports whether an account was resumed, and not polled since.
+func (s *state) resumed() bool { return s.status == unsure && s.planned == 0 }
+
 // status says where an account stands. From planned on, its next poll teaches
 // the price.
 type status uint8
