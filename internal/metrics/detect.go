@@ -90,7 +90,7 @@ func detection() []row {
 		{"events_known_total", "event.known", Counter, "{event}", "Events that the journal knew already.", none, one(func(s *stats) int64 { return s.Detect.Known })},
 		{"gaps_total", "gaps", Counter, "{gap}", "Ranges of a timeline that could not be read.", none, one(func(s *stats) int64 { return s.Detect.Gaps })},
 		{"gaps_filled_total", "gap.filled", Counter, "{gap}", "Ranges that were read later, those included that an earlier process had found.", none, one(func(s *stats) int64 { return s.Detect.Filled })},
-		{"gaps_open", "gap.open", Level, "{gap}", "Ranges not read yet, those included that an earlier process has left and that can still be read.", none, one(func(s *stats) int64 { return s.Detect.OpenGaps })},
+		{"gaps_open", "gap.open", Level, "{gap}", "Ranges not read yet. One that cannot be read any more, as one from before Horizon, is counted only by the process that found it.", none, one(func(s *stats) int64 { return s.Detect.OpenGaps })},
 		{"overlap_seconds", "overlap", Gauge, "s", "How far polls read back.", none, number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Overlap) })},
 		{"lateness_recent_seconds", "lateness.recent", Gauge, "s", "The most overlap that a post of the recent past needed.", none, number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Recent) })},
 		{"lateness_beyond_total", "lateness.beyond", Counter, "{post}", "Posts that needed more than the longest overlap.", none, one(func(s *stats) int64 { return s.Detect.Lateness.Beyond })},

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +40,8 @@ const Unreadable = 8
 type GapStats struct {
 	Gaps   int64 // found
 	Filled int64 // read later, those among them that an earlier process had found
-	// OpenGaps are there now: found and not read yet, by an earlier process as well unless
-	// they cannot be read any more.
+	// OpenGaps are there now: found and not read yet. One that cannot be read any more, as
+	// one from before Horizon, is counted only by the process that found it.
 	OpenGaps int64
 }
 
@@ -171,10 +172,30 @@ func (b *gapBook) open(gaps []Gap) (n int64) {
 
 // Restore gives a target the gaps that another process left.
 func (m *Machine) Restore(slot int32, gaps []Gap) {
-	m.book.set(slot, gaps)
-	if m.traits.Resumes && len(gaps) > 0 {
-		m.book.queue.Set(slot, m.env.Clock()+int64(fillWait))
+	m.book.restore(slot, giveUpBefore(m.env.Oldest(), gaps))
+}
+
+func (b *gapBook) restore(slot int32, gaps []Gap) {
+	b.set(slot, gaps)
+	if b.resumes && len(gaps) > 0 {
+		b.queue.Set(slot, b.env.Clock()+int64(fillWait))
 	}
+}
+
+// giveUpBefore returns gaps of which none that ends before oldest is to be read on. It
+// copies them if it changes any.
+func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
+	tooOld := func(g Gap) bool { return g.Resume != "" && g.To.Before(oldest) }
+	if !slices.ContainsFunc(gaps, tooOld) {
+		return gaps
+	}
+	gaps = slices.Clone(gaps)
+	for i := range gaps {
+		if tooOld(gaps[i]) {
+			gaps[i].Resume = ""
+		}
+	}
+	return gaps
 }
 
 // report calls OnGap and logs, once gaps are recorded.
@@ -221,27 +242,30 @@ const BusyPause = int64(250 * time.Millisecond)
 // StartFill starts a poll that reads on in the newest readable gap of the next target
 // that has one. It returns nil when that target has to wait, or has none any more.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
-	m.book.starved = 0
-	slot, _, _ := m.book.queue.Next()
-	m.book.queue.Remove(slot)
-	oldest, now := m.env.Oldest(), m.env.Clock()
-	gaps := m.book.gaps[slot]
+	b := &m.book
+	b.starved = 0
+	slot, _, _ := b.queue.Next()
+	b.queue.Remove(slot)
+	now, waits := m.env.Clock(), busy(slot)
+	if !waits { // else a poll that is under way may replace the gaps
+		b.set(slot, giveUpBefore(m.env.Oldest(), b.gaps[slot]))
+	}
+	gaps := b.gaps[slot]
 	for i := len(gaps) - 1; i >= 0; i-- {
-		if gaps[i].Resume == "" || gaps[i].To.Before(oldest) {
+		switch {
+		case gaps[i].Resume == "":
 			continue
-		}
-		if m.troubles[slot] != nil { // it is resting
-			m.book.queue.Set(slot, now+int64(fillWait))
+		case m.troubles[slot] != nil: // it is resting
+			b.queue.Set(slot, now+int64(fillWait))
 			return nil
-		}
-		if busy(slot) {
-			m.book.queue.Set(slot, now+BusyPause)
+		case waits:
+			b.queue.Set(slot, now+BusyPause)
 			return nil
 		}
 		gap := gaps[i]
 		return m.start(slot, now, m.env.Now(), &gap)
 	}
-	delete(m.book.tries, slot)
+	delete(b.tries, slot)
 	return nil
 }
 

@@ -57,3 +57,51 @@ func TestGapsAreBounded(t *testing.T) {
 		t.Errorf("%d gaps from %v, want %d that reach back to the first", len(gaps), gaps[0].From, MaxGaps)
 	}
 }
+
+// A recorded poll is played with the gaps as they were: only StartFill and a new process
+// give up those that are too old.
+func TestGapsAreAdoptedAsTheyWere(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	env := &Env{Horizon: time.Hour, Now: func() time.Time { return now }, Clock: func() int64 { return 0 }}
+	gaps := []Gap{{To: now.Add(-2 * time.Hour), Resume: "a"}, {To: now.Add(-time.Hour), Resume: "b"}}
+	for _, row := range []struct {
+		name string
+		give func(*Machine)
+		want string
+	}{
+		{"adopted", func(m *Machine) { Adopt(m, 0, &State{Gaps: gaps}) }, "ab"},
+		{"restored", func(m *Machine) { m.Restore(0, gaps) }, "b"},
+	} {
+		m := NewMachine(env, &Times{}, Traits{Resumes: true}, nil, nil)
+		row.give(m)
+		got := ""
+		for _, g := range m.Gaps(0) {
+			got += g.Resume
+		}
+		if got != row.want {
+			t.Errorf("%s: %q can be read, want %q", row.name, got, row.want)
+		}
+	}
+	if gaps[0].Resume != "a" {
+		t.Error("the gaps of a cursor were changed in place")
+	}
+}
+
+// The gaps of a target that is being polled are not given up: the poll may replace them
+// once it is committed. The target's turn comes again.
+func TestGapsAreGivenUpBetweenPolls(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	env := &Env{Horizon: time.Hour, Now: func() time.Time { return now }, Clock: func() int64 { return int64(fillWait) }, Epoch: now}
+	m := NewMachine(env, &Times{}, Traits{Resumes: true}, nil, nil)
+	m.Restore(0, []Gap{{To: now, Resume: "a"}})
+	now = now.Add(2 * time.Hour)
+	for _, busy := range []bool{true, false} {
+		if p := m.StartFill(func(int32) bool { return busy }); p != nil {
+			t.Fatalf("busy %v: a gap from before the horizon is read", busy)
+		}
+		_, _, again := m.FillTurn(false, 0)
+		if open := env.Count.Stats().OpenGaps == 1; open != busy || again != busy {
+			t.Errorf("busy %v: open %v, tried again %v", busy, open, again)
+		}
+	}
+}

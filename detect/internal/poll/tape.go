@@ -209,7 +209,7 @@ func StateOf(m *Machine, slot int32, s *State) {
 
 // Adopt gives a target the failures, gaps and difference of clocks of a State.
 func Adopt(m *Machine, slot int32, s *State) {
-	m.Restore(slot, s.Gaps)
+	m.book.restore(slot, s.Gaps)
 	if s.Skew != 0 {
 		m.skews[slot] = s.Skew
 	}
