@@ -19,13 +19,12 @@ type claimable struct {
 	emptying bool          // a skipped lane will soon have room
 }
 
-// allowed returns how much the next claim may take. A lane that was found full is skipped
-// until its queue is half empty. A parked lane is skipped until its wait ends.
+// allowed returns how much the next claim may take, and begins it if that is not nothing. A
+// lane found full is skipped until its queue is half empty, a parked one until its wait ends.
 func (c claims) allowed() claimable {
 	may := claimable{again: blockedWait}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	c.s.outdated.Begin()
 	now := time.Now()
 	for l := range c.s.overflow.blocked {
 		gate := l.gate(now)
@@ -44,6 +43,9 @@ func (c claims) allowed() claimable {
 		may.skip = append(may.skip, l.id)
 	}
 	may.limit = min(claimLimit, max(1, c.s.cfg.LaneQueue/2), maxHeld-len(c.s.held))
+	if may.limit > 0 {
+		c.s.outdated.Begin()
+	}
 	return may
 }
 

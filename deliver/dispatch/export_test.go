@@ -1,6 +1,11 @@
 package dispatch
 
-import "github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
+import (
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
+)
 
 // RetryDelay is the wait after a failed attempt.
 var RetryDelay = retry.Delay
@@ -19,4 +24,28 @@ func (d *Dispatcher) Remembers(endpointID string) bool {
 	d.sched.mu.Lock()
 	defer d.sched.mu.Unlock()
 	return d.sched.lanes[endpointID] != nil
+}
+
+// Outdated says whether the outcome of a delivery is kept for a claim that is under way.
+func (d *Dispatcher) Outdated(id string) bool {
+	d.sched.mu.Lock()
+	defer d.sched.mu.Unlock()
+	return d.sched.outdated.Has(&deliver.Delivery{ID: id})
+}
+
+// Fill has the dispatcher hold as many deliveries as it may, until empty is called.
+func (d *Dispatcher) Fill() (empty func()) {
+	d.sched.mu.Lock()
+	defer d.sched.mu.Unlock()
+	n := maxHeld - len(d.sched.held)
+	for i := range n {
+		d.sched.held[fmt.Sprint("fill", i)] = new(item)
+	}
+	return func() {
+		d.sched.mu.Lock()
+		defer d.sched.mu.Unlock()
+		for i := range n {
+			delete(d.sched.held, fmt.Sprint("fill", i))
+		}
+	}
 }

@@ -120,6 +120,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	}
 	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip, Parts: round.parts})
 	if err != nil {
+		r.sched.enqueueClaimed(nil, round.term, false)
 		return 0, false, err
 	}
 	r.sched.enqueueClaimed(claimed, round.term, false)

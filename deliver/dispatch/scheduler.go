@@ -95,8 +95,8 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// enqueueClaimed queues deliveries that were claimed in a term, or made by a step of a
-// replay. Deliveries of a replay are sent when nothing else waits in their lane.
+// enqueueClaimed ends a claim and queues what it took in a term, or queues what a step of a
+// replay made. Deliveries of a replay are sent when nothing else waits in their lane.
 func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
