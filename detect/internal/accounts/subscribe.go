@@ -23,8 +23,9 @@ type Subscription struct {
 	Joined  time.Time         // when the source joined its accounts; zero for long ago
 }
 
-// Told is the longest time until all nodes have heard of a change.
-const Told = 30 * time.Second
+// Told is the longest time from when a change is stamped until all nodes have heard of it: it
+// may take 11 s until it is stored.
+const Told = 45 * time.Second
 
 // Unheard reports whether a target that was read up to a time may have been read by who had
 // not heard that a source joined; zero for long ago.
