@@ -16,6 +16,7 @@ import (
 var (
 	errNotFound = errors.New("thing: not found")
 	errConflict = errors.New("thing: changed meanwhile")
+	errTaken    = errors.New("thing: another has the text")
 )
 
 // thing is a record whose text parses to its length.
@@ -45,6 +46,8 @@ type desk struct {
 	hangs   bool                   // whether reads are not answered
 	later   *control.Later         // from Admit, if set
 	refuses bool                   // whether the tracker's errors say that trying again does not help
+	taken   string                 // a text that another record has
+	coarse  bool                   // whether the store keeps microseconds
 }
 
 var errDown = errors.New("port is down")
@@ -152,6 +155,12 @@ func (s store) Update(_ context.Context, t thing) error {
 	defer s.d.mu.Unlock()
 	if s.d.stored[t.ID].Version != t.Version {
 		return errConflict
+	}
+	if s.d.taken != "" && t.Text == s.d.taken {
+		return errTaken
+	}
+	if s.d.coarse {
+		t.Changed = t.Changed.Round(time.Microsecond)
 	}
 	t.Version++
 	s.d.stored[t.ID] = t

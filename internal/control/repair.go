@@ -117,7 +117,11 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	m.repairs.remove(id)
 	fixing, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := r.fix(fixing); err != nil && ctx.Err() == nil && !invalid.IsRefused(err) {
+	err = r.fix(fixing)
+	if invalid.IsRefused(err) && r.first == nil { // the record itself is at fault, and it says so
+		err = nil
+	}
+	if err != nil && ctx.Err() == nil {
 		m.cfg.Logger.Error("following a change that failed, or of unknown outcome, failed", m.kind.Name, id, "wait", r.wait, "error", err)
 		r.wait = min(2*r.wait, repairMost)
 		m.repairs.add(id, r)
