@@ -55,16 +55,16 @@ func TestLatestOfTwoProcesses(t *testing.T) {
 	})
 }
 
-// What a killed process leaves in the file of Every has its polls up to the last second, and
-// plays, also if the ring was smaller than what happened between two looks at it.
+// What a killed process leaves in the file of Every has its polls up to the last time that it
+// was written, and plays, also if the ring was smaller than what happened between two times.
 func TestLatestFollowsTheRing(t *testing.T) {
 	for name, row := range map[string]struct {
 		bytes int
 		every time.Duration
 		whole bool // nothing has given way
 	}{
-		"a large ring":                        {bytes: 1 << 30, every: time.Second, whole: true},
-		"a small ring":                        {bytes: 128 << 10, every: time.Second},
+		"a large ring":                        {bytes: 1 << 30, every: 10 * time.Second, whole: true},
+		"a small ring":                        {bytes: 128 << 10, every: 10 * time.Second},
 		"a tiny ring":                         {bytes: 4 << 10, every: time.Minute},
 		"a ring that turns between two looks": {bytes: 128 << 10, every: 20 * time.Minute},
 	} {
