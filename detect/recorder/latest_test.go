@@ -64,7 +64,7 @@ func TestLatestFollowsTheRing(t *testing.T) {
 		whole bool // nothing has given way
 	}{
 		"a large ring":                        {bytes: 1 << 30, every: 10 * time.Second, whole: true},
-		"a small ring":                        {bytes: 128 << 10, every: 10 * time.Second},
+		"a small ring":                        {bytes: 128 << 10, every: 3 * time.Second},
 		"a tiny ring":                         {bytes: 4 << 10, every: time.Minute},
 		"a ring that turns between two looks": {bytes: 128 << 10, every: 20 * time.Minute},
 	} {
