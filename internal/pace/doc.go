@@ -40,7 +40,8 @@
 //
 // The gain over equal intervals is measured. Where it is below 5 % of the mean
 // delay, intervals move towards equal ones, so that next to nothing is lost where
-// all accounts are alike, or all post at once.
+// all accounts are alike, or all post at once. An account whose schedule is beyond doubt
+// is polled by its schedule all the same.
 //
 // # Bounds
 //

@@ -90,8 +90,12 @@ func (p *Pacer) plan(slot int32, s *state) {
 	rate := s.weight.value() * p.rates.of(s, b.share())
 	interval := p.price.interval(rate)
 	most, least := p.ahead(slot, s), b.min(s)
+	trust := p.gain.trust(b.n)
 	if interval < 3600 { // else the minute matters little
 		if shape, ok := s.shape(); ok {
+			if s.sure() {
+				trust = 1
+			}
 			interval = shape.interval(s.last, rate, math.Exp(p.price.ln), min(most, 2*3600))
 		}
 	}
@@ -102,7 +106,7 @@ func (p *Pacer) plan(slot int32, s *state) {
 	// Equal intervals still differ by weight, which is given and not estimated.
 	// They follow the mean that is reached, which is too short where others have a
 	// Max of their own.
-	if trust := p.gain.trust(b.n); trust < 1 && b.ownMax == 0 {
+	if trust < 1 && b.ownMax == 0 {
 		equal := share * p.gain.interval() * b.tilts / float64(b.n) / math.Pow(s.weight.value(), exponent)
 		interval = equal * math.Pow(interval/equal, trust)
 	}

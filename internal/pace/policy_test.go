@@ -187,10 +187,31 @@ func TestSetBudget(t *testing.T) {
 
 // Accounts that post on a schedule are found out, each on its own minutes.
 func TestSchedules(t *testing.T) {
-	const interval, days = 300.0, 12.0
-	n := testsize.Of(40, 50, 100)
+	for _, interval := range []float64{290, 300} {
+		n := testsize.Of(40, 50, 100)
+		testSchedules(t, newPacer(t, Config{Budget: float64(n) / interval}, n), interval)
+	}
+	// Resumed accounts are polled in turn, at an interval that divides the hour: each would
+	// be polled at the same minutes of every hour, if nothing else was tried.
+	for _, interval := range []float64{300, 900} {
+		const n = 57
+		p := newPacer(t, Config{Budget: n / interval}, 0)
+		for slot := range int32(n) {
+			if err := p.Resume(slot, 0, 0, Account{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		testSchedules(t, p, interval)
+	}
+}
+
+// testSchedules polls accounts that have a minute of their own, and whose equal share is an
+// interval.
+func testSchedules(t *testing.T, p *Pacer, interval float64) {
+	t.Helper()
+	const days = 12.0
+	n := p.bounds.n
 	budget := float64(n) / interval
-	p := newPacer(t, Config{Budget: budget}, n)
 	last := make([]float64, n)
 	var delays, posts float64
 	for k := 1.0; k/budget < days*86_400; k++ {
@@ -217,9 +238,9 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	mean := delays / posts / (interval / 2)
-	t.Logf("mean delay %.2f of a fixed interval's", mean)
+	t.Logf("%d accounts, %g s: mean delay %.2f of a fixed interval's", n, interval, mean)
 	if mean > 0.15 {
-		t.Errorf("mean delay %.2f of a fixed interval's, want at most 0.15", mean)
+		t.Errorf("%d accounts, %g s: mean delay %.2f of a fixed interval's, want at most 0.15", n, interval, mean)
 	}
 }
 
