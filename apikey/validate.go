@@ -21,19 +21,19 @@ const (
 func check(r *IssueRequest, now time.Time) error {
 	switch {
 	case len(r.Owner) > maxOwner || !invalid.Printable(r.Owner):
-		return invalid.Field("apikey", "owner", invalid.Clip(r.Owner), "at most 128 bytes of printable text")
+		return invalid.Field("apikey", "owner", r.Owner, "at most 128 bytes of printable text")
 	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !invalid.Printable(r.Name):
-		return invalid.Field("apikey", "name", invalid.Clip(r.Name), "1 to 100 printable characters")
+		return invalid.Field("apikey", "name", r.Name, "1 to 100 printable characters")
 	case utf8.RuneCountInString(r.Tier) > maxTier || !invalid.Printable(r.Tier):
-		return invalid.Field("apikey", "tier", invalid.Clip(r.Tier), "at most 100 printable characters")
+		return invalid.Field("apikey", "tier", r.Tier, "at most 100 printable characters")
 	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
 		return invalid.Field("apikey", "rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate))
 	case len(r.Once) > maxOnce:
-		return invalid.Field("apikey", "once", invalid.Clip(r.Once), "at most 256 bytes")
+		return invalid.Field("apikey", "once", r.Once, "at most 256 bytes")
 	case r.OnceWithin < 0:
 		return invalid.Field("apikey", "once_within", r.OnceWithin.String(), "more than 0, or 0 for "+onceWithin.String())
 	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
-		return invalid.Field("apikey", "scope", invalid.Clip(string(r.Scope)), "read, write or admin")
+		return invalid.Field("apikey", "scope", string(r.Scope), "read, write or admin")
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
 		return invalid.Field("apikey", "expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none")
 	}

@@ -91,7 +91,7 @@ func (st *Settlement) Validate() error {
 	case st.Attempt.N < 1:
 		return invalid.Field("deliver", "Settlement.Attempt.N", strconv.Itoa(st.Attempt.N), "1 or more")
 	case st.State != StateRetrying && !st.State.Final():
-		return invalid.Field("deliver", "Settlement.State", invalid.Cut(string(st.State), 64), `"retrying", "delivered" or "failed"`)
+		return invalid.Field("deliver", "Settlement.State", string(st.State), `"retrying", "delivered" or "failed"`)
 	}
 	return nil
 }

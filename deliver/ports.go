@@ -135,18 +135,18 @@ func (q *LogQuery) Validate() error {
 	switch q.SourceKind {
 	case "", SourceMonitor, SourceRule:
 	default:
-		return invalid.Field("deliver", "source_kind", invalid.Cut(string(q.SourceKind), 64), `"monitor" or "rule", or none for all`)
+		return invalid.Field("deliver", "source_kind", string(q.SourceKind), `"monitor" or "rule", or none for all`)
 	}
 	switch q.Via {
 	case "", ViaWebhook, ViaHandler, ViaWebSocket:
 	default:
-		return invalid.Field("deliver", "via", invalid.Cut(string(q.Via), 64), `"webhook", "handler" or "websocket", or none for all`)
+		return invalid.Field("deliver", "via", string(q.Via), `"webhook", "handler" or "websocket", or none for all`)
 	}
 	switch q.State {
 	case "", StatePending, StateRetrying, StateDelivered, StateFailed:
 		return nil
 	}
-	return invalid.Field("deliver", "delivery_status", invalid.Cut(string(q.State), 64), `"pending", "retrying", "delivered" or "failed", or none for all`)
+	return invalid.Field("deliver", "delivery_status", string(q.State), `"pending", "retrying", "delivered" or "failed", or none for all`)
 }
 
 // LogEntry is a delivery with its attempts.
@@ -185,7 +185,7 @@ type LogPage struct {
 
 // BadCursor returns the error of Deliveries for a Cursor that is not the Next of a page.
 func BadCursor(cursor string) error {
-	return invalid.Field("deliver", "cursor", invalid.Cut(cursor, 64), "the Next of a page of the same query")
+	return invalid.Field("deliver", "cursor", cursor, "the Next of a page of the same query")
 }
 
 // Sender sends a delivery to its endpoint. webhook.Sender is one; an embedding

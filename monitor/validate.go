@@ -20,14 +20,14 @@ const (
 // the interval.
 func check(mon *Monitor) error {
 	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !invalid.Printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
-		return invalid.Field("monitor", "name", invalid.Clip(mon.Name), "1 to 100 printable characters")
+		return invalid.Field("monitor", "name", mon.Name, "1 to 100 printable characters")
 	}
 	seen := make(map[FilterType]bool)
 	for _, ft := range mon.FilterTypes {
 		switch ft {
 		case Original, Reply, Retweet, Quote:
 		default:
-			return invalid.Field("monitor", "filter_types", invalid.Clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`)
+			return invalid.Field("monitor", "filter_types", string(ft), `a subset of "original", "reply", "retweet", "quote"`)
 		}
 		if seen[ft] {
 			return invalid.Field("monitor", "filter_types", string(ft), "each kind once")
@@ -74,11 +74,11 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	for _, u := range usernames {
 		name := strings.TrimPrefix(u, "@")
 		if !validUsername(name) {
-			return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@', or addresses of feeds")
+			return nil, invalid.Field("monitor", "usernames", u, "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@', or addresses of feeds")
 		}
 		if m.cfg.CheckAccount != nil {
 			if err := m.cfg.CheckAccount(name); err != nil {
-				return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), err.Error())
+				return nil, invalid.Field("monitor", "usernames", u, err.Error())
 			}
 		}
 		key := m.key(name)

@@ -60,7 +60,7 @@ func (m *Manager) affects(old, r *Rule, what string) bool {
 // included.
 func (m *Manager) check(r *Rule) (Parsed, error) {
 	if strings.TrimSpace(r.Tag) == "" || !invalid.Printable(r.Tag) {
-		return Parsed{}, invalid.Field("rule", "tag", invalid.Clip(r.Tag), "1 to 100 printable characters")
+		return Parsed{}, invalid.Field("rule", "tag", r.Tag, "1 to 100 printable characters")
 	}
 	if err := r.Validate(); err != nil {
 		return Parsed{}, err
@@ -70,11 +70,11 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 		if len(m.cfg.Platforms) > 0 {
 			allowed = "one of " + strings.Join(m.cfg.Platforms, ", ")
 		}
-		return Parsed{}, invalid.Field("rule", "platform", invalid.Clip(r.Platform), allowed)
+		return Parsed{}, invalid.Field("rule", "platform", r.Platform, allowed)
 	}
 	p, err := m.ParseRule(r)
 	if err != nil && p.Query == nil {
-		err = fmt.Errorf("%w: %w", invalid.Field("rule", "query", invalid.Clip(r.Query), "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
+		err = fmt.Errorf("%w: %w", invalid.Field("rule", "query", r.Query, "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
 	}
 	return p, err
 }
@@ -100,7 +100,7 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 // allowed it.
 func (m *Manager) checkPace(r *Rule) error {
 	if s, err := ParseSchedule(r.Schedule); err == nil && m.paces.add(r.Schedule, s, m.control.Now()) < m.cfg.MinInterval {
-		return invalid.Field("rule", "schedule", invalid.Clip(r.Schedule),
+		return invalid.Field("rule", "schedule", r.Schedule,
 			fmt.Sprintf("a cron expression whose times are %v s or more apart", m.cfg.MinInterval.Seconds()))
 	}
 	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {

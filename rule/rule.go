@@ -79,22 +79,22 @@ type FieldError = invalid.FieldError
 // Validate checks the fields' bounds. It parses neither the query nor the schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
-		return invalid.Field("rule", "tag", invalid.Clip(r.Tag), "1 to 100 characters")
+		return invalid.Field("rule", "tag", r.Tag, "1 to 100 characters")
 	}
 	if n := utf8.RuneCountInString(r.Query); n < 1 || n > query.MaxQuery {
-		return invalid.Field("rule", "query", invalid.Clip(r.Query), "1 to 1,024 characters")
+		return invalid.Field("rule", "query", r.Query, "1 to 1,024 characters")
 	}
 	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {
 		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule")
 	}
 	if r.Schedule != "" && r.Interval != 0 {
-		return invalid.Field("rule", "schedule", invalid.Clip(r.Schedule), "either schedule or interval_seconds, not both")
+		return invalid.Field("rule", "schedule", r.Schedule, "either schedule or interval_seconds, not both")
 	}
 	if r.MaxResults < 1 || r.MaxResults > MaxResults {
 		return invalid.Field("rule", "max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100")
 	}
 	if r.Status != Active && r.Status != Paused {
-		return invalid.Field("rule", "status", invalid.Clip(string(r.Status)), `"active" or "paused"`)
+		return invalid.Field("rule", "status", string(r.Status), `"active" or "paused"`)
 	}
 	return nil
 }

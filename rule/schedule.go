@@ -20,7 +20,7 @@ const maxSchedule = 256
 // or @every and a duration of whole seconds. Times are in UTC unless it begins with
 // "CRON_TZ=Area/City ". The error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
-	refused := func(allowed string) error { return invalid.Field("rule", "schedule", invalid.Clip(expr), allowed) }
+	refused := func(allowed string) error { return invalid.Field("rule", "schedule", expr, allowed) }
 	if expr == "" || len(expr) > maxSchedule {
 		return nil, refused(fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule))
 	}

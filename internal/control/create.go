@@ -127,5 +127,5 @@ func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
 
 // refuse returns the error for a value that is not allowed.
 func (m *Manager[R, P]) refuse(field, value, allowed string) error {
-	return invalid.Field(m.kind.Name, field, invalid.Clip(value), allowed)
+	return invalid.Field(m.kind.Name, field, value, allowed)
 }

@@ -19,9 +19,9 @@ func (e *FieldError) Error() string {
 	return e.Package + ": " + text
 }
 
-// Field returns a FieldError of these values.
+// Field returns a FieldError of these values. A long value is clipped.
 func Field(pkg, field, value, allowed string) *FieldError {
-	return &FieldError{Package: pkg, Field: field, Value: value, Allowed: allowed}
+	return &FieldError{Package: pkg, Field: field, Value: Clip(value), Allowed: allowed}
 }
 
 // Cut shortens s to at most n bytes, at the start of a character.

@@ -1,6 +1,7 @@
 package invalid_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -14,6 +15,14 @@ func TestFieldError(t *testing.T) {
 		if got := err.Error(); got != want {
 			t.Errorf("Error() = %s, want %s", got, want)
 		}
+	}
+}
+
+// An error is no longer for a long value.
+func TestFieldClipsItsValue(t *testing.T) {
+	long := strings.Repeat("é", 200)
+	if err := invalid.Field("rule", "tag", long, "1 to 100 characters"); err.Value != strings.Repeat("é", 60)+"…" {
+		t.Errorf("the value shown is %q, want 60 characters of it and an ellipsis", err.Value)
 	}
 }
 
