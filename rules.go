@@ -104,8 +104,8 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 // track notes a rule that the detectors are given.
 func (t ruleTracker) track(r rule.Rule, sub detect.QuerySubscription) {
 	known := record{kind: fleet.Rule}
-	if parts := t.e.platforms.Named(r.Platform).QueryParts(sub); len(parts) > 0 {
-		known.search = parts[0]
+	if p := t.e.platforms.Named(r.Platform); p != nil {
+		known.search = detect.PartOfQuery(p.Detector, sub.Query)
 	}
 	t.e.fleet.track(r.ID, known)
 }

@@ -132,3 +132,37 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	}
 	return slices.MinFunc(read, time.Time.Compare), nil
 }
+
+// readBefore returns the state in which a subscription begins: up to when earlier
+// processes searched for its query and read its authors' timelines, by the journal. Before
+// Run it is called before any poll: a poll moves the cursor of its target for all
+// subscriptions, including those that it did not serve.
+func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
+	targets := []string{sub.target}
+	if sub.coverable() {
+		targets = append(targets, sub.timelines...)
+	}
+	found, err := r.d.sharing.cursors(ctx, targets)
+	if err != nil {
+		return routing.State{}, err
+	}
+	var searched time.Time
+	var read []time.Time
+	for target, c := range found {
+		if target == sub.target {
+			searched = sub.served(c.Since)
+		} else {
+			read = append(read, sub.served(poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())))
+		}
+	}
+	return routing.Restart(searched, read, len(targets)-1), nil
+}
+
+// cursorOf returns the journal's cursor of a query, the zero Cursor if there is none.
+func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, error) {
+	found, err := r.d.sharing.cursors(ctx, []string{target})
+	if c := found[target]; c != nil && !c.Since.IsZero() {
+		return *c, nil
+	}
+	return poll.Cursor{}, err
+}

@@ -207,15 +207,6 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// cursorOf returns the journal's cursor of a query, the zero Cursor if there is none.
-func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, error) {
-	found, err := r.d.sharing.cursors(ctx, []string{target})
-	if c := found[target]; c != nil && !c.Since.IsZero() {
-		return *c, nil
-	}
-	return poll.Cursor{}, err
-}
-
 // forgetQueries removes from the journal the cursors of queries that no rule searches
 // for any more, once the timelines have been read for all rules that have left the
 // search: until then the next process needs the cursor. It reports whether some are left.
@@ -239,29 +230,4 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 		}
 	}
 	return open, err
-}
-
-// readBefore returns the state in which a subscription begins: up to when earlier
-// processes searched for its query and read its authors' timelines, by the journal. Before
-// Run it is called before any poll: a poll moves the cursor of its target for all
-// subscriptions, including those that it did not serve.
-func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
-	targets := []string{sub.target}
-	if sub.coverable() {
-		targets = append(targets, sub.timelines...)
-	}
-	found, err := r.d.sharing.cursors(ctx, targets)
-	if err != nil {
-		return routing.State{}, err
-	}
-	var searched time.Time
-	var read []time.Time
-	for target, c := range found {
-		if target == sub.target {
-			searched = sub.served(c.Since)
-		} else {
-			read = append(read, sub.served(poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())))
-		}
-	}
-	return routing.Restart(searched, read, len(targets)-1), nil
 }

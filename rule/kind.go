@@ -99,12 +99,13 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 // rules. What is stored already is not checked: a manager with another Config may have
 // allowed it.
 func (m *Manager) checkPace(r *Rule) error {
-	if s, err := ParseSchedule(r.Schedule); err == nil && m.paces.add(r.Schedule, s, m.control.Now()) < m.cfg.MinInterval {
+	every := m.Every(*r)
+	switch {
+	case r.Schedule != "" && 0 < every && every < m.cfg.MinInterval:
 		return invalid.Field("rule", "schedule", r.Schedule,
 			fmt.Sprintf("a cron expression whose times are %v s or more apart", m.cfg.MinInterval.Seconds()))
-	}
-	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {
-		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
+	case r.Schedule == "" && MinInterval <= every && every < m.cfg.MinInterval:
+		return invalid.Field("rule", "interval_seconds", fmt.Sprint(every.Seconds()),
 			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
 	}
 	return nil

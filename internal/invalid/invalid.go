@@ -1,6 +1,9 @@
 package invalid
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // FieldError reports a field whose value is not allowed.
 type FieldError struct {
@@ -33,4 +36,12 @@ func Cut(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// Clip shortens a value for an error message to 120 bytes and an ellipsis.
+func Clip(s string) string {
+	if len(s) <= 120 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:120], "") + "…"
 }
