@@ -55,11 +55,11 @@ func TestIssueAcceptsTheLimits(t *testing.T) {
 // What was refused is shown, of a long value its beginning.
 func TestFieldErrorShowsTheValue(t *testing.T) {
 	o := newOffice(t, nil)
-	short := strings.Repeat("a", 119) + "\n"
+	short := strings.Repeat("a", 199) + "\n"
 	for value, shown := range map[string]string{
 		short:                            short,
 		short + "b":                      short + "…",
-		"a" + strings.Repeat("é", 1<<10): "a" + strings.Repeat("é", 59) + "…",
+		"a" + strings.Repeat("é", 1<<10): "a" + strings.Repeat("é", 99) + "…",
 	} {
 		_, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: value, Name: "n"})
 		var f *apikey.FieldError

@@ -38,10 +38,10 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip shortens a value for an error message to 120 bytes and an ellipsis.
+// Clip shortens a value for an error message to 200 bytes and an ellipsis.
 func Clip(s string) string {
-	if len(s) <= 120 {
+	if len(s) <= 200 {
 		return s
 	}
-	return strings.ToValidUTF8(s[:120], "") + "…"
+	return strings.ToValidUTF8(s[:200], "") + "…"
 }

@@ -21,8 +21,8 @@ func TestFieldError(t *testing.T) {
 // An error is no longer for a long value.
 func TestFieldClipsItsValue(t *testing.T) {
 	long := strings.Repeat("é", 200)
-	if err := invalid.Field("rule", "tag", long, "1 to 100 characters"); err.Value != strings.Repeat("é", 60)+"…" {
-		t.Errorf("the value shown is %q, want 60 characters of it and an ellipsis", err.Value)
+	if err := invalid.Field("rule", "tag", long, "1 to 100 characters"); err.Value != strings.Repeat("é", 100)+"…" {
+		t.Errorf("the value shown is %q, want 100 characters of it and an ellipsis", err.Value)
 	}
 }
 
