@@ -224,9 +224,9 @@ func (c *commit) write() error {
 		width  int
 		values []any
 	}{
-		{`INSERT INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
-		{`INSERT INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, c.deliveries},
-		{`INSERT INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
+		{`INSERT OR FAIL INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
+		{`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, c.deliveries},
+		{`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
 		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {
 		// After an error there may be no transaction any more, and a statement that

@@ -54,7 +54,7 @@ func (l *ledgerTx) save() error {
 			values = append(values, owner, int64(a.Available), int64(a.Reserved))
 		}
 	}
-	return l.execRows(`INSERT INTO owners (owner, available, reserved) VALUES {rows}
+	return l.execRows(`INSERT OR FAIL INTO owners (owner, available, reserved) VALUES {rows}
 		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, values)
 }
 

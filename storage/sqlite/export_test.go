@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"math"
 	"os"
 )
 
@@ -99,6 +100,14 @@ func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan st
 // Panic panics in the writer's goroutine.
 func (s *Store) Panic(ctx context.Context) error {
 	return s.write(ctx, func(*tx) error { panic("out of order") })
+}
+
+// FailHalfWay runs a statement for four rows that fails at the third.
+func (s *Store) FailHalfWay(ctx context.Context) error {
+	const never = int64(math.MaxInt64) // retention removes no such row
+	return s.write(ctx, func(t *tx) error {
+		return t.execRows(`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, []any{71, never, 72, never, 71, never, 73, never})
+	})
 }
 
 // Reconnect makes the writer use a new connection from its next call on. No other

@@ -129,7 +129,7 @@ func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.De
 	for _, e := range create {
 		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, int64(fleet.PartOf(r.EndpointID)), nanos(r.Due))
 	}
-	if err := t.execRows(`INSERT INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, rows); err != nil {
+	if err := t.execRows(`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, rows); err != nil {
 		return nil, err
 	}
 	if err := reopen(t, again, nanos(r.Due)); err != nil {

@@ -143,7 +143,7 @@ func (s *settling) end(d *settled, state deliver.State) {
 // write writes the attempts, the deliveries that have changed, and which events
 // have no open delivery any more.
 func (s *settling) write() error {
-	err := s.t.execRows(`INSERT INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, s.attempts)
+	err := s.t.execRows(`INSERT OR FAIL INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, s.attempts)
 	if err != nil {
 		return err
 	}
@@ -166,19 +166,19 @@ func (s *settling) write() error {
 		changes = append(changes, d.n, string(d.State), due, d.Attempts, d.Uncounted, int64(d.Waited), d.EndpointDeleted)
 	}
 	for state, ns := range final {
-		err := s.t.execRows(`UPDATE deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN (VALUES {rows})`, 1, ns)
+		err := s.t.execRows(`UPDATE OR FAIL deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN (VALUES {rows})`, 1, ns)
 		if err != nil {
 			return err
 		}
 	}
 	err = s.t.execRows(`WITH change (n, state, due_at, attempts, uncounted, waited, endpoint_deleted) AS (VALUES {rows})
-		UPDATE deliveries AS d SET state = change.state, due_at = change.due_at, attempts = change.attempts,
+		UPDATE OR FAIL deliveries AS d SET state = change.state, due_at = change.due_at, attempts = change.attempts,
 			uncounted = change.uncounted, waited = change.waited, endpoint_deleted = change.endpoint_deleted
 		FROM change WHERE d.n = change.n`, 7, changes)
 	if err != nil {
 		return err
 	}
 	return s.t.execRows(`WITH ended (event, at) AS (VALUES {rows})
-		INSERT INTO settled (event, settled_at) SELECT event, at FROM ended
+		INSERT OR FAIL INTO settled (event, settled_at) SELECT event, at FROM ended
 		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL)`, 2, events)
 }
