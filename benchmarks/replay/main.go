@@ -24,12 +24,13 @@ import (
 )
 
 func main() {
-	events := 0
+	events, turns := 0, 1
 	opts, err := report.ParseFlags("replay", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.Set("for", "20s")
 		fs.Set("rounds", "1")
 		fs.Lookup("for").Usage = "how long to measure before and after the replay, at least 500ms"
 		fs.Lookup("rounds").Usage = "1: the replay is measured once"
+		fs.IntVar(&turns, "turns", 1, "sources whose events take turns in the log, the first of which is replayed: 1 to 50")
 		fs.IntVar(&events, "events", 0, "events to replay: 1000 to 1000000 (default 5000 for each second of -for)")
 	})
 	if events == 0 {
@@ -39,6 +40,8 @@ func main() {
 	case err != nil:
 	case events < 1000 || events > 1_000_000:
 		err = fmt.Errorf("replay: -events %d is not allowed: want 1000 to 1000000", events)
+	case turns < 1 || turns > hooks:
+		err = fmt.Errorf("replay: -turns %d is not allowed: want 1 to %d", turns, hooks)
 	case opts.Rounds != 1:
 		err = fmt.Errorf("replay: -rounds %d is not allowed: want 1", opts.Rounds)
 	}
@@ -48,7 +51,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	rows, err := run(ctx, events, max(opts.For, 500*time.Millisecond))
+	rows, err := run(ctx, events, turns, max(opts.For, 500*time.Millisecond))
 	if err == nil {
 		err = report.Write(os.Stdout, opts.JSON, rows)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +12,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// replaySpan is how many events a step of a replay looks at.
-const replaySpan = 1024
+// replaySpan is the most events that a step of a replay looks at: all other calls wait
+// for it.
+const replaySpan = 256
 
 // replayed is an event that a step looks at.
 type replayed struct {
@@ -30,16 +32,12 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		if err != nil {
 			return err
 		}
-		events, err := replayEvents(t, &r, rs.s.expired())
-		if err != nil {
-			return err
-		}
 		var create, reopen []replayed
-		taken := 0
-		for _, e := range events {
+		looked := 0
+		enough, err := eachReplayed(t, &r, rs.s.expired(), func(e replayed) (enough bool) {
 			send := e.ours && (!e.had.Valid || deliver.State(e.state.String) == deliver.StateFailed)
 			if send && len(create)+len(reopen) >= max(q.Limit, 1) {
-				break
+				return true
 			}
 			switch {
 			case send && e.had.Valid:
@@ -51,11 +49,15 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 			}
 			r.Removed += e.seq - r.Cursor - 1
 			r.Cursor = e.seq
-			taken++
+			looked++
+			return false
+		})
+		if err != nil {
+			return err
 		}
 		r.Created += len(create)
 		r.Reopened += len(reopen)
-		if taken == len(events) && taken < replaySpan {
+		if !enough && looked < replaySpan {
 			r.Removed += r.Last - r.Cursor
 			r.Cursor, r.State = r.Last, deliver.ReplayDone
 		}
@@ -87,20 +89,31 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	return r, err
 }
 
-// replayEvents gives the owner's next events, up to replaySpan, without those that
-// are past their retention.
-func replayEvents(t *tx, r *deliver.Replay, expired int64) (events []replayed, err error) {
+// errEnough ends a query of whose rows no more are wanted.
+var errEnough = errors.New("sqlite: enough rows")
+
+// eachReplayed calls look for the owner's next events, up to replaySpan, without those that
+// are past their retention, until it reports that they are enough. The query looks at no
+// event before it is its turn.
+func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
 		FROM events e LEFT JOIN deliveries d ON `+ofEvent("d.n", "e.n")+` AND d.endpoint_id = ?6
 		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
 		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows *sql.Rows) error {
 			var e replayed
-			err := rows.Scan(&e.seq, &e.n, &e.ours, &e.had, &e.state, &e.place)
-			events = append(events, e)
-			return wrap(err)
+			if err := rows.Scan(&e.seq, &e.n, &e.ours, &e.had, &e.state, &e.place); err != nil {
+				return wrap(err)
+			}
+			if look(e) {
+				return errEnough
+			}
+			return nil
 		})
-	return events, err
+	if err == errEnough {
+		return true, nil
+	}
+	return false, err
 }
 
 // replay makes and reopens deliveries, stores the replay, and gives the deliveries
