@@ -125,7 +125,11 @@ func (r *Recorder) Run(ctx context.Context) error {
 			}
 			failing = err != nil
 		case why := <-told:
-			r.log(r.keep(why), why)
+			err := r.keep(why)
+			if err != nil {
+				r.forget(why)
+			}
+			r.log(err, why)
 			told, pause = nil, time.After(r.opts.Apart)
 		case <-pause:
 			told = r.told

@@ -66,6 +66,14 @@ func (r *Recorder) caused(why string, now time.Time) {
 	}
 }
 
+// forget has the next loss of a cause write a dump, though one was wanted less than
+// causeApart ago: that could not be written.
+func (r *Recorder) forget(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.dumped, why)
+}
+
 // opened has a dump written when a gap opens.
 func (r *Recorder) opened() {
 	now := r.opts.Now()

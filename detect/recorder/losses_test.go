@@ -2,6 +2,8 @@ package recorder_test
 
 import (
 	"context"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -92,6 +94,36 @@ func TestGapsLeaveTheDumpOfALoss(t *testing.T) {
 			if err != nil || len(files) != want {
 				t.Errorf("after 90 minutes of gaps: files %v, %v: want %d of %q", files, err, want, why)
 			}
+		}
+	})
+}
+
+// A dump that could not be written is written at the next gap.
+func TestDumpThatFailedIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		rec, err := recorder.New(recorder.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- rec.Run(ctx) }()
+		synctest.Wait()
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		recorder.OpenGap(rec)
+		pass(5 * time.Minute)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		recorder.OpenGap(rec)
+		pass(5 * time.Minute)
+		stop()
+		<-ran
+		if files, err := filepath.Glob(filepath.Join(dir, "recording-*-gap.jsonl.gz")); err != nil || len(files) != 1 {
+			t.Errorf("files %v, %v: want one of the second gap", files, err)
 		}
 	})
 }
