@@ -92,6 +92,41 @@ func TestHalvesAreMendedOnceTheStoreWorks(t *testing.T) {
 	}
 }
 
+// A repair that keeps failing does not prevent the others.
+func TestHalvesAreMendedBesideOneThatCannotBe(t *testing.T) {
+	for method, want := range map[string]struct {
+		bound   int
+		replays error
+	}{
+		"Endpoints.Delete": {bound: 3},
+		"Replays.Start":    {bound: 2, replays: deliver.ErrReplayNotFound},
+	} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				engine := func(s storage.Store) *streamwatch.Engine {
+					return newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: s,
+						Logger: slog.New(slog.DiscardHandler)})
+				}
+				store, from := halvesOf(t, webhooksOf[0], engine)
+				e := engine(storetest.FaultyStore(store, storetest.FaultPlan{Method: method}))
+				if err := e.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				pass(5 * time.Minute)
+				if n := bound(t, store); n != want.bound {
+					t.Errorf("%d webhooks, want %d", n, want.bound)
+				}
+				if _, err := store.Replays().Get(t.Context(), "", from); !errors.Is(err, want.replays) {
+					t.Errorf("the replay of the webhook that is to get events from before: %v, want %v", err, want.replays)
+				}
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // A process that lives on mends what it could not undo, or does not know of, when a
 // creation failed.
 func TestHalvesOfALivingProcess(t *testing.T) {
