@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"os"
+	"strings"
 )
 
 // Versions of the schema: that of the first release, and the one this package
@@ -116,4 +118,47 @@ func (s *Store) Reconnect(ctx context.Context) error {
 	err := s.write(ctx, func(*tx) error { return nil })
 	s.w.disconnect()
 	return err
+}
+
+// Plans is how SQLite carries out the statements that the writer has run so far, by their
+// text.
+func (s *Store) Plans(ctx context.Context) (plans map[string]string, err error) {
+	plans = make(map[string]string)
+	err = s.write(ctx, func(t *tx) error {
+		var queries []string
+		for st := range t.stmts {
+			if st.rows == 0 && !strings.Contains(st.query, "PRAGMA") {
+				queries = append(queries, st.query)
+			}
+		}
+		for _, query := range queries {
+			rows, err := t.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, make([]any, params(query))...)
+			err = scanAll(func(rows *sql.Rows) error {
+				var detail string
+				err := rows.Scan(new(int), new(int), new(int), &detail)
+				plans[query] += detail + "\n"
+				return err
+			})(rows, err)
+			if err != nil {
+				return fmt.Errorf("%s: %w", query, err)
+			}
+		}
+		return nil
+	})
+	return plans, err
+}
+
+// params is the number of parameters of a query: ? each once, or ?1 to ?9.
+func params(query string) (n int) {
+	for i := range query {
+		if query[i] != '?' {
+			continue
+		}
+		if i+1 < len(query) && query[i+1] >= '1' && query[i+1] <= '9' {
+			n = max(n, int(query[i+1]-'0'))
+		} else {
+			n++
+		}
+	}
+	return n
 }

@@ -15,7 +15,7 @@ type deliveryLog struct{ s *Store }
 
 // logged is SQL for the deliveries of the owner ?1, without those of events that
 // were settled at ?2 or before: these are past their retention.
-var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + retained("e.n", "?2")
+var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + retainedOfAll("e.n", "?2")
 
 // detectedAt is SQL for when an event was detected, which may be the zero time.
 var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, %d)`, int64(math.MinInt64))

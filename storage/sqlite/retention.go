@@ -16,9 +16,15 @@ const removeStep = 64
 // their retention. They are not shown, removed or not.
 func (s *Store) expired() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
-// retained is the SQL condition that an event, by number, was not settled at a
-// time or before.
+// retained is the SQL condition that an event, by number, was not settled at a time or
+// before. It looks at no other event: many may be past their retention and not yet removed.
 func retained(event, expired string) string {
+	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
+}
+
+// retainedOfAll is retained, for a query that reads all events of an owner: it lists what
+// is past its retention once.
+func retainedOfAll(event, expired string) string {
 	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
