@@ -108,7 +108,7 @@ const claimBut = `,
 	ORDER BY d.due_at, d.n LIMIT ?3`
 
 // claimLanes is claimable, from lane to lane.
-func claimLanes(t *tx, r *deliver.ClaimRequest, now int64, limit int) ([]int64, error) {
+func claimLanes(a asker, r *deliver.ClaimRequest, now int64, limit int) ([]int64, error) {
 	parts, skip, err := asked(r)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func claimLanes(t *tx, r *deliver.ClaimRequest, now int64, limit int) ([]int64, 
 	if parts == nil {
 		lanes = anyLanes
 	}
-	return numbers(t, lanes+claimBut, parts, now, limit, skip)
+	return numbers(a, lanes+claimBut, parts, now, limit, skip)
 }
 
 // NextDue implements deliver.Outbox.

@@ -12,24 +12,72 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	now, limit := nanos(r.Now), max(r.Limit, 0) // SQLite takes one below zero for none
-	var claimed []deliver.Delivery
-	err := o.s.write(ctx, func(t *tx) error {
-		ns, enough, err := claimable(t, &r, now, limit)
-		if err == nil && !enough {
-			ns, err = claimLanes(t, &r, now, limit)
-		}
-		if err != nil {
+func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []deliver.Delivery, err error) {
+	r.Limit = max(r.Limit, 0) // SQLite takes one below zero for none
+	var enough bool
+	err = o.s.write(ctx, func(t *tx) error {
+		ns, all, err := claimable(t, &r, nanos(r.Now), r.Limit)
+		if enough = all; err != nil || !all {
 			return err
 		}
 		claimed, err = lease(t, ns, r.Now.Add(r.Lease))
 		return err
 	})
+	if err == nil && !enough {
+		claimed, err = o.claimFromLanes(ctx, &r)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return claimed, nil
+}
+
+// laneTries is how often a claim looks at the lanes without holding up the writer. Others
+// may have claimed meanwhile what it finds.
+const laneTries = 3
+
+// claimFromLanes is Claim, from lane to lane. There may be very many, so it looks at them
+// in a snapshot, and then leases what it has found if all of that is still due.
+func (o outbox) claimFromLanes(ctx context.Context, r *deliver.ClaimRequest) (claimed []deliver.Delivery, err error) {
+	now, until := nanos(r.Now), r.Now.Add(r.Lease)
+	for range laneTries {
+		var ns []int64
+		err := o.s.read(ctx, func(sn *snapshot) (err error) {
+			ns, err = claimLanes(sn, r, now, r.Limit)
+			return err
+		})
+		if err != nil || len(ns) == 0 {
+			return nil, err
+		}
+		err = o.s.write(ctx, func(t *tx) error {
+			claimed = nil
+			due, err := stillDue(t, ns, now)
+			if err == nil && due == len(ns) {
+				claimed, err = lease(t, ns, until)
+			}
+			return err
+		})
+		if err != nil || claimed != nil {
+			return claimed, err
+		}
+	}
+	err = o.s.write(ctx, func(t *tx) error {
+		ns, err := claimLanes(t, r, now, r.Limit)
+		if err == nil {
+			claimed, err = lease(t, ns, until)
+		}
+		return err
+	})
+	return claimed, err
+}
+
+// stillDue is how many of these deliveries are due at now.
+func stillDue(t *tx, ns []int64, now int64) (due int, err error) {
+	list, err := listJSON(ns)
+	if err == nil {
+		_, err = one(t, `SELECT count(*) FROM deliveries WHERE n IN (SELECT value FROM json_each(?1)) AND due_at <= ?2`, []any{list, now}, &due)
+	}
+	return due, err
 }
 
 // lease moves Due of deliveries to until, and gives them in the order of ns.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,4 +35,26 @@ func TestNoWriteListsWhatIsPastItsRetention(t *testing.T) {
 		}
 	}
 	want(t, "queries that ask for the retention", asked, 2)
+}
+
+// A claim that goes from lane to lane, because too much is due for an endpoint in Skip,
+// looks at the lanes without the writer: there may be very many.
+func TestNoWriteLooksAtAllLanes(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, sqlite.Options{})
+	var evs []deliver.Event
+	for i := range 2500 {
+		evs = append(evs, handled(acme, fmt.Sprint("long ", i), "a"))
+	}
+	commitAt(t, s, at(0), evs...)
+	commitAt(t, s, at(1), handled(acme, "short", "b"))
+	want(t, "claimed", tweetIDs(claim(t, s, at(5), 10, deliver.HandlerEndpoint("a"))), "short")
+	want(t, "claimed again", tweetIDs(claim(t, s, at(5), 10, deliver.HandlerEndpoint("a"))), "")
+	plans, err := s.Plans(t.Context())
+	must(t, err)
+	for query := range plans {
+		if strings.Contains(query, "RECURSIVE") {
+			t.Errorf("the writer ran %s", query)
+		}
+	}
 }
