@@ -77,16 +77,17 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 }
 
 // failed returns the ids of an endpoint's failed deliveries that are not in asked, oldest
-// first, and adds them. Pages shift when deliveries are reopened meanwhile: Recover calls
-// failed until it returns none.
+// first, and adds them. Others may fail meanwhile: Recover calls failed until it returns
+// none.
 func (m *Manager) failed(ctx context.Context, owner, endpointID string, since time.Time, asked map[string]bool) ([]string, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, endpointID)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for page := 1; ; page++ {
-		p, err := m.cfg.Log.Deliveries(ctx, deliver.LogQuery{Owner: owner, SourceID: e.Source.ID, State: deliver.StateFailed, Asc: true, Page: page, PageSize: recoverPage})
+	q := deliver.LogQuery{Owner: owner, SourceID: e.Source.ID, State: deliver.StateFailed, Asc: true, PageSize: recoverPage, NoTotal: true}
+	for {
+		p, err := m.cfg.Log.Deliveries(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +98,7 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 				ids = append(ids, d.ID)
 			}
 		}
-		if len(p.Entries) < recoverPage {
+		if q.Cursor = p.Next; q.Cursor == "" {
 			return ids, nil
 		}
 	}

@@ -307,6 +307,55 @@ func TestRecoverAfterDisabling(t *testing.T) {
 	})
 }
 
+// askedLog notes what a log is asked for.
+type askedLog struct {
+	deliver.Log
+	asked []deliver.LogQuery
+}
+
+func (l *askedLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+	l.asked = append(l.asked, q)
+	return l.Log.Deliveries(ctx, q)
+}
+
+// Recover reads the log once: each page from where the one before ended, without counting
+// what is on all pages.
+func TestRecoverReadsTheLogOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, _ := downBench(t)
+		b.run()
+		b.commit("a", "p", 2500, false)
+		if _, err := m.Disable(t.Context(), "o", "a", "maintenance"); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		log := &askedLog{Log: b.store.Log()}
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := m.Recover(t.Context(), "o", "a", time.Time{}); n != 2500 || err != nil {
+			t.Errorf("recovered %d, %v; want 2500", n, err)
+		}
+		var first int
+		for _, q := range log.asked {
+			if q.Cursor == "" {
+				first++
+			}
+			if !q.NoTotal || q.Page > 1 {
+				t.Errorf("asked for page %d, without the total: %t", q.Page, q.NoTotal)
+			}
+		}
+		if first != 2 { // the second look finds that nothing is left
+			t.Errorf("began to read %d times, want 2: %d pages", first, len(log.asked))
+		}
+		b.stop()
+	})
+}
+
 func TestRedeliverWithoutALog(t *testing.T) {
 	b := newBench(t, nil, nil)
 	m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
