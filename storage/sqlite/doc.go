@@ -34,8 +34,8 @@
 // # Reads
 //
 // Reads have connections of their own, see what was committed when they began, and
-// wait for no writer. Lists, Scan and the delivery log use four of them, all other
-// reads another four, so that long reads cannot hold up short ones.
+// wait for no writer. Lists, Scan and pages of the delivery log use four of them, all
+// other reads another four, so that long reads cannot hold up short ones.
 //
 // # When the disk fails
 //

@@ -81,7 +81,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
-	err = l.s.search(ctx, func(r *snapshot) error {
+	err = l.s.read(ctx, func(r *snapshot) error {
 		found, _, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND `+retained("d.event", "?2"), []any{id, l.s.expired()})
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		afterSeq = math.MaxInt64 // no event has a number above
 	}
 	var found []deliver.Event
-	err := l.s.search(ctx, func(r *snapshot) error {
+	err := l.s.read(ctx, func(r *snapshot) error {
 		return each(r, `SELECT `+eventColumns+` FROM events e WHERE e.owner = ?1 AND e.seq > ?3 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT ?4`,
 			[]any{owner, l.s.expired(), int64(afterSeq), max(limit, 0)}, func(rows *sql.Rows) error {
 				_, ev, err := scanEvent(rows)
