@@ -54,10 +54,38 @@ local function advance(item)
 	item.key = item.member and sub(item.member, #item.name + 1, #item.name + 32)
 end
 
+-- order is a heap by key: the first item is at 1, and those after item i are at 2 i and
+-- 2 i + 1. The parts come sorted, which is one.
+local size = #order
+
+-- sink puts an item in the place of the first, and moves it down to where it belongs.
+local function sink(item)
+	local i, below = 1, 2
+	while below <= size do
+		if below < size and order[below + 1].key < order[below].key then below = below + 1 end
+		if item.key < order[below].key then break end
+		order[i] = order[below]
+		i, below = below, 2 * below
+	end
+	order[i] = item
+end
+
+-- rise adds an item at the end, and moves it up to where it belongs.
+local function rise(item)
+	size = size + 1
+	local i = size
+	while i > 1 do
+		local above = math.floor(i / 2)
+		if order[above].key < item.key then break end
+		order[i] = order[above]
+		i = above
+	end
+	order[i] = item
+end
+
 local ids, members, into = {}, {}, {}
-local top = 1 -- order is sorted from here on
-while #ids < limit and order[top] do
-	local item, lane = order[top]
+while #ids < limit and size > 0 do
+	local item, lane = order[1]
 	if not item.list then advance(item) end -- to the first, which has its key
 	local key, what = item.key, sub(item.member, #item.name + 33)
 	if item.from == K.queue then
@@ -70,19 +98,15 @@ while #ids < limit and order[top] do
 		touched[what] = key
 	end
 	advance(item)
-	if not item.key then
-		top = top + 1
-	else
-		local i = top
-		while order[i + 1] and order[i + 1].key < item.key do
-			order[i] = order[i + 1]
-			i = i + 1
-		end
-		order[i] = item
-	end
 	if lane then -- what it has next is what its part had
-		top = top - 1
-		order[top] = lane
+		order[1] = lane
+		if item.key then rise(item) end
+	elseif item.key then
+		sink(item)
+	else
+		local last = order[size]
+		order[size], size = nil, size - 1
+		if size > 0 then sink(last) end
 	end
 end
 
