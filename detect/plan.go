@@ -123,11 +123,10 @@ type planner struct {
 	fleet bool // plans are for all nodes
 }
 
-// settings returns the settings and measurements that plans are made from.
+// settings returns the settings and measurements that plans are made from, but for Fetch.
 func (p planner) settings() forecast.Settings {
 	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
-		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards),
-		Pages: p.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
+		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards), Pages: p.pagesPer(poll.Accounts)}
 }
 
 // plans returns the plans for accounts and queries.
@@ -140,7 +139,9 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	}
 	expected.Accounts = out.Accounts
 	out.CostPerDay = spend.PerDay(p.d.cfg.Cost.Prices, expected)
-	now, other, err := p.settings().Plans(groups, callsASecond(queries), budgets)
+	s := p.settings()
+	s.Fetch = p.d.env.Count.Fetch.Snapshot().Mean()
+	now, other, err := s.Plans(groups, callsASecond(queries), budgets)
 	if err != nil {
 		return Plans{}, err
 	}
@@ -148,7 +149,7 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	for _, o := range other {
 		out.Other = append(out.Other, Plan(o))
 	}
-	out.Probes = p.probes(out.Now, out.Accounts)
+	out.Probes = p.probes(s, out.Now, out.Accounts)
 	return out, nil
 }
 
@@ -159,11 +160,11 @@ func (p planner) queryPosts() float64 {
 }
 
 // probes returns a plan as probes change it; nil without a Prober.
-func (p planner) probes(now Plan, accounts int) *ProbePlan {
+func (p planner) probes(s forecast.Settings, now Plan, accounts int) *ProbePlan {
 	if p.d.probes == nil {
 		return nil
 	}
-	plan := ProbePlan(p.settings().Probes(forecast.Plan(now), accounts, forecast.ProbeSettings{
+	plan := ProbePlan(s.Probes(forecast.Plan(now), accounts, forecast.ProbeSettings{
 		Rate: p.d.cfg.ProbeRate, Limit: p.d.deps.Roles.Probe.ProbeLimit(),
 		Missed: p.d.probes.Stats().MissRate, Speedup: p.d.probes.Speedup(),
 	}))
