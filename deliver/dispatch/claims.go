@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
@@ -81,9 +83,13 @@ func (c claims) spillAgain(list []dueChange, term int) {
 // caughtUp notes that all deliveries due in this round have been claimed, except those for
 // skipped endpoints.
 func (c claims) caughtUp(round int64, skipped []string) {
+	left := make(map[string]bool, len(skipped))
+	for _, id := range skipped {
+		left[id] = true
+	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	c.s.overflow.caughtUp(round, skipped)
+	c.s.overflow.caughtUp(round, left)
 	c.s.share.caughtUp(round)
 }
 
@@ -94,22 +100,43 @@ func (c claims) holdsAny() bool {
 	return len(c.s.held) > 0
 }
 
+// atOnce is how many queued deliveries are looked at under the mutex in one go, so that no
+// attempt waits for more. A lane's queue is not divided.
+const atOnce = 2048
+
 // expiring returns the queued deliveries whose claims end before soon, as changes to end
 // at due.
-func (c claims) expiring(soon, due time.Time) []dueChange {
-	var list []dueChange
+func (c claims) expiring(soon, due time.Time) (list []dueChange) {
+	for lanes := c.lanes(); len(lanes) > 0; {
+		list, lanes = c.expiringOf(lanes, list, soon, due)
+	}
+	return list
+}
+
+// lanes returns all lanes.
+func (c claims) lanes() []*lane {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	for _, l := range c.s.lanes {
-		for _, queue := range [][]*item{l.queue.items, l.queue.replays} {
+	return slices.AppendSeq(make([]*lane, 0, len(c.s.lanes)), maps.Values(c.s.lanes))
+}
+
+// expiringOf adds to list what expiring returns of the first lanes, and returns the rest of
+// these.
+func (c claims) expiringOf(lanes []*lane, list []dueChange, soon, due time.Time) ([]dueChange, []*lane) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	for looked := 0; len(lanes) > 0 && looked < atOnce; lanes = lanes[1:] {
+		q := &lanes[0].queue // empty if the lane is gone
+		for _, queue := range [2][]*item{q.items, q.replays} {
 			for _, it := range queue {
 				if it.Due.Before(soon) {
 					list = append(list, dueChange{it.ID, it.EndpointID, it.Due, due})
 				}
 			}
 		}
+		looked += 1 + q.waiting()
 	}
-	return list
+	return list, lanes
 }
 
 // renewed notes that the claims in list were renewed.

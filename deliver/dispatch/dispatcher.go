@@ -3,13 +3,16 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // Dispatcher sends deliveries: those of a commit at once, and those in the outbox when they
@@ -27,7 +30,7 @@ type Dispatcher struct {
 	settler  *settler
 	health   *health.Writer
 	replayer *replayer
-	timing   *timing
+	timing   *timing.Timing
 	stop     chan struct{} // closed by Stop
 	stopped  sync.Once
 }
@@ -38,7 +41,7 @@ func New(cfg Config) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing)}
+	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing.Timing)}
 	a := alarm.New()
 	d.health = health.NewWriter()
 	d.sched = newScheduler(&cfg, a, d.health)
@@ -96,13 +99,22 @@ func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 // Enqueue queues the deliveries of a commit. It does not block: a delivery whose lane is
 // full, or waits for long, stays in the outbox until it is due, and is then sent before
 // newer ones.
-func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.cfg.tell(d.sched.enqueue(ds)) }
+func (d *Dispatcher) Enqueue(ds []deliver.Delivery) {
+	var elsewhere fleet.Set
+	for some := range slices.Chunk(ds, enqueueAtOnce) {
+		elsewhere = elsewhere.Plus(d.sched.enqueue(some))
+	}
+	d.cfg.tell(elsewhere)
+}
+
+// enqueueAtOnce is how many deliveries are queued under the scheduler's mutex in one go.
+const enqueueAtOnce = 256
 
 // Stats returns the counters and histograms. The counters are of one moment.
 func (d *Dispatcher) Stats() Stats {
 	s := d.sched.stats()
 	s.Replays = d.replayer.count()
-	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
+	s.Handover, s.Send, s.Total = d.timing.Handover.Snapshot(), d.timing.Send.Snapshot(), d.timing.Total.Snapshot()
 	return s
 }
 

@@ -85,16 +85,9 @@ func (o *overflow) take() []dueChange {
 
 // caughtUp lets new deliveries into lanes that overflowed before this round and were not
 // skipped: the reader has claimed all that was due for them.
-func (o *overflow) caughtUp(round int64, skipped []string) {
-	if len(o.behind) == 0 {
-		return
-	}
-	left := make(map[string]bool, len(skipped))
-	for _, id := range skipped {
-		left[id] = true
-	}
+func (o *overflow) caughtUp(round int64, skipped map[string]bool) {
 	for l := range o.behind {
-		if l.queue.behind < round && !left[l.id] && !l.parked() {
+		if l.queue.behind < round && !skipped[l.id] && !l.parked() {
 			l.queue.behind = 0
 			delete(o.behind, l)
 		}

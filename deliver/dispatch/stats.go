@@ -1,11 +1,6 @@
 package dispatch
 
-import (
-	"time"
-
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/latency"
-)
+import "github.com/streamwatch/streamwatch/latency"
 
 // Stats are counters and histograms of a Dispatcher since it was made. Durations are
 // between timestamps of the platform, the journal and the dispatcher; a negative one,
@@ -33,34 +28,4 @@ type Stats struct {
 	// Total is from publication to the acknowledgement. Events without
 	// PublishedAt are left out.
 	Total latency.Snapshot
-}
-
-// timing is the live form of the histograms in Stats.
-type timing struct{ handover, send, total latency.Histogram }
-
-// record counts an attempt that has ended. The age of an event that a replay sends says
-// nothing about the dispatcher.
-func (t *timing) record(it *item, a *deliver.Attempt, ok bool) {
-	ev := it.Event
-	if it.replayed {
-		if ok {
-			t.send.Record(a.Duration)
-		}
-		return
-	}
-	if a.N == 1 {
-		recordSince(&t.handover, ev.CommittedAt, a.At)
-	}
-	if ok {
-		t.send.Record(a.Duration)
-		recordSince(&t.total, ev.PublishedAt, a.At.Add(a.Duration))
-	}
-}
-
-// recordSince records a duration, unless begin is zero: it would count as the longest
-// duration of all.
-func recordSince(h *latency.Histogram, begin, end time.Time) {
-	if !begin.IsZero() {
-		h.Record(end.Sub(begin))
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 )
 
 // workers do the scheduler's jobs: reads of endpoints, refusals and attempts.
@@ -16,7 +17,7 @@ type workers struct {
 	moves    moves
 	settler  *settler
 	replayer *replayer
-	timing   *timing
+	timing   *timing.Timing
 	running  sync.WaitGroup
 }
 
@@ -71,7 +72,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	res.Bound()
 	a := deliver.Attempt{N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview}
-	w.timing.record(it, &a, res.OK)
+	w.timing.Record(it.Event, it.replayed, &a, res.OK)
 	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut)})
 }
 

@@ -1,0 +1,2 @@
+// Package timing measures deliveries: the histograms of dispatch.Stats.
+package timing
