@@ -112,10 +112,11 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	}
 
 	now := s.opts.Now()
-	for d := s.events.open.firstOf(id); d != nil; d = s.events.open.firstOf(id) {
-		s.events.orphan(d, now)
+	for _, d := range s.events.open.takeLane(id) {
+		d.orphaned = true
+		s.events.end(d, deliver.StateFailed, now)
 	}
-	s.events.retain(now)
+	s.events.retain(now, 0)
 	return nil
 }
 

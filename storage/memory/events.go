@@ -142,11 +142,11 @@ func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delive
 
 // nextSeq returns the sequence number of the owner's first retained event after the
 // given number, the largest uint64 if there is none.
-func (l *events) nextSeq(owner string, after uint64) uint64 {
+func (l *events) nextSeq(owner string, after uint64, now time.Time) uint64 {
 	events := l.peek(owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })
 	for _, e := range events[first:] {
-		if e.ev != nil {
+		if !l.gone(e, now) {
 			return e.seq
 		}
 	}

@@ -29,10 +29,12 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		return err
 	}
 	s.balances.expire(now) // charges may use what expired reservations held
+	n := 0
 	for _, b := range batches {
 		s.commit(b, now)
+		n += len(b.Events)
 	}
-	s.events.retain(now)
+	s.events.retain(now, n)
 	return nil
 }
 

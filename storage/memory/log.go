@@ -22,14 +22,15 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	defer s.mu.Unlock()
-	s.events.retain(s.opts.Now())
+	now := s.opts.Now()
+	s.events.retain(now, 0)
 	type found struct {
 		*delivery
 		place
 	}
 	var matching []found // oldest first
 	for _, e := range s.events.peek(q.Owner).events {
-		if e.ev == nil || !matchesEvent(&q, e.ev) {
+		if s.events.gone(e, now) || !matchesEvent(&q, e.ev) {
 			continue
 		}
 		for i, d := range e.deliveries {
@@ -58,9 +59,10 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 		return deliver.LogEntry{}, err
 	}
 	defer s.mu.Unlock()
-	s.events.retain(s.opts.Now())
+	now := s.opts.Now()
+	s.events.retain(now, 0)
 	d := s.events.deliveries[id]
-	if d == nil || d.event.ev.Source.Owner != owner {
+	if d == nil || s.events.gone(d.event, now) || d.event.ev.Source.Owner != owner {
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
 	return d.entry(), nil
@@ -72,7 +74,8 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	s.events.retain(s.opts.Now())
+	now := s.opts.Now()
+	s.events.retain(now, 0)
 	events := s.events.peek(owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > afterSeq })
 	var found []deliver.Event
@@ -80,7 +83,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		if len(found) >= limit {
 			break
 		}
-		if e.ev == nil {
+		if s.events.gone(e, now) {
 			continue
 		}
 		ev := *e.ev

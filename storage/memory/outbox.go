@@ -58,7 +58,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	for i := range ss {
 		s.events.conclude(&ss[i], now)
 	}
-	s.events.retain(now)
+	s.events.retain(now, len(ss))
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"cmp"
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -73,12 +75,21 @@ func (q *queue) first() *delivery {
 	return q.lanes[0].due[0]
 }
 
-// firstOf returns the delivery to an endpoint due first, nil if there is none.
-func (q *queue) firstOf(endpointID string) *delivery {
-	if l := q.byEndpoint[endpointID]; l != nil {
-		return l.due[0]
+// takeLane removes all deliveries to an endpoint, and returns them by due time.
+func (q *queue) takeLane(endpointID string) []*delivery {
+	l := q.byEndpoint[endpointID]
+	if l == nil {
+		return nil
 	}
-	return nil
+	heap.Remove(&q.lanes, l.index)
+	delete(q.byEndpoint, endpointID)
+	slices.SortFunc(l.due, func(a, b *delivery) int {
+		return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.n, b.n))
+	})
+	for _, d := range l.due {
+		d.index = -1
+	}
+	return l.due
 }
 
 // firstIn is first of the endpoints of some parts. It looks at lanes that are due before

@@ -81,7 +81,8 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	case s.endpoints.get(q.Owner, q.EndpointID).rec.Status != deliver.EndpointActive:
 		return deliver.Replay{}, nil, deliver.ErrReplayWaits
 	}
-	s.events.retain(s.opts.Now())
+	now := s.opts.Now()
+	s.events.retain(now, 0)
 	var made []deliver.Delivery
 	events := s.events.peek(q.Owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > r.Cursor })
@@ -90,7 +91,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		if e.seq > r.Last || looked == replaySpan {
 			break
 		}
-		if e.ev == nil {
+		if s.events.gone(e, now) {
 			continue
 		}
 		var d *delivery
@@ -119,7 +120,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		r.Removed += e.seq - r.Cursor - 1
 		r.Cursor = e.seq
 	}
-	if s.events.nextSeq(q.Owner, r.Cursor) > r.Last {
+	if s.events.nextSeq(q.Owner, r.Cursor, now) > r.Last {
 		r.Removed += r.Last - r.Cursor
 		r.Cursor, r.State = r.Last, deliver.ReplayDone
 	}

@@ -27,17 +27,30 @@ func (l *events) unsettle(e *event) {
 	}
 }
 
-// retain removes settled events that are too old or too many. Calls that record or
-// settle events call it before they unlock, so that no single call has to remove many.
-// The log and the replays call it first, so that they read nothing too old.
-func (l *events) retain(now time.Time) {
-	for len(l.settled) > 0 {
+// retainStep is how many events a call removes, in about 2 ms, beyond twice as many as it
+// may have settled: after an endpoint with many open deliveries is deleted, all its events
+// are too many, or later too old, at once.
+const retainStep = 1024
+
+// retain removes settled events that are too old or too many: retainStep and twice n at
+// most. Calls that may settle n events call it before they unlock, those that read events
+// first.
+func (l *events) retain(now time.Time, n int) {
+	for range retainStep + 2*n {
+		if len(l.settled) == 0 {
+			return
+		}
 		e := l.settled[0]
 		if len(l.byID) <= l.maxEvents && now.Sub(e.settledAt) < l.retention {
 			return
 		}
 		l.forget(popFront(&l.settled))
 	}
+}
+
+// gone reports whether an event was removed, or is too old and about to be.
+func (l *events) gone(e *event, now time.Time) bool {
+	return e.ev == nil || e.open == 0 && now.Sub(e.settledAt) >= l.retention
 }
 
 // forget removes an event with its deliveries; only its id stays known.

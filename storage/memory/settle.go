@@ -55,6 +55,11 @@ func (l *events) orphan(d *delivery, now time.Time) {
 // finish ends an open delivery, and settles the event if that was its last open one.
 func (l *events) finish(d *delivery, state deliver.State, now time.Time) {
 	l.open.remove(d)
+	l.end(d, state, now)
+}
+
+// end is finish for a delivery that is not in the queue any more.
+func (l *events) end(d *delivery, state deliver.State, now time.Time) {
 	d.state = state
 	if d.event.open--; d.event.open == 0 {
 		l.settle(d.event, now)
