@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -165,4 +166,38 @@ func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, erro
 		return *c, nil
 	}
 	return poll.Cursor{}, err
+}
+
+// stored returns the times up to which other nodes have read accounts for a source, by key,
+// from the journal. Accounts are left out whose cursors may be of polls for other sources.
+func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
+	joined := s.elsewhere.Joined(sourceID)
+	cursors, err := s.cursors(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	until := make(map[string]time.Time, len(cursors))
+	for key, c := range cursors {
+		at := poll.ReadUntil(c.Since, c.Gaps, s.d.env.Oldest())
+		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(accounts.Told))) {
+			until[key] = at
+		}
+	}
+	return until, nil
+}
+
+// cursors returns the journal's cursors of targets, by target.
+func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*poll.Cursor, error) {
+	cursors := make(map[string]*poll.Cursor)
+	for from := 0; from < len(targets); from += cursorChunk {
+		found, err := s.d.deps.Journal.Cursors(ctx, targets[from:min(from+cursorChunk, len(targets))]...)
+		if err != nil {
+			return nil, fmt.Errorf("detect: read cursors: %w", err)
+		}
+		for i := range found {
+			c := &found[i]
+			cursors[c.Target] = s.d.env.Stored(c.Target, poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: gapsAs[poll.Gap](c.Gaps)})
+		}
+	}
+	return cursors, nil
 }

@@ -2,9 +2,7 @@ package detect
 
 import (
 	"context"
-	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
@@ -125,22 +123,4 @@ func (s *sharing) storeLacking(ctx context.Context) error {
 		}
 		return s.d.deps.Journal.Commit(ctx, batches)
 	})
-}
-
-// stored returns the times up to which other nodes have read accounts for a source, by key,
-// from the journal. Accounts are left out whose cursors may be of polls for other sources.
-func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
-	joined := s.elsewhere.Joined(sourceID)
-	cursors, err := s.cursors(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	until := make(map[string]time.Time, len(cursors))
-	for key, c := range cursors {
-		at := poll.ReadUntil(c.Since, c.Gaps, s.d.env.Oldest())
-		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(accounts.Told))) {
-			until[key] = at
-		}
-	}
-	return until, nil
 }

@@ -2,12 +2,10 @@ package detect
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
-	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
@@ -62,20 +60,4 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 // all returns the detector's shards with what they need to divide accounts.
 func (s *sharing) all() *shards.All {
 	return &shards.All{Shards: s.d.shards, Share: s.share, Elsewhere: &s.elsewhere, Cursors: s.cursors}
-}
-
-// cursors returns the journal's cursors of targets, by target.
-func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*poll.Cursor, error) {
-	cursors := make(map[string]*poll.Cursor)
-	for from := 0; from < len(targets); from += cursorChunk {
-		found, err := s.d.deps.Journal.Cursors(ctx, targets[from:min(from+cursorChunk, len(targets))]...)
-		if err != nil {
-			return nil, fmt.Errorf("detect: read cursors: %w", err)
-		}
-		for i := range found {
-			c := &found[i]
-			cursors[c.Target] = s.d.env.Stored(c.Target, poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: gapsAs[poll.Gap](c.Gaps)})
-		}
-	}
-	return cursors, nil
 }
