@@ -64,8 +64,7 @@ func (c claims) beginRound() round {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.s.overflow.round++
-	sh := &c.s.share
-	return round{c.s.overflow.round, c.s.overflow.take(), sh.parts, sh.terms}
+	return round{c.s.overflow.round, c.s.overflow.take(), c.s.share.parts, c.s.share.terms}
 }
 
 // spillAgain keeps deliveries that could not be given back for the next look, unless the
@@ -100,18 +99,8 @@ func (c claims) holdsAny() bool {
 	return len(c.s.held) > 0
 }
 
-// atOnce is how many queued deliveries are looked at under the mutex in one go, so that no
-// attempt waits for more. A lane's queue is not divided.
+// atOnce is how many queued deliveries are looked at under the mutex, or those of one lane.
 const atOnce = 2048
-
-// expiring returns the queued deliveries whose claims end before soon, as changes to end
-// at due.
-func (c claims) expiring(soon, due time.Time) (list []dueChange) {
-	for lanes := c.lanes(); len(lanes) > 0; {
-		list, lanes = c.expiringOf(lanes, list, soon, due)
-	}
-	return list
-}
 
 // lanes returns all lanes.
 func (c claims) lanes() []*lane {
@@ -120,9 +109,10 @@ func (c claims) lanes() []*lane {
 	return slices.AppendSeq(make([]*lane, 0, len(c.s.lanes)), maps.Values(c.s.lanes))
 }
 
-// expiringOf adds to list what expiring returns of the first lanes, and returns the rest of
-// these.
-func (c claims) expiringOf(lanes []*lane, list []dueChange, soon, due time.Time) ([]dueChange, []*lane) {
+// expiring returns the queued deliveries of the first lanes whose claims end in half a lease,
+// as changes to end in a whole one, and the rest of the lanes.
+func (c claims) expiring(lanes []*lane, now time.Time) (list []dueChange, rest []*lane) {
+	soon, due := now.Add(c.s.cfg.Lease/2), now.Add(c.s.cfg.Lease)
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	for looked := 0; len(lanes) > 0 && looked < atOnce; lanes = lanes[1:] {

@@ -135,13 +135,23 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 
 // renew renews the claims of queued deliveries long before they end, so that a slow lane
 // keeps its order.
-func (r *reader) renew(ctx context.Context, now time.Time) error {
+func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	if now.Before(r.renewal) {
 		return nil
 	}
-	list := r.claims.expiring(now.Add(r.cfg.Lease/2), now.Add(r.cfg.Lease))
-	rest, err := changeDue(ctx, r.cfg, list, now)
-	r.claims.renewed(list[:len(list)-len(rest)], now)
+	for lanes := r.claims.lanes(); len(lanes) > 0 && err == nil; {
+		list, rest := r.claims.expiring(lanes, now)
+		if len(list) > 0 {
+			// No outcome is recorded meanwhile: the renewal would end the wait for its retry.
+			err = r.sched.writing.Do(ctx, func() error {
+				list, rest = r.claims.expiring(lanes, now) // of some an attempt has begun
+				failed, err := changeDue(ctx, r.cfg, list, now)
+				r.claims.renewed(list[:len(list)-len(failed)], now)
+				return err
+			})
+		}
+		lanes = rest
+	}
 	if err == nil {
 		r.renewal = now.Add(r.cfg.Lease / 10)
 	}

@@ -9,15 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/outdated"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // scheduler holds the deliveries in memory, in lanes, and chooses the next job. Its mutex
 // guards all of it, the lanes included.
 type scheduler struct {
-	cfg    *Config
-	alarm  *alarm.Alarm   // of the outbox reader
-	health *health.Writer // of endpoints' records
+	cfg     *Config
+	alarm   *alarm.Alarm        // of the outbox reader
+	health  *health.Writer      // of endpoints' records
+	writing turnstile.Turnstile // of renewals and outcomes
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -35,7 +37,7 @@ type scheduler struct {
 
 func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
 	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
-		overflow: newOverflow(a), held: map[string]*item{}}
+		overflow: newOverflow(a), writing: turnstile.New(), held: map[string]*item{}}
 }
 
 // open sets the function that starts workers. It reports whether this is the first call.

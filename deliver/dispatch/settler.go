@@ -163,7 +163,7 @@ func (s *settler) recordEach(run context.Context, ss []deliver.Settlement) (rest
 func (s *settler) settle(run context.Context, ss ...deliver.Settlement) error {
 	ctx, cancel := s.timeout(run)
 	defer cancel()
-	return s.cfg.Outbox.Settle(ctx, ss...)
+	return s.sched.writing.Do(ctx, func() error { return s.cfg.Outbox.Settle(ctx, ss...) })
 }
 
 // timeout returns the context of a call of the store: each call has settleTimeout while

@@ -48,14 +48,17 @@ func TestManyDeliveriesAreQueuedInSteps(t *testing.T) {
 func TestExpiringClaimsAreFoundInSteps(t *testing.T) {
 	d, ds := idleDispatcher(t, 3*atOnce)
 	d.Enqueue(ds)
-	c, soon := claims{d.sched}, time.Now().Add(time.Minute)
-	list, rest := c.expiringOf(c.lanes(), nil, soon, soon)
+	c, now := claims{d.sched}, time.Now().Add(time.Minute)
+	list, rest := c.expiring(c.lanes(), now)
 	if n := len(list); n == 0 || n > atOnce || len(rest) == 0 {
 		t.Errorf("%d claims found in a step, %d lanes left: want up to %d, and some", n, len(rest), atOnce)
 	}
 	found := map[string]bool{}
-	for _, ch := range c.expiring(soon, soon) {
-		found[ch.id] = true
+	for lanes := c.lanes(); len(lanes) > 0; {
+		list, lanes = c.expiring(lanes, now)
+		for _, ch := range list {
+			found[ch.id] = true
+		}
 	}
 	if len(found) != len(ds) {
 		t.Errorf("%d claims found in all, want %d", len(found), len(ds))

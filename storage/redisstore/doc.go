@@ -34,7 +34,7 @@
 // A call that writes is one Lua script, which is atomic: others see all of it or
 // nothing. So is a call that reads, except those that read long lists in several steps,
 // so as not to block the server: a page of more than 256 deliveries, a query with
-// conditions for an owner with more than 5,000, and a Claim of more than 128. Redis
+// conditions for an owner with more than 5,000, and a Claim of more than 512. Redis
 // cannot roll a script back, so all checks come before the first write. A server that is
 // out of memory, read-only or short of replicas refuses that first write, and then
 // nothing is recorded.

@@ -14,9 +14,9 @@ type outbox struct{ s *Store }
 // claimChunk is how many deliveries a script claims, which takes the server 10 to 60
 // microseconds for each, the more the more lanes they are from. If the lease has no length,
 // one script claims all: a second one would claim them again.
-const claimChunk = 128
+const claimChunk = 512
 
-// Claim claims more than 128 deliveries in several steps. After an error in a later step
+// Claim claims more than 512 deliveries in several steps. After an error in a later step
 // it returns what it has claimed.
 func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 	if r.Limit <= 0 {

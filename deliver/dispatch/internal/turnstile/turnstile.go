@@ -21,5 +21,14 @@ func (t Turnstile) Enter(ctx context.Context) error {
 	}
 }
 
+// Do calls fn in the turnstile.
+func (t Turnstile) Do(ctx context.Context, fn func() error) error {
+	if err := t.Enter(ctx); err != nil {
+		return err
+	}
+	defer t.Leave()
+	return fn()
+}
+
 // Leave lets the next goroutine in.
 func (t Turnstile) Leave() { <-t }

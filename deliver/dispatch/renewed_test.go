@@ -1,0 +1,51 @@
+package dispatch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+)
+
+// slowRenewals is an Outbox that takes long to renew claims.
+type slowRenewals struct{ deliver.Outbox }
+
+func (s slowRenewals) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	if ss[0].Attempt == nil {
+		<-time.After(3 * time.Second)
+	}
+	return s.Outbox.Settle(ctx, ss...)
+}
+
+// An attempt that fails while claims are renewed is made again after its wait, though its
+// own claim was among those that were to be renewed.
+func TestRenewalLeavesRetriesAlone(t *testing.T) {
+	for _, retry := range []time.Duration{5 * time.Second, 12 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+				<-time.After(time.Second)
+				return deliver.Result{OK: d.Attempts > 0 || len(d.Event.TweetID) != 3 || d.Event.TweetID[2]%2 > 0, StatusCode: 500}
+			}, func(c *dispatch.Config) {
+				c.LaneInFlight = 1
+				c.RetrySchedule = []time.Duration{retry}
+				c.Outbox = slowRenewals{c.Outbox}
+			})
+			b.endpoint("a")
+			b.run()
+			b.commit("a", "x", 40, true)
+			pass(time.Hour)
+			first := map[string]time.Time{}
+			for _, s := range b.all() {
+				if s.attempt == 1 {
+					first[s.tweet] = s.at
+				} else if after := s.at.Sub(first[s.tweet]); after < retry*8/10 {
+					t.Errorf("%s was sent again after %s, want %s less a fifth, or more", s.tweet, after, retry)
+				}
+			}
+			b.stop()
+		})
+	}
+}
