@@ -51,7 +51,7 @@ func (s *Store) Journal() detect.Journal { return journal{s} }
 // Outbox holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
-// Replays keeps the replays. A step looks at up to 1,024 events.
+// Replays keeps the replays. A step looks at up to 256 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
 // Log answers questions about deliveries and events. The total of a question
