@@ -344,7 +344,7 @@ func (er eraser) endpoints(ctx context.Context) (n int, err error) {
 // longer stored, it first adds one entry with their sum.
 func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error) {
 	ledger := er.e.store.Ledger()
-	q := billing.EntryQuery{Owner: er.owner, Asc: true, PageSize: 100}
+	q := billing.EntryQuery{Owner: er.owner, Asc: true, PageSize: 100, NoTotal: true}
 	for first := true; ; first = false {
 		page, err := ledger.Entries(ctx, q)
 		if err != nil {
