@@ -14,18 +14,18 @@ import (
 
 var _ storage.Eraser = (*Store)(nil)
 
-// eraseStep is how many rows of a kind a transaction of Erase removes at most: all other
-// writes wait for it, and an event takes about 0.2 ms with what belongs to it.
-const eraseStep = 64
+// eraseStep is how many rows of a kind a transaction of Erase removes at most: about as
+// much as a commit writes.
+const eraseStep = 256
 
-// Erase implements storage.Eraser, in transactions of up to 64 events, entries or
+// Erase implements storage.Eraser, in transactions of up to 256 events, entries or
 // records each.
 func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	var all storage.Erased
-	for records, more := true, true; more; {
+	for more := true; more; {
 		var e storage.Erased
 		err := s.write(ctx, func(t *tx) (err error) {
-			e, records, more, err = eraseSome(t, owner, records)
+			e, more, err = eraseSome(t, owner)
 			return err
 		})
 		if err != nil {
@@ -53,31 +53,8 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 	return all, nil
 }
 
-// eraseSome removes up to eraseStep records of each kind, or, once these are gone, as many
-// events, and with the last of them what has become of records meanwhile. records says
-// whether it is the turn of records, more whether something may be left.
-func eraseSome(t *tx, owner string, records bool) (e storage.Erased, next, more bool, err error) {
-	if !records {
-		e.Events, e.Deliveries, e.Attempts, err = eraseEvents(t, owner)
-		if err != nil || e.Events == eraseStep {
-			return e, false, true, err
-		}
-	}
-	left, err := eraseRecords(t, owner, &e)
-	if err != nil || left || records {
-		return e, left, true, err
-	}
-	// Only now is the owner's greatest number settled: see commit.readNumbers.
-	err = t.exec(`UPDATE totals SET erased_seq = max(erased_seq, coalesce((SELECT removed_seq FROM owners WHERE owner = ?), 0))`, owner)
-	if err == nil {
-		err = t.exec(`DELETE FROM owners WHERE owner = ?`, owner)
-	}
-	return e, false, false, err
-}
-
-// eraseRecords removes all but events, up to eraseStep of each kind. left says that there
-// may be others.
-func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error) {
+// eraseSome removes up to eraseStep rows of each kind. more says that there may be others.
+func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 	for _, part := range []struct {
 		count *int
 		query string
@@ -94,12 +71,26 @@ func eraseRecords(t *tx, owner string, e *storage.Erased) (left bool, err error)
 	} {
 		n, err := t.change(part.query, owner, eraseStep)
 		if err != nil {
-			return false, err
+			return e, false, err
 		}
 		*part.count = int(n)
-		left = left || n == eraseStep
+		more = more || n == eraseStep
 	}
-	return left, t.exec(`DELETE FROM source_totals WHERE owner = ?`, owner)
+	if err := t.exec(`DELETE FROM source_totals WHERE owner = ?`, owner); err != nil {
+		return e, false, err
+	}
+	if e.Events, e.Deliveries, e.Attempts, err = eraseEvents(t, owner); err != nil {
+		return e, false, err
+	}
+	if more = more || e.Events == eraseStep; more {
+		return e, true, nil
+	}
+	// Only now is the owner's greatest number settled: see commit.readNumbers.
+	err = t.exec(`UPDATE totals SET erased_seq = max(erased_seq, coalesce((SELECT removed_seq FROM owners WHERE owner = ?), 0))`, owner)
+	if err == nil {
+		err = t.exec(`DELETE FROM owners WHERE owner = ?`, owner)
+	}
+	return e, false, err
 }
 
 // eraseEvents removes some of an owner's events, of which no id stays.
