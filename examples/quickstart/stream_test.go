@@ -26,8 +26,8 @@ func TestDemonstration(t *testing.T) {
 		push, probe bool
 		says, not   string
 	}{
-		"push":  {interval: 3 * time.Second, push: true, says: "stream: brought ", not: "probes: "},
-		"probe": {interval: 3 * time.Second, probe: true, says: "probes: ", not: "stream: "},
+		"push":  {interval: 8 * time.Second, push: true, says: "stream: brought ", not: "probes: "},
+		"probe": {interval: 8 * time.Second, probe: true, says: "probes: ", not: "stream: "},
 		"polls": {interval: 500 * time.Millisecond},
 	} {
 		all.Go(func() { // each takes seconds, in which it does little

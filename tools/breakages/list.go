@@ -97,7 +97,7 @@ var list = []breakage{
 	{"who lost a claim does not send", "deliver/dispatch", "(*scheduler).begin", never("s.cfg.leaseCovers(it.Due, now)"), dispatchTests},
 	{"an attempt that a shutdown cut is no failure", "deliver/dispatch", "(*workers).attempt", never("ctx.Err()"), dispatchTests},
 	{"what does not fit into a lane is kept", "deliver/dispatch", "(*scheduler).push", drop("s.overflow.add"), dispatchTests},
-	{"a dispatcher claims for its own lanes alone", "deliver/dispatch", "claims.beginRound", swap("sh.parts", "nil"), dispatchTests},
+	{"a dispatcher claims for its own lanes alone", "deliver/dispatch", "claims.beginRound", swap("c.s.share.parts", "nil"), dispatchTests},
 	{"parts are given when what was queued is in the outbox", "deliver/dispatch", "(*Dispatcher).SetParts", swap("changeDue(ctx, d.cfg, list, d.cfg.Now())", "func() ([]dueChange, error) { go changeDue(ctx, d.cfg, list, d.cfg.Now()); return nil, nil }()"), dispatchTests},
 	{"a dispatcher that lost its parts gives no claims back", "deliver/dispatch", "(*Dispatcher).Lose", begin("d.SetParts(context.Background(), fleet.Set{})"), dispatchTests},
 	{"a WebSocket client is sent no event twice", "deliver/wshub", "(*stream).push", swap("ev.Seq <= s.head", "ev.Seq < s.head"), wshubTests},
