@@ -99,7 +99,7 @@ func (c claims) holdsAny() bool {
 	return len(c.s.held) > 0
 }
 
-// atOnce is how many queued deliveries are looked at under the mutex, or those of one lane.
+// atOnce is about how many queued deliveries are looked at under the mutex in one go.
 const atOnce = 2048
 
 // lanes returns all lanes.

@@ -16,7 +16,9 @@
 // the time until the dispatcher gives up on a receiver. An event stays while one of
 // its deliveries is open. Once all are final, the event, its deliveries and their
 // attempts are removed after Options.Retention, or sooner if there are more than
-// Options.MaxEvents events: those first whose deliveries became final first.
+// Options.MaxEvents events: those first whose deliveries became final first. A call
+// removes some 1,000 at most beyond what it adds, so that no other waits for long; what
+// is past its retention is not shown, removed or not.
 //
 // The ids of the last Options.MaxEventIDs removed events stay known, so that a post
 // found again is still a duplicate. Balances are exact, however many ledger entries

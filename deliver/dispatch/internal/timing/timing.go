@@ -10,8 +10,8 @@ import (
 // Timing has the histograms in dispatch.Stats.
 type Timing struct{ Handover, Send, Total latency.Histogram }
 
-// Record counts an attempt for an event that has ended. The age of an event that a replay
-// sends says nothing about the dispatcher.
+// Record counts an attempt that has ended. The age of an event that a replay sends says
+// nothing about the dispatcher.
 func (t *Timing) Record(ev *deliver.Event, replayed bool, a *deliver.Attempt, ok bool) {
 	if replayed {
 		if ok {
