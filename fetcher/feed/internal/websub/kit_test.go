@@ -39,7 +39,6 @@ type testHub struct {
 	// lease is what the hub gives: "" is what was asked for, "-" says nothing.
 	lease    string
 	verified int // verifications with the right answer
-	echoed   []int
 	changed  int
 }
 
@@ -86,8 +85,8 @@ func reply(status int, header ...string) *http.Response {
 	return resp
 }
 
-// verify asks the callback whether a request was meant.
-func (h *testHub) verify(form url.Values) {
+// verify asks the callback whether a request was meant, and returns the status of its answer.
+func (h *testHub) verify(form url.Values) int {
 	q := url.Values{"hub.mode": form["hub.mode"], "hub.topic": form["hub.topic"], "hub.challenge": {"c-4711"}}
 	switch {
 	case form.Get("hub.mode") == modeUnsubscribe || h.lease == "-":
@@ -99,10 +98,10 @@ func (h *testHub) verify(form url.Values) {
 	rec := h.get(form.Get("hub.callback"), q)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.echoed = append(h.echoed, rec.Code)
 	if rec.Code == http.StatusOK && rec.Body.String() == "c-4711" {
 		h.verified++
 	}
+	return rec.Code
 }
 
 func (h *testHub) get(address string, q url.Values) *httptest.ResponseRecorder {
@@ -137,13 +136,6 @@ func (h *testHub) count(n *int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return *n
-}
-
-// echo is what the i-th verification was answered.
-func (h *testHub) echo(i int) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.echoed[i]
 }
 
 // held is how many topics and paths a Subscriber knows.
