@@ -95,17 +95,17 @@ func planRules(ctx context.Context, e *Engine, plan *Plan) (subs []platforms.Que
 type ruleTracker struct{ e *Engine }
 
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
+	t.track(r, p.Query.Canonical())
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.life.current() == fresh
-	t.track(r, sub)
 	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
 }
 
-// track notes a rule that the detectors are given.
-func (t ruleTracker) track(r rule.Rule, sub detect.QuerySubscription) {
+// track notes a rule that the detectors are given, with the text of its query.
+func (t ruleTracker) track(r rule.Rule, text string) {
 	known := record{kind: fleet.Rule}
 	if p := t.e.platforms.Named(r.Platform); p != nil {
-		known.search = detect.PartOfQuery(p.Detector, sub.Query)
+		known.search = detect.PartOfQuery(p.Detector, text)
 	}
 	t.e.fleet.track(r.ID, known)
 }

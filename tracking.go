@@ -81,7 +81,7 @@ func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.Query
 		refused := err != nil
 		if err == nil {
 			sub.Spread = true
-			ruleTracker{e}.track(r, sub)
+			ruleTracker{e}.track(r, sub.Query)
 			err = e.platforms.SetQuery(ctx, r.Platform, sub)
 		}
 		if refused || unrunnable(err) {

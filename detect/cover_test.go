@@ -351,7 +351,7 @@ func TestForRule(t *testing.T) {
 			}
 		}
 		s := ForRule(r, parsed, row.check)
-		if err := s.check(); err != nil {
+		if err := s.check(true); err != nil {
 			t.Fatalf("%s: %v", row.query, err)
 		}
 		if (s.Match != nil) != row.matches || (s.Next != nil) != row.every || s.Query != p.Canonical() || s.Since != since ||

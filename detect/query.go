@@ -84,8 +84,9 @@ const (
 	maxFound = 1000
 )
 
-// check validates the subscription, and names its targets.
-func (s *QuerySubscription) check() error {
+// check validates the subscription, for a detector that may have a Searcher, and names its
+// targets.
+func (s *QuerySubscription) check(search bool) error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the rule's id", s.Source.ID)
 	}
@@ -114,6 +115,9 @@ func (s *QuerySubscription) check() error {
 	for _, name := range s.Authors {
 		s.timelines = append(s.timelines, accounts.Key(name))
 	}
+	if !search && !s.coverable() {
+		return fmt.Errorf("%w %q", ErrNoSearcher, clip(s.Query))
+	}
 	return nil
 }
 
@@ -123,6 +127,12 @@ func (s *QuerySubscription) every() time.Duration {
 		return s.Every
 	}
 	return s.Interval
+}
+
+// coverable reports whether timelines can stand in for the search. They cannot for a
+// schedule, since accounts are not polled by it.
+func (s *QuerySubscription) coverable() bool {
+	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
 // served returns the time up to which posts were read for the subscription, by a cursor of
@@ -150,11 +160,8 @@ func (s *QuerySubscription) want() routing.Want {
 // nobody had is polled at once if it has an interval. Posts published before
 // Since are not events. ErrNoSearcher when the query cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
-	if err := sub.check(); err != nil {
+	if err := sub.check(d.deps.Roles.Search != nil); err != nil {
 		return invalid.Refused(err)
-	}
-	if d.deps.Roles.Search == nil && !sub.coverable() {
-		return invalid.Refused(fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query)))
 	}
 	return d.router.set(ctx, sub)
 }

@@ -94,23 +94,6 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	return p, err
 }
 
-// checkPace checks an interval or a schedule that a request asks for against
-// Config.MinInterval; Validate and ParseSchedule check them against the bounds of all
-// rules. What is stored already is not checked: a manager with another Config may have
-// allowed it.
-func (m *Manager) checkPace(r *Rule) error {
-	every := m.Every(*r)
-	switch {
-	case r.Schedule != "" && 0 < every && every < m.cfg.MinInterval:
-		return invalid.Field("rule", "schedule", r.Schedule,
-			fmt.Sprintf("a cron expression whose times are %v s or more apart", m.cfg.MinInterval.Seconds()))
-	case r.Schedule == "" && MinInterval <= every && every < m.cfg.MinInterval:
-		return invalid.Field("rule", "interval_seconds", fmt.Sprint(every.Seconds()),
-			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
-	}
-	return nil
-}
-
 // advance sets Since to the time up to which the rule has been read.
 func (m *Manager) advance(ctx context.Context, r *Rule) error {
 	until, err := m.cfg.Tracker.ReadUntil(ctx, r.ID)

@@ -21,27 +21,35 @@ const maxSchedule = 256
 // or @every and a duration of whole seconds. Times are in UTC unless it begins with
 // "CRON_TZ=Area/City ". The error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
-	refused := func(allowed string) error { return invalid.Field("rule", "schedule", expr, allowed) }
+	s, allowed := parseSchedule(expr)
+	if s == nil {
+		return nil, invalid.Field("rule", "schedule", expr, allowed)
+	}
+	return s, nil
+}
+
+// parseSchedule returns nil and what is allowed if expr is not a schedule.
+func parseSchedule(expr string) (s *Schedule, allowed string) {
 	if expr == "" || len(expr) > maxSchedule {
-		return nil, refused(fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule))
+		return nil, fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule)
 	}
 	if zone := strings.HasPrefix(expr, "TZ=") || strings.HasPrefix(expr, "CRON_TZ="); zone && !strings.Contains(expr, " ") {
-		return nil, refused("a time zone and a cron expression") // the parser would panic
+		return nil, "a time zone and a cron expression" // the parser would panic
 	}
 	parsed, err := cron.ParseStandard(expr)
 	if err != nil {
-		return nil, refused("a cron expression of five fields, such as \"*/5 9-17 * * 1-5\": " + err.Error())
+		return nil, "a cron expression of five fields, such as \"*/5 9-17 * * 1-5\": " + err.Error()
 	}
 	if _, every, _ := strings.Cut(expr, "@every "); every != "" { // the parser would round it up to a second, or down to whole ones
 		if d, err := time.ParseDuration(every); err != nil || d < time.Second || d%time.Second != 0 {
-			return nil, refused("@every and whole seconds, 1s or more")
+			return nil, "@every and whole seconds, 1s or more"
 		}
 	}
-	s := &Schedule{next: parsed}
+	s = &Schedule{next: parsed}
 	if s.Next(time.Unix(0, 0)).IsZero() {
-		return nil, refused("a cron expression whose time comes within five years")
+		return nil, "a cron expression whose time comes within five years"
 	}
-	return s, nil
+	return s, ""
 }
 
 // Next returns the first time after t, in UTC; zero when none comes within five
@@ -97,11 +105,25 @@ func (m *Manager) Every(r Rule) time.Duration {
 	if ok {
 		return every
 	}
-	s, err := ParseSchedule(r.Schedule)
-	if err != nil {
-		s = nil
-	}
+	s, _ := parseSchedule(r.Schedule)
 	return m.paces.add(r.Schedule, s, now)
+}
+
+// checkPace checks an interval or a schedule that a request asks for against
+// Config.MinInterval; Validate and ParseSchedule check them against the bounds of all
+// rules. What is stored already is not checked: a manager with another Config may have
+// allowed it.
+func (m *Manager) checkPace(r *Rule) error {
+	every := m.Every(*r)
+	switch {
+	case r.Schedule != "" && 0 < every && every < m.cfg.MinInterval:
+		return invalid.Field("rule", "schedule", r.Schedule,
+			fmt.Sprintf("a cron expression whose times are %v s or more apart", m.cfg.MinInterval.Seconds()))
+	case r.Schedule == "" && MinInterval <= every && every < m.cfg.MinInterval:
+		return invalid.Field("rule", "interval_seconds", fmt.Sprint(every.Seconds()),
+			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
+	}
+	return nil
 }
 
 // get returns what is cached of a schedule for the day of now.

@@ -31,12 +31,13 @@ func checkMeaning(n *node, f *findings) {
 		if k.kind != leafNode {
 			continue
 		}
+		conflict := narrow(bounds, k)
 		plain := *k
 		plain.neg = false
 		text := strings.ToLower(print.print(&plain))
 		neg, again := said[text]
 		said[text] = k.neg
-		conflict := again && neg != k.neg
+		conflict = conflict || again && neg != k.neg
 		if !k.neg && single[k.op] {
 			if first := values[k.op]; first == nil {
 				values[k.op] = k
@@ -44,7 +45,6 @@ func checkMeaning(n *node, f *findings) {
 				conflict = true
 			}
 		}
-		conflict = narrow(bounds, k) || conflict
 		if conflict {
 			f.warn("W_UNSAT", n.start, n.end, "join them with OR, or leave one out",
 				"%s contradicts a clause before it: this never matches", print.short(k))
