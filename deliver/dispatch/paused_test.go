@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
 // A paused endpoint gets nothing and keeps all; resumed, it gets what is new at
@@ -58,6 +59,9 @@ func TestPausedEndpointKeepsItsDeliveries(t *testing.T) {
 
 // A pause of more than 7 days disables the endpoint, and what it kept fails.
 func TestLongPauseDisables(t *testing.T) {
+	if testsize.Race {
+		t.Skip("a week of claims takes half a minute under the race detector: it runs without")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		var w watcher
 		b, m := manages(t, nil, &w)
