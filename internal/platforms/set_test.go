@@ -49,6 +49,12 @@ func (c *counted) take() map[string]int {
 	return taken
 }
 
+// pass lets d pass, and all that is due by then be done.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 // running runs f with platforms "a", which has a budget of a call a second, and "b",
 // which polls at intervals.
 func running(t *testing.T, f func(t *testing.T, s *Set, a, b *counted)) {
@@ -102,10 +108,10 @@ func TestAccountsOfPlatforms(t *testing.T) {
 				t.Fatalf("interval %s: %v", asked, err)
 			}
 		}
-		<-time.After(2 * time.Second)
+		pass(2 * time.Second)
 		a.take()
 		b.take()
-		<-time.After(10 * time.Minute)
+		pass(10 * time.Minute)
 		if got := a.take(); got["x"] == 0 || got["y"] == 0 || len(got) != 2 {
 			t.Errorf("a was asked for %v, want x and y", got)
 		}
@@ -138,7 +144,7 @@ func TestAccountsOfPlatforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.take()
-		<-time.After(10 * time.Minute)
+		pass(10 * time.Minute)
 		if got := a.take(); len(got) != 0 {
 			t.Errorf("a is still asked for %v", got)
 		}
@@ -146,7 +152,7 @@ func TestAccountsOfPlatforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.take()
-		<-time.After(10 * time.Minute)
+		pass(10 * time.Minute)
 		if got := b.take(); len(got) != 0 {
 			t.Errorf("b is still asked for %v", got)
 		}
@@ -162,7 +168,7 @@ func TestQueriesOfPlatforms(t *testing.T) {
 		if err := s.SetQuery(t.Context(), "b", q); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		if got := b.take(); got["moon"] < 59 || len(a.take()) != 0 {
 			t.Errorf("b was asked for %v, want the query, and a for nothing", got)
 		}
@@ -176,7 +182,7 @@ func TestQueriesOfPlatforms(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.take()
-		<-time.After(time.Hour)
+		pass(time.Hour)
 		if got := b.take(); len(got) != 0 {
 			t.Errorf("b is still asked for %v", got)
 		}
