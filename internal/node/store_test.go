@@ -196,15 +196,13 @@ func TestLostAnswers(t *testing.T) {
 		fleetOf(w, 2)
 		lose := func(n int) {
 			for _, m := range w.nodes {
-				m.wire.mu.Lock()
-				m.wire.lost = n
-				m.wire.mu.Unlock()
+				m.wire.lose(n)
 			}
 		}
 		for range 10 {
 			lose(2)
 			m := w.start("c")
-			m.wire.lost = 2
+			m.wire.lose(2)
 			w.until(20*time.Second, "even", w.even)
 			lose(2)
 			m.leave()

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -205,6 +206,13 @@ func (l *wire) muted() bool {
 	return l.mute || l.is != up || l.all != up
 }
 
+// lose has the next n answers of beats get lost.
+func (l *wire) lose(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = n
+}
+
 // loses reports whether an answer gets lost.
 func (l *wire) loses() bool {
 	l.mu.Lock()
@@ -221,6 +229,13 @@ func (l *wire) taken() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.beats
+}
+
+// sent are the beats that the node has sent.
+func (l *wire) sent() []fleet.Beat {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.seen)
 }
 
 // count is how many calls were made.
