@@ -369,6 +369,7 @@ func TestAccountsThatChangeAllTheTime(t *testing.T) {
 			s.AccountsChanged()
 			<-time.After(10 * time.Millisecond)
 		}
+		synctest.Wait()
 		if reads < 9 || reads > 12 {
 			t.Errorf("accounts were read %d times in 10 s of changes, want once a second", reads)
 		}
