@@ -20,6 +20,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -45,6 +47,9 @@ type forgetting struct {
 const (
 	goes  = "gone-customer"
 	stays = "stays"
+
+	// Random ids decide which node sends to an endpoint: so many more leave neither without one.
+	moreEndpoints = 14
 )
 
 func newForgetting(t *testing.T) *forgetting {
@@ -116,6 +121,12 @@ func (w *forgetting) furnish(nodes []*engine) secret.Value {
 		if i < 8 { // two of them are about accounts that the other watches, too
 			r.Owner, r.WebhookURL = goes, fmt.Sprint("https://gone.example.com/", i)
 			w.monitor = create(w.t, nodes[i%2].Engine, r).ID
+		}
+	}
+	for i := range moreEndpoints {
+		r := endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: w.monitor, Owner: goes}, URL: fmt.Sprint("https://gone.example.com/more/", i)}
+		if _, err := nodes[i%2].Endpoints().Create(w.t.Context(), r); err != nil {
+			w.t.Fatal(err)
 		}
 	}
 	for i, n := range nodes {
@@ -297,7 +308,7 @@ func TestFleetErases(t *testing.T) {
 		polls, attempts := w.pollsBy("a")+w.pollsBy("b"), w.attempts("a")+w.attempts("b")
 		asked := <-let
 		most, made := asked[0], asked[1]
-		if r.Monitors < 8+made || r.Monitors > 8+most || r.Endpoints < 10+made || r.Endpoints > 10+most || most < 8 ||
+		if r.Monitors < 8+made || r.Monitors > 8+most || r.Endpoints < 10+moreEndpoints+made || r.Endpoints > 10+moreEndpoints+most || most < 8 ||
 			r.Rules != 2 || r.Keys != 1 || r.Answers != 3 || r.Events == 0 || r.Cursors == 0 {
 			t.Errorf("%d requests were let in, %d have made something, report %+v", most, made, r)
 		}
