@@ -209,14 +209,7 @@ func (w *forgetting) pollsBy(node string) (n int) {
 // connect opens a WebSocket to a node, and returns a channel that has how it ended.
 func (w *forgetting) connect(n *engine, key secret.Value) (ended chan error, end func()) {
 	w.t.Helper()
-	l := pipe{make(chan net.Conn), make(chan struct{})}
-	server := &http.Server{Handler: n.WebSocket()}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(l)
-	}()
-	client := &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}
+	client, closeServer := n.serve()
 	ws, _, err := websocket.Dial(w.t.Context(), "ws://node/", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"X-Api-Key": {string(key)}}})
 	if err != nil {
 		w.t.Fatal(err)
@@ -232,6 +225,21 @@ func (w *forgetting) connect(n *engine, key secret.Value) (ended chan error, end
 	}()
 	return ended, func() {
 		_ = ws.CloseNow()
+		closeServer()
+	}
+}
+
+// serve serves a node's WebSocket until end is called. Every address of the client is the
+// node's.
+func (n *engine) serve() (client *http.Client, end func()) {
+	l := pipe{make(chan net.Conn), make(chan struct{})}
+	server := &http.Server{Handler: n.WebSocket()}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l)
+	}()
+	return &http.Client{Transport: &http.Transport{DialContext: l.dial, DisableKeepAlives: true}}, func() {
 		_ = server.Close()
 		<-served
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -22,59 +22,56 @@ import (
 // event once and in order, whichever node found it.
 func TestFleetWebSocket(t *testing.T) {
 	const accounts, posts, between = 20, 300, 10
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	w := newFleetWorld(t, accounts)
-	w.tune = func(c *streamwatch.Config) {
-		c.Fleet.Lease, c.MinInterval = time.Second, 100*time.Millisecond
-		c.WebSocket = &wshub.Options{Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
-			return wshub.Identity{KeyID: "k"}, nil
-		}}
-	}
-	nodes := w.start("a", "b")
-	var addresses []string
-	for _, n := range nodes {
-		server := httptest.NewServer(n.WebSocket())
-		defer server.Close()
-		addresses = append(addresses, server.URL)
-	}
-	for deadline := time.Now().Add(30 * time.Second); nodes[0].Stats().Fleet.Parts != 512 || nodes[1].Stats().Fleet.Parts != 512; {
-		if time.Now().After(deadline) {
-			t.Fatal("the nodes have not shared the parts after 30s")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		w := newFleetWorld(t, accounts)
+		w.tune = func(c *streamwatch.Config) {
+			c.MinInterval = 100 * time.Millisecond
+			c.WebSocket = &wshub.Options{Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
+				return wshub.Identity{KeyID: "k"}, nil
+			}}
 		}
-		<-time.After(20 * time.Millisecond)
-	}
-	create(t, nodes[0].Engine, monitor.CreateRequest{Name: "m", Usernames: enginetest.AccountNames(accounts), PollInterval: 100 * time.Millisecond})
-	posting := make(chan error, 1)
-	go func() {
-		posting <- w.platform.Run(ctx, enginetest.PostRate{PerSecond: 300, Total: posts})
-	}()
-	last, connections := uint64(0), 0
-	for last < posts && ctx.Err() == nil {
-		last = w.follow(ctx, addresses[connections%2], last, min(last+between, posts))
-		connections++
-	}
-	if last != posts {
-		t.Errorf("the client has %d of %d events", last, posts)
-	}
-	if connections != posts/between {
-		t.Errorf("%d connections, want %d", connections, posts/between)
-	}
-	if err := <-posting; err != nil {
-		t.Error(err)
-	}
-	for _, n := range nodes {
-		if n.Stats().Detect.Events == 0 {
-			t.Errorf("%s has found nothing: the test shows nothing", n.name)
+		nodes := w.start("a", "b")
+		var clients []*http.Client
+		for _, n := range nodes {
+			client, end := n.serve()
+			defer n.stop()
+			defer end()
+			clients = append(clients, client)
 		}
-		n.stop()
-	}
+		pass(10 * time.Second) // they take their parts
+		create(t, nodes[0].Engine, monitor.CreateRequest{Name: "m", Usernames: enginetest.AccountNames(accounts), PollInterval: 100 * time.Millisecond})
+		posting := make(chan error, 1)
+		go func() {
+			posting <- w.platform.Run(ctx, enginetest.PostRate{PerSecond: 300, Total: posts})
+		}()
+		last, connections := uint64(0), 0
+		for last < posts && ctx.Err() == nil {
+			last = w.follow(ctx, clients[connections%2], last, min(last+between, posts))
+			connections++
+		}
+		if last != posts {
+			t.Errorf("the client has %d of %d events", last, posts)
+		}
+		if connections != posts/between {
+			t.Errorf("%d connections, want %d", connections, posts/between)
+		}
+		if err := <-posting; err != nil {
+			t.Error(err)
+		}
+		for _, n := range nodes {
+			if n.Stats().Detect.Events == 0 {
+				t.Errorf("%s has found nothing: the test shows nothing", n.name)
+			}
+		}
+	})
 }
 
 // follow reads frames that follow one number, until one. It returns the last.
-func (w *fleetWorld) follow(ctx context.Context, address string, last, until uint64) uint64 {
+func (w *fleetWorld) follow(ctx context.Context, client *http.Client, last, until uint64) uint64 {
 	w.t.Helper()
-	ws, _, err := websocket.Dial(ctx, fmt.Sprint(address, "?since=", last), &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {"key"}}})
+	ws, _, err := websocket.Dial(ctx, fmt.Sprint("ws://node/?since=", last), &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"X-Api-Key": {"key"}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
