@@ -41,7 +41,7 @@ func Example() {
 	}
 	platform.Post("nasa", "Lift-off")
 	e := <-seen
-	fmt.Printf("@%s: %s, found within a second: %v\n", e.AuthorUsername, e.TextPreview, e.Latency < time.Second)
+	fmt.Printf("@%s: %s, found within a minute: %v\n", e.AuthorUsername, e.TextPreview, e.Latency < time.Minute)
 
 	post, err := deliver.ParseBody(e.Body) // the whole post
 	fmt.Println(post.MonitorName, post.Tweet.Text, err)
@@ -49,7 +49,7 @@ func Example() {
 	cancel()
 	fmt.Println(<-done)
 	// Output:
-	// @nasa: Lift-off, found within a second: true
+	// @nasa: Lift-off, found within a minute: true
 	// space Lift-off <nil>
 	// <nil>
 }
