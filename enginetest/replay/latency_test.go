@@ -294,13 +294,13 @@ func TestMeasureLatencyOfWaitingPosts(t *testing.T) {
 // Real time, 600 times as fast; TestMain sees that no goroutine is left.
 func TestMeasureLatencyInRealTime(t *testing.T) {
 	r, err := replay.MeasureLatency(t.Context(), replay.LatencyConfig{
-		Arrivals: busy(), Speed: 600, Interval: time.Minute, For: 5 * time.Minute, Warmup: time.Minute,
+		Arrivals: busy(), Speed: 600, Interval: time.Minute, For: 10 * time.Minute, Warmup: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A busy machine may be late; it may not lose anything.
-	if r.Missed != 0 || r.Doubled != 0 || r.Posts < 50 || r.Detected < r.Posts/2 || r.Mean < 15*time.Second {
+	if r.Missed != 0 || r.Doubled != 0 || r.Posts < 100 || r.Detected == 0 || r.Detected+r.Waiting != r.Posts || r.Mean < 15*time.Second {
 		t.Errorf("got %s", r)
 	}
 }
