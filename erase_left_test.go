@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -133,7 +134,7 @@ func TestReadyAfterHalfAMark(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer store.Close(context.Background())
-				var log bytes.Buffer
+				var log heard.Output
 				cfg := streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: &diesInMark{Store: store}, Sealer: seals,
 					Logger: slog.New(slog.NewTextHandler(&log, nil))}
 				if _, err := newEngine(t, cfg).Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err == nil {
@@ -144,7 +145,7 @@ func TestReadyAfterHalfAMark(t *testing.T) {
 				stop := startEngine(t, e)
 				defer stop()
 				if err := e.Ready(); err != nil || strings.Contains(log.String(), "level=ERROR") {
-					t.Errorf("Ready = %v, log %s", err, &log)
+					t.Errorf("Ready = %v, log %s", err, log.String())
 				}
 			})
 		})

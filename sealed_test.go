@@ -18,6 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -113,7 +114,7 @@ func TestSealedDatabaseWithoutItsKey(t *testing.T) {
 				const key = "canary-of-the-sealed-secret"
 				store := memory.New(memory.Options{})
 				p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-				var log bytes.Buffer
+				var log heard.Output
 				signed, sent := 0, 0
 				config := func(s endpoints.Sealer) streamwatch.Config {
 					return streamwatch.Config{Fetcher: p, Store: store, Sealer: s, Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -141,7 +142,7 @@ func TestSealedDatabaseWithoutItsKey(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), id) {
-					t.Errorf("Start does not name endpoint %s: %s", id, &log)
+					t.Errorf("Start does not name endpoint %s: %s", id, log.String())
 				}
 				if err := e.Ready(); !errors.Is(err, deliver.ErrSealed) || !strings.Contains(err.Error(), id) {
 					t.Errorf("Ready = %v, want an ErrSealed that names %s", err, id)
