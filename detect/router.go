@@ -64,7 +64,7 @@ func (r *router) run(ctx context.Context) {
 		case <-retry.C:
 		}
 		open, err := r.reroute(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrStopped) { // ctx may end a moment after
 			level := slog.LevelError
 			if errors.Is(err, fleet.ErrFenced) {
 				level = slog.LevelDebug

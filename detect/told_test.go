@@ -141,3 +141,20 @@ func TestFailureIsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// A detector that is stopped while it begins logs nothing of it.
+func TestStopAtOnceIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 { // who is first is open
+			var log heard.Output
+			d := newWorld().detector(t, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+			d.Stop()
+			if err := d.Run(t.Context()); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if log.String() != "" {
+				t.Errorf("logged %s", log.String())
+			}
+		}
+	})
+}
