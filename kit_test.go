@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -57,4 +59,19 @@ func create(t *testing.T, e *streamwatch.Engine, r monitor.CreateRequest) monito
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
+}
+
+// failedSearches counts the searches for a query that fail.
+type failedSearches struct {
+	fetcher.Searcher
+	query string
+	n     atomic.Int64
+}
+
+func (f *failedSearches) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	page, err := f.Searcher.Search(ctx, q)
+	if err != nil && q.Query == f.query {
+		f.n.Add(1)
+	}
+	return page, err
 }
