@@ -45,7 +45,7 @@ func (j failingJournal) Commit(ctx context.Context, batches []*detect.Batch) err
 }
 
 func TestWebSocket(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 	store := &failing{Store: memory.New(memory.Options{})}
