@@ -22,18 +22,21 @@ func TestFeedsAndX(t *testing.T) {
 	t.Parallel()
 	x := xapitest.New(xapitest.Config{Token: "app-token"})
 	x.AddAccount("ann")
-	x.Publish("ann", xapitest.Post{Text: "an old post", At: time.Now().Add(-time.Hour)})
+	old := time.Now().Add(-time.Hour)
+	x.Publish("ann", xapitest.Post{Text: "an old post", At: old})
 	xServer := httptest.NewServer(x)
 	defer xServer.Close()
-	began := time.Now().UTC()
-	var items atomic.Int64
-	items.Store(1)
+	var published atomic.Pointer[time.Time] // when the second item was
 	feeds := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/rss+xml")
 		fmt.Fprint(w, `<rss version="2.0"><channel><title>News</title>`)
-		for i := items.Load(); i > 0; i-- {
-			fmt.Fprintf(w, `<item><guid isPermaLink="false">n%d</guid><title>item %d</title><pubDate>%s</pubDate></item>`, i, i, began.Add(time.Duration(i-2)*time.Hour+time.Second).Format(time.RFC1123))
+		item := func(n int, at time.Time) {
+			fmt.Fprintf(w, `<item><guid isPermaLink="false">n%d</guid><title>item %d</title><pubDate>%s</pubDate></item>`, n, n, at.UTC().Format(time.RFC1123))
 		}
+		if at := published.Load(); at != nil {
+			item(2, *at)
+		}
+		item(1, old)
 		fmt.Fprint(w, `</channel></rss>`)
 	}))
 	defer feeds.Close()
@@ -44,7 +47,7 @@ func TestFeedsAndX(t *testing.T) {
 	both.Add(2)
 	go func() { both.Wait(); cancel() }()
 	out := &heard.Output{}
-	out.On("watching feed:", func() { items.Add(1) })
+	out.On("watching feed:", func() { now := time.Now(); published.Store(&now) })
 	out.On("watching x:", func() { x.Post("ann", "a new post") })
 	out.On(`"a new post"`, both.Done)
 	out.On(`item 2`, both.Done)
