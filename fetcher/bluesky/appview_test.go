@@ -2,6 +2,7 @@ package bluesky
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -96,11 +97,14 @@ func TestKnownItemsAreNotDecoded(t *testing.T) {
 	const n = defaultPageSize
 	one := plain(0, "")
 	body := []byte(doc(feed(strings.Repeat(one+",", n-1) + one)))
-	got := testing.AllocsPerRun(20, func() {
-		if p, err := decodeFeed(body, account{did: alice}, now, func(string) bool { return true }); err != nil || p.Skipped != n {
-			t.Fatalf("skipped %d, error %v", p.Skipped, err)
-		}
-	})
+	got := math.Inf(1)
+	for range 5 { // the least, as goroutines of other tests allocate, too
+		got = min(got, testing.AllocsPerRun(20, func() {
+			if p, err := decodeFeed(body, account{did: alice}, now, func(string) bool { return true }); err != nil || p.Skipped != n {
+				t.Fatalf("skipped %d, error %v", p.Skipped, err)
+			}
+		}))
+	}
 	if got > n+1 {
 		t.Errorf("%g allocations for %d known items, want their ids'", got, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestReadBody(t *testing.T) {
 // An announced body is read into one piece of memory, however long it is.
 func TestAnnouncedBodyDoesNotGrow(t *testing.T) {
 	body := bytes.NewReader(make([]byte, 50_000))
-	if n := testing.AllocsPerRun(20, func() {
+	if n := leastAllocs(20, func() {
 		body.Seek(0, io.SeekStart)
 		if b, err := readBody(body, body.Size()); err != nil || len(*b) != 50_000 {
 			t.Fatalf("%d bytes, error %v", len(*b), err)
@@ -56,6 +57,15 @@ func TestAnnouncedBodyDoesNotGrow(t *testing.T) {
 	}); n > 2 {
 		t.Errorf("%g allocations, want the memory's", n)
 	}
+}
+
+// leastAllocs is AllocsPerRun's least of a few, as goroutines of other tests allocate, too.
+func leastAllocs(runs int, f func()) float64 {
+	least := math.Inf(1)
+	for range 5 {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
 }
 
 // A body's memory is used again after Release, and not before.
