@@ -250,8 +250,6 @@ func TestServerRateLimit(t *testing.T) {
 		t.Errorf("refused with %+v, want a wait until the server's reset, for the whole source", refused)
 	}
 	elsewhere := needServer(t)
-	elsewhere.from.ip = "198.51.100.1"
-	elsewhere.http.Transport = elsewhere.from
 	_, err = elsewhere.fetcher(bluesky.Config{PDS: s.url}).Timeline(context.Background(), fetcher.TimelineQuery{Username: ann.handle})
 	s.must(err)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,8 +42,22 @@ func needServer(t testing.TB) *realServer {
 	// Fetchers and writers have a connection each, as they would.
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
-	from := origin{transport, fmt.Sprintf("203.0.113.%d", 1+rand.IntN(250))}
+	from := origin{transport, nextAddress()}
 	return &realServer{t: t, url: strings.TrimSuffix(address, "/"), from: from, http: &http.Client{Transport: from, Timeout: time.Minute}}
+}
+
+// lastAddress begins anywhere, as a server knows the addresses of runs before.
+var lastAddress = func() *atomic.Uint32 {
+	var n atomic.Uint32
+	n.Store(rand.Uint32())
+	return &n
+}()
+
+// nextAddress gives one of 198.18.0.0/15, which is for tests (RFC 2544), that it has not
+// given before.
+func nextAddress() string {
+	n := lastAddress.Add(1)
+	return fmt.Sprintf("198.%d.%d.%d", 18+n>>16&1, n>>8&255, n&255)
 }
 
 // origin says where requests come from to a server that believes it, as a PDS does
