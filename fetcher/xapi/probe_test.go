@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
@@ -46,10 +47,13 @@ func TestUsersProbeSuite(t *testing.T) {
 	}
 }
 
+// noon is in the middle of a day, by which X bills.
+func noon() time.Time { return time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC) }
+
 // A users probe is billed once a day for each account that it returns.
 func TestUsersProbeIsBilled(t *testing.T) {
-	x := xapitest.New(xapitest.Config{})
-	p := xapi.NewUsersProbe(newFetcher(t, x, nil))
+	x := xapitest.New(xapitest.Config{Now: noon})
+	p := xapi.NewUsersProbe(newFetcher(t, x, func(cfg *xapi.Config) { cfg.Now = noon }))
 	accounts := []fetcher.Account{{UserID: x.AddAccount("ann")}, {UserID: x.AddAccount("bob")}, {Username: "unknown"}}
 	x.SetProtected("bob", true)
 	var billed fetcher.Billed
@@ -74,11 +78,11 @@ func TestUsersProbeIsBilled(t *testing.T) {
 func TestListProbe(t *testing.T) {
 	for _, names := range []string{"tweet", "post"} {
 		t.Run(names, func(t *testing.T) {
-			x := xapitest.New(xapitest.Config{Names: names})
+			x := xapitest.New(xapitest.Config{Names: names, Now: noon})
 			accounts := []fetcher.Account{{UserID: x.AddAccount("ann")}, {UserID: x.AddAccount("bob")}, {UserID: x.AddAccount("stranger")}}
 			list := x.AddList("ann", "bob")
 			x.Post("stranger", "hello")
-			p, err := xapi.NewListProbe(newFetcher(t, x, nil), list, 10)
+			p, err := xapi.NewListProbe(newFetcher(t, x, func(cfg *xapi.Config) { cfg.Now = noon }), list, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
