@@ -96,7 +96,7 @@ func (k *Kit) validate() error {
 		k.Now = time.Now
 	}
 	if k.patience == 0 {
-		k.patience = 10 * time.Second
+		k.patience = time.Minute
 	}
 	return nil
 }
