@@ -27,10 +27,11 @@ func ExampleVerifier_Handler() {
 
 	body := string(deliver.AppendBody(nil, &deliver.Event{Source: deliver.Source{ID: "mon_1"}, TweetID: "1", AuthorUsername: "nasa"},
 		&fetcher.Tweet{ID: "1", Text: "liftoff"}))
+	now := time.Now()
 	request := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
 	request.Header.Set("webhook-id", "dlv_1")
-	request.Header.Set("webhook-timestamp", fmt.Sprint(time.Now().Unix()))
-	request.Header.Set("webhook-signature", deliver.SignStandard(secret, "dlv_1", time.Now(), []byte(body)))
+	request.Header.Set("webhook-timestamp", fmt.Sprint(now.Unix()))
+	request.Header.Set("webhook-signature", deliver.SignStandard(secret, "dlv_1", now, []byte(body)))
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, request)
 	fmt.Println(answer.Code)
