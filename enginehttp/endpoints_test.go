@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
@@ -232,16 +233,22 @@ func TestEveryRouteIsTested(t *testing.T) {
 // Health says that the store is down. It asks the store at most once a second: the
 // answer stays the same after one failure.
 func TestHealthOfTheStore(t *testing.T) {
-	w := newWorld(t, func(s *setup) {
-		s.faults = func(s storage.Store) storage.Store {
-			return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Monitors.List", Call: 1})
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(s *setup) {
+			s.faults = func(s storage.Store) storage.Store {
+				return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Monitors.List", Call: 1})
+			}
+		})
+		for range 3 {
+			if a := w.send(request("GET", social+"/health", "")); a.status != 503 {
+				t.Errorf("%d %s, want 503", a.status, a.body)
+			}
+		}
+		<-time.After(time.Second)
+		if a := w.send(request("GET", social+"/health", "")); a.status != 200 {
+			t.Errorf("a second later: %d %s, want 200", a.status, a.body)
 		}
 	})
-	for range 3 {
-		if a := w.send(request("GET", social+"/health", "")); a.status != 503 {
-			t.Errorf("%d %s, want 503", a.status, a.body)
-		}
-	}
 }
 
 type authError struct{}
