@@ -137,20 +137,50 @@ func TestTimeout(t *testing.T) {
 
 // A body that arrives slowly does not hold the request beyond its timeout.
 func TestSlowBody(t *testing.T) {
-	w := newWorld(t, func(s *setup) { s.options.Timeout = 200 * time.Millisecond })
-	addr, _ := serve(t, w, func(s *http.Server) { s.ReadTimeout = 0 })
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", monitors, w.key[mine])
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.Contains(line, " 400 ") {
-		t.Errorf("%q, %v: want a 400", line, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 200 * time.Millisecond
+		w := newWorld(t, func(s *setup) { s.options.Timeout = timeout })
+		client, server := net.Pipe()
+		defer client.Close()
+		srv := enginehttp.NewServer(w.handler)
+		srv.ReadTimeout = 0
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			srv.Serve(&oneConn{conn: server, closed: make(chan struct{})})
+		}()
+		defer func() {
+			srv.Close()
+			<-served
+		}()
+		began := time.Now()
+		fmt.Fprintf(client, "POST %s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", monitors, w.key[mine])
+		client.SetDeadline(began.Add(time.Minute))
+		line, err := bufio.NewReader(client).ReadString('\n')
+		if took := time.Since(began); err != nil || !strings.Contains(line, " 400 ") || took != timeout {
+			t.Errorf("%q, %v after %s: want a 400 after %s", line, err, took, timeout)
+		}
+	})
 }
+
+// oneConn is a listener that accepts one connection.
+type oneConn struct {
+	conn   net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if c := l.conn; c != nil {
+		l.conn = nil
+		return c, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 // Connections that send nothing or only a part of their headers are closed, take
 // little memory, and do not keep others from being answered.
