@@ -181,14 +181,23 @@ func testHostileReceivers(t *testing.T, own bool, sender newSender) {
 			case tc.name == "body that drips": // is cut after the headers were read
 				timeout = time.Second
 			}
-			hook := sender(webhook.Config{AllowPrivate: true, Timeout: timeout}, &netguard.Guard{}, nil)
-			defer hook.Close()
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			began := time.Now()
-			r := hook.Send(t.Context(), delivery(url))
-			took := time.Since(began)
-			runtime.ReadMemStats(&after)
+			var r deliver.Result
+			var took time.Duration
+			var grew uint64
+			attempt := func() {
+				hook := sender(webhook.Config{AllowPrivate: true, Timeout: timeout}, &netguard.Guard{}, nil)
+				defer hook.Close()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				began := time.Now()
+				r = hook.Send(t.Context(), delivery(url))
+				took = time.Since(began)
+				runtime.ReadMemStats(&after)
+				grew = after.TotalAlloc - before.TotalAlloc
+			}
+			for attempt(); tc.want.OK && r.Error == "timeout" && timeout < 10*time.Second; attempt() {
+				timeout *= 4 // the machine took longer to read the headers
+			}
 			if len(r.ResponsePreview) > 4096 {
 				t.Errorf("a preview of %d bytes", len(r.ResponsePreview))
 			}
@@ -201,7 +210,7 @@ func testHostileReceivers(t *testing.T, own bool, sender newSender) {
 			if took > timeout+20*time.Second || took > timeout && timeout == time.Minute {
 				t.Errorf("took %v, want at most about %v", took, timeout)
 			}
-			if grew := after.TotalAlloc - before.TotalAlloc; grew > 512<<10 {
+			if grew > 512<<10 {
 				t.Errorf("allocated %d KiB, want at most 512", grew>>10)
 			}
 		})
