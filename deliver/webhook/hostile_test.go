@@ -294,8 +294,13 @@ func testNoReceiver(t *testing.T, own bool, sender newSender) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://" + l.Addr().String()
-	l.Close()
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	url := "http://" + c.LocalAddr().String() // in use, so that nobody else can listen there
 	hook := sender(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, nil)
 	defer hook.Close()
 	if r, want := hook.Send(t.Context(), delivery(url)), (deliver.Result{Error: "connection refused"}); r != want {
