@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -34,9 +35,20 @@ func TestNoAttemptBeginsAfterDisableOrDelete(t *testing.T) {
 	go func() { done <- b.d.Run(ctx) }()
 	closed := make([]time.Time, races)
 	var racing sync.WaitGroup
+	began := func(id string) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.most[id] > 0
+	}
 	for i := range races {
 		id := fmt.Sprint("e", i)
 		b.endpoint(id)
+		if i%64 == 0 { // is closed after an attempt, however few threads there are
+			b.commit(id, "first", 1, true)
+			for !began(id) {
+				runtime.Gosched()
+			}
+		}
 		racing.Go(func() {
 			var err error
 			if i%2 == 0 {
