@@ -96,7 +96,7 @@ func (k *Kit) validate() error {
 		k.Now = time.Now
 	}
 	if k.patience == 0 {
-		k.patience = time.Minute
+		k.patience = 10 * time.Second
 	}
 	return nil
 }
