@@ -108,6 +108,26 @@ func TestGrantToOneThatJoins(t *testing.T) {
 	}
 }
 
+// A node whose rate falls has come down before another one may go up, though the answer
+// that says so comes late: what is used in between is checked by the world.
+func TestGrantComesDownFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		w.demand("n000", 90)
+		w.demand("n001", 10)
+		pass(2 * lease)
+		w.nodes["n000"].wire.answerAfter(lease / 2)
+		w.demand("n000", 10)
+		w.demand("n001", 90)
+		w.until(lease, "the other one has come up", func() bool {
+			rates, _ := w.rates()
+			return rates["n001"] > 0.85*total
+		})
+	})
+}
+
 func TestGrantsAtRandom(t *testing.T) {
 	for seed := range uint64(testsize.Of(8, 40, 600)) {
 		synctest.Test(t, func(t *testing.T) {

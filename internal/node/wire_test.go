@@ -213,6 +213,13 @@ func (l *wire) lose(n int) {
 	l.lost = n
 }
 
+// answerAfter has the answers of beats come late.
+func (l *wire) answerAfter(late time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = late
+}
+
 // loses reports whether an answer gets lost.
 func (l *wire) loses() bool {
 	l.mu.Lock()
