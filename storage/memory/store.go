@@ -78,7 +78,7 @@ type Store struct {
 	replays   map[string]*deliver.Replay             // by endpoint
 	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
 
-	cursors map[string]detect.Cursor
+	cursors map[string]cursor // by target
 
 	events   events
 	balances balances
@@ -100,7 +100,7 @@ func New(opts Options) *Store {
 		keys:      newKeyRecords(),
 		replays:   make(map[string]*deliver.Replay),
 		bound:     make(map[sourceKey][]*row[deliver.Endpoint]),
-		cursors:   make(map[string]detect.Cursor),
+		cursors:   make(map[string]cursor),
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
 		roster:    newRoster(),
