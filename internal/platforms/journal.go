@@ -34,6 +34,22 @@ func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deli
 	}
 }
 
+// take waits for the turn. A context without a timer so far makes one when it is waited
+// for, which costs more than the rest: most turns are free.
+func (c *Commits) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	}
+}
+
 func (c *Commits) release() { <-c.turn }
 
 type journal struct {
@@ -50,10 +66,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			c.Target = j.prefix + c.Target
 		}
 	}
-	select {
-	case j.turn <- struct{}{}:
-	case <-ctx.Done():
-		return fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	if err := j.take(ctx); err != nil {
+		return err
 	}
 	if err := j.Journal.Commit(ctx, batches); err != nil {
 		j.release()
