@@ -132,7 +132,7 @@ func (a *player) poll() bool {
 	} else if !g.Begun.IsZero() {
 		a.now = g.Begun
 	}
-	a.env.Read(context.Background(), p)
+	a.env.Read(context.Background(), p, new(fetcher.Page))
 	if g.Judging != nil {
 		a.follow(g.Judging)
 	}

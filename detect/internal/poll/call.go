@@ -11,9 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// call asks the upstream for the next page of a poll, which becomes p.page. A Fetcher
-// that panics has failed.
-func (e *Env) call(ctx context.Context, p *Poll) (err error) {
+// call asks the upstream for the next page of a poll. A Fetcher that panics has failed.
+func (e *Env) call(ctx context.Context, p *Poll, pg *fetcher.Page) (err error) {
 	limit := deadline.With(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
 	defer limit.End()
 	defer func() {
@@ -23,10 +22,10 @@ func (e *Env) call(ctx context.Context, p *Poll) (err error) {
 		}
 	}()
 	e.Count.Calls.Add(1)
-	p.page, err = p.Machine.traits.Call(limit, e, p)
-	e.Budget.Spend.Add(p.page.Billed)
+	*pg, err = p.Machine.traits.Call(limit, e, p)
+	e.Budget.Spend.Add(pg.Billed)
 	if err == nil {
-		err = p.page.Err
+		err = pg.Err
 	}
 	err = heard(err)
 	if err == nil && limit.Err() != nil {
@@ -53,11 +52,11 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 	for i, p := range group {
 		perr := err
 		if err == nil {
-			p.page, perr = pages[i], pages[i].Err
+			perr = pages[i].Err
 		}
 		var rl *fetcher.RateLimitError
 		p.Out.Together = err != nil && !errors.As(err, &rl)
-		if perr == nil && !e.take(p, asked) {
+		if perr == nil && !e.take(p, &pages[i], asked) {
 			more = append(more, i)
 			continue
 		}
@@ -69,7 +68,7 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 	}
 	for _, i := range more { // one after the other: the call has one slot
 		p := group[i]
-		e.readOn(ctx, p)
+		e.readOn(ctx, p, &pages[i])
 		group[i] = nil
 		landed(p)
 	}

@@ -10,19 +10,20 @@ import (
 
 // Read makes a poll's calls: it reads pages, newest first, until they reach posts
 // older than the cutoff, there are no more, or the page cap is met. A high-water
-// mark would be cheaper and would miss the posts that become visible late.
-func (e *Env) Read(ctx context.Context, p *Poll) {
+// mark would be cheaper and would miss the posts that become visible late. pg is used
+// for one page after the other: the worker's, which stays in its processor's cache.
+func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	p.begin(e.Now())
-	if p.Out.Err = e.call(ctx, p); p.Out.Err != nil {
+	if p.Out.Err = e.call(ctx, p, pg); p.Out.Err != nil {
 		return
 	}
-	if !e.take(p, p.Out.Begun) {
-		e.readOn(ctx, p)
+	if !e.take(p, pg, p.Out.Begun) {
+		e.readOn(ctx, p, pg)
 	}
 }
 
-// readOn reads the pages from Next on.
-func (e *Env) readOn(ctx context.Context, p *Poll) {
+// readOn reads the pages from Next on, each to pg.
+func (e *Env) readOn(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	out := &p.Out
 	for {
 		out.cursors = append(out.cursors, out.Next)
@@ -30,10 +31,10 @@ func (e *Env) readOn(ctx context.Context, p *Poll) {
 			return
 		}
 		asked := e.Now()
-		if out.Err = e.call(ctx, p); out.Err != nil {
+		if out.Err = e.call(ctx, p, pg); out.Err != nil {
 			return
 		}
-		if e.take(p, asked) {
+		if e.take(p, pg, asked) {
 			return
 		}
 	}
@@ -47,9 +48,9 @@ func (e *Env) waitPage(ctx context.Context) error {
 	return e.Budget.WaitPage(ctx)
 }
 
-// take adds p.page and reports whether the poll has what it needs.
-func (e *Env) take(p *Poll, asked time.Time) (done bool) {
-	pl, out, pg := &p.Plan, &p.Out, &p.page
+// take adds a page and reports whether the poll has what it needs.
+func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
+	pl, out := &p.Plan, &p.Out
 	now := e.Now()
 	p.tape.answer(pg, asked, now)
 	p.Machine.count.Pages.Add(1)

@@ -49,8 +49,7 @@ type flight struct {
 	own     sharedCall // call, when it is the poll's alone
 	waiters []func()   // to call when it has ended
 	judged  time.Time
-	page    fetcher.Page // the last that a call brought
-	tape    *Record      // nil without Env.Tape
+	tape    *Record // nil without Env.Tape
 }
 
 // sharedCall counts the polls that one upstream call serves.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // Workers make a shard's upstream calls. They are started when they are needed, at
@@ -98,22 +100,23 @@ func (w *Workers) run() {
 			w.all.Go(w.run)
 		}
 	}()
+	var page fetcher.Page // that was read last
 	for range w.call {
 		w.called.Store(false)
-		for w.next() {
+		for w.next(&page) {
 		}
 	}
 	joined = true
 }
 
 // next makes a call if there is one to make.
-func (w *Workers) next() bool {
+func (w *Workers) next(page *fetcher.Page) bool {
 	select {
 	case j := <-w.work:
 		if len(w.work) > 0 {
 			w.rouse()
 		}
-		w.do(&j)
+		w.do(&j, page)
 		return true
 	default:
 		return false
@@ -125,7 +128,7 @@ func (w *Workers) next() bool {
 var errEnded = errors.New("detect: fetcher ended its goroutine")
 
 // do makes a call.
-func (w *Workers) do(j *job) {
+func (w *Workers) do(j *job, page *fetcher.Page) {
 	ended := true
 	defer func() {
 		if ended {
@@ -136,7 +139,8 @@ func (w *Workers) do(j *job) {
 		j.other(j.ctx)
 		j.landed()
 	} else if j.one != nil {
-		w.env.Read(j.ctx, j.one)
+		w.env.Read(j.ctx, j.one, page)
+		*page = fetcher.Page{} // a worker that waits holds no posts
 		w.landed(j.one)
 	} else {
 		w.env.ReadTogether(j.ctx, j.group, w.landed)
