@@ -25,8 +25,8 @@ type judge struct {
 // counters only.
 func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
-	if p.Out.Posts == 0 {
-		return nil
+	if !slices.ContainsFunc(p.Out.Pages, func(pg Page) bool { return len(pg.Tweets) > 0 }) {
+		return nil // all were known, and left out
 	}
 	v := &m.judge.view
 	*v = View{Readers: v.Readers[:0], First: p.At}
