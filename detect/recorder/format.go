@@ -104,8 +104,8 @@ type given struct {
 
 // reading is when a poll read.
 type reading struct {
-	Begun  time.Time `json:"begun,omitzero"` // of one that got no answer
-	Judged time.Time `json:"judged,omitzero"`
+	Begun  time.Time `json:"begun,omitzero"`  // of one that got no answer
+	Judged time.Time `json:"judged,omitzero"` // of one that brought posts
 }
 
 // hurry is what had the target polled again, beside its polls.

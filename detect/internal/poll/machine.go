@@ -281,7 +281,9 @@ func (e *Env) countPoll(p *Poll) {
 	c, out, kind := &e.Count, &p.Out, p.Machine.count
 	kind.Polls.Add(1)
 	c.Posts.Add(int64(out.Posts))
-	c.Excess.Add(int64(out.excess))
+	if out.excess > 0 { // the shards share the counters
+		c.Excess.Add(int64(out.excess))
+	}
 	if out.panicked {
 		c.Panics.Add(1)
 	}

@@ -68,7 +68,7 @@ type Given struct {
 // Reading is when a poll read.
 type Reading struct {
 	Begun  time.Time // of one that got no answer
-	Judged time.Time
+	Judged time.Time // of one that brought posts
 }
 
 // Decided is what became of a poll.
