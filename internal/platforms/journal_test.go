@@ -126,3 +126,24 @@ func TestCursorsOfPlatforms(t *testing.T) {
 		}
 	}
 }
+
+// watched is a context that notes whether somebody waits for it.
+type watched struct {
+	context.Context
+	done bool
+}
+
+func (w *watched) Done() <-chan struct{} {
+	w.done = true
+	return w.Context.Done()
+}
+
+// The detectors' contexts make a timer when they are waited for, which costs more than the
+// rest of a commit in memory.
+func TestFreeTurnWaitsForNothing(t *testing.T) {
+	j, _ := NewCommits(nil).Of("", &shelf{})
+	ctx := &watched{Context: t.Context()}
+	if err := j.Commit(ctx, []*detect.Batch{{}}); err != nil || ctx.done {
+		t.Errorf("error %v, waited for the context: %v; want neither", err, ctx.done)
+	}
+}
