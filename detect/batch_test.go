@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,6 +118,44 @@ func TestMorePagesAreReadAloneAndNobodyWaits(t *testing.T) {
 		for _, ev := range b.order {
 			if ev.TweetID == "a0" && !quick.DetectedAt.Before(ev.DetectedAt) {
 				t.Errorf("the other account's post was found at %v, not before %v, when the last page had come", quick.DetectedAt, ev.DetectedAt)
+			}
+		}
+	})
+}
+
+// A Fetcher may keep the pages that it gives.
+func TestAnswerOfABatchIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		type answer struct{ given, then []fetcher.Page }
+		var kept []answer
+		long := errors.New(strings.Repeat("x", 100_000))
+		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+			for i, q := range qs {
+				if q.Username == "account01" {
+					pages[i] = fetcher.Page{Err: long}
+				}
+			}
+			kept = append(kept, answer{pages, slices.Clone(pages)})
+			return pages, nil
+		}
+		d := batchDetector(t, b, nil)
+		stop := start(t, d)
+		set(t, d, sub("m", accountNames(2)...))
+		after(time.Second)
+		for i := range 50 { // several pages
+			b.publish("account00", fmt.Sprintf("a%d", i), 0)
+		}
+		after(30 * time.Second)
+		stop()
+		if len(b.events) != 50 {
+			t.Errorf("%d events, want 50", len(b.events))
+		}
+		for _, k := range kept {
+			for i := range k.given {
+				if got, want := &k.given[i], &k.then[i]; got.Next != want.Next || len(got.Tweets) != len(want.Tweets) || got.Err != want.Err {
+					t.Fatalf("a page is %d posts, Next %q, error %.40v; was given as %d, %q, %.40v", len(got.Tweets), got.Next, got.Err, len(want.Tweets), want.Next, want.Err)
+				}
 			}
 		}
 	})

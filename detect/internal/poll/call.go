@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
@@ -91,6 +92,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)
 	err = heard(err)
+	pages = slices.Clone(pages) // the Fetcher may keep its answer
 	for i := range pages {
 		e.Budget.Spend.Add(pages[i].Billed)
 		pages[i].Err = heard(pages[i].Err)
