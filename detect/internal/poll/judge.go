@@ -26,7 +26,7 @@ type judge struct {
 func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
 	if !slices.ContainsFunc(p.Out.Pages, func(pg Page) bool { return len(pg.Tweets) > 0 }) {
-		return nil // all were known, and left out
+		return nil // there are none, or all were known and left out
 	}
 	v := &m.judge.view
 	*v = View{Readers: v.Readers[:0], First: p.At}

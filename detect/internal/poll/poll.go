@@ -48,7 +48,7 @@ type flight struct {
 	call    *sharedCall
 	own     sharedCall // call, when it is the poll's alone
 	waiters []func()   // to call when it has ended
-	judged  time.Time  // of one that brought posts
+	judged  time.Time  // zero of one that brought no posts
 	tape    *Record    // nil without Env.Tape
 }
 
