@@ -112,7 +112,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 	if testing.Short() || testsize.Race {
 		t.Skip("seconds of virtual polls: TestPlanIsComparedWithWhatHappened runs")
 	}
-	lasts := time.Duration(testsize.Of(0, 30, 120)) * time.Minute
+	lasts := time.Duration(testsize.Of(0, 120, 480)) * time.Minute
 	type requests []monitor.CreateRequest
 	names := enginetest.AccountNames(100)
 	every := func(interval time.Duration, names []string) monitor.CreateRequest {
