@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,27 @@ func TestFetchRateBoundsCallsAndStarvesNobody(t *testing.T) {
 		for _, name := range names {
 			if n := len(w.callTimes(name)); n < 8 || n > 12 {
 				t.Errorf("%s was polled %d times, want its share of about 10", name, n)
+			}
+		}
+	})
+}
+
+// However many processors there are: shards that have few accounts would poll them more often.
+func TestPollsThatWaitForTheRateTakeTurns(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(c *settings) { c.Shards, c.FetchRate, c.FetchBurst = 0, 2, 4 })
+		defer start(t, d)()
+		var names []string
+		for i := range 60 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...))
+		after(5*time.Minute + time.Second)
+		for _, name := range names {
+			if n := len(w.callTimes(name)); n < 10 || n > 11 {
+				t.Errorf("%s was polled %d times, want 10 or 11", name, n)
 			}
 		}
 	})
