@@ -62,6 +62,57 @@ func (c *counts) handle(_ context.Context, ev deliver.Event) error {
 	return nil
 }
 
+// An answer that ends with the first posts of several accounts hides none: there is no gap,
+// of accounts that had been read and after a restart.
+func TestFirstPostsOfAccountsAreNoGap(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			names := enginetest.AccountNames(3)
+			p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: names, PageSize: 100})
+			cfg := streamwatch.Config{Fetcher: newFetcher(t, searchtimeline.Config{Searcher: p}), Store: memory.New(memory.Options{}),
+				OnGap: func(g detect.Gap) { t.Errorf("restart %v: gap of %s from %s to %s", restart, g.Target, g.From, g.To) }}
+			in := &counts{got: map[string]int{}}
+			cfg.OnEvent = in.handle
+			cfg.Detect.Gather = time.Second
+			start := func() (e *streamwatch.Engine, stop func()) {
+				e, err := streamwatch.New(cfg)
+				if err == nil {
+					err = e.Start(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e, func() {
+					if err := e.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			e, stop := start()
+			if _, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: names, PollInterval: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+			if restart {
+				stop()
+			}
+			const posts = 12
+			for i := range posts {
+				p.Post(names[i%2], fmt.Sprint("post ", i))
+				<-time.After(time.Millisecond)
+			}
+			if restart {
+				_, stop = start()
+			}
+			<-time.After(time.Minute)
+			stop()
+			if len(in.got) != posts {
+				t.Errorf("restart %v: %d posts were found, want %d", restart, len(in.got), posts)
+			}
+		})
+	}
+}
+
 // Accounts of a platform that can only be searched, which fails and shows posts
 // late: every post is found, once, also over a restart and by a monitor that
 // joins later, while quiet accounts share their searches and busy ones do not

@@ -21,7 +21,8 @@ type Contract struct {
 const leastFull = 10
 
 // endsEarly reports whether a page without Next hides posts: a full one that does not
-// reach back to the last complete poll, and shows nothing of what that saw.
+// reach back to the last complete poll, and shows nothing of what that saw. An account of
+// which no post is remembered cannot show one: where others share the answer, they tell.
 func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	pl, out := &p.Plan, &p.Out
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
@@ -33,6 +34,9 @@ func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 		return false
 	}
 	if pl.Gap != nil || pg.Skipped > 0 || pl.Since.IsZero() || !out.Reach.After(pl.Since) {
+		return false
+	}
+	if pg.Others > 0 && (pl.First || !pl.Expected) {
 		return false
 	}
 	for i := range pg.Tweets {
