@@ -29,10 +29,10 @@ type Config struct {
 	// FetchRate as a budget. Defaults to PaceInterval.
 	Pace Pace
 	// Shards is the number of goroutines that own accounts. Defaults to
-	// GOMAXPROCS, at most 16; to 1 when accounts share calls, or when FetchRate is at
-	// most 1,000: polls that wait for it take turns among the shards, which have unequal
-	// numbers of accounts; to 1, and no other value, when a budget sets the pace, because
-	// it is spent on all together.
+	// GOMAXPROCS, at most 16; to 1 when accounts share calls, be it those of ProbeRate,
+	// or when FetchRate is at most 1,000: polls that wait for it take turns among the
+	// shards, which have unequal numbers of accounts; to 1, and no other value, when a
+	// budget sets the pace, because it is spent on all together.
 	Shards int
 	// FetchSlots bounds the upstream calls under way at once. Defaults to 64.
 	FetchSlots int
@@ -166,7 +166,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	case c.BatchSize == 0:
 		c.BatchSize = batch
 	}
-	if c.BatchSize > 1 || c.FetchRate > 0 && c.FetchRate <= oneShardRate {
+	if c.BatchSize > 1 || c.ProbeRate > 0 || c.FetchRate > 0 && c.FetchRate <= oneShardRate {
 		shards = 1
 	}
 	for _, f := range []struct {

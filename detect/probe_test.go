@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -78,6 +79,36 @@ func TestProbeHasAnAccountPolledAtOnce(t *testing.T) {
 		}
 		if p := plans.Probes; p == nil || p.Mean > 10*time.Second || p.Mean >= plans.Now.Mean || p.CallsPerMinute != plans.Now.CallsPerMinute+60 {
 			t.Errorf("plan with probes %+v, without %+v", p, plans.Now)
+		}
+	})
+}
+
+// wide probes many accounts in one call.
+type wide struct{ counts }
+
+func (wide) ProbeLimit() int { return 100 }
+
+// However many processors there are, accounts that fit into one call share it.
+func TestProbesAreSharedByAllAccounts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(s *settings) { s.Shards, s.ProbeRate, s.Roles.Probe = 0, 0.1, wide{counts{w: w}} })
+		defer start(t, d)()
+		var names []string
+		for i := range 20 {
+			names = append(names, fmt.Sprint("a", i))
+		}
+		s := sub("m", names...)
+		s.Interval = 10 * time.Minute
+		set(t, d, s)
+		after(12 * time.Minute)
+		for i, name := range names {
+			w.publish(name, fmt.Sprint(i), 0)
+		}
+		after(15 * time.Second)
+		if p := d.Stats().Probes; p.Found != 20 {
+			t.Errorf("probes have found the posts of %d accounts within two calls, want 20", p.Found)
 		}
 	})
 }
