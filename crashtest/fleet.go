@@ -278,9 +278,11 @@ func (r *handoverRun) fate(i int, rnd *rand.Rand, calm <-chan struct{}) error {
 			continue
 		}
 		if rnd.IntN(10) < 7 {
+			from := time.Now()
 			node.stop()
 			r.wait(rnd, 3, calm, nil)
 			node.resume()
+			r.books.stopped(from)
 			r.count(&r.pauses)
 			continue
 		}

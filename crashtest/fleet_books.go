@@ -19,7 +19,8 @@ type fleetBooks struct {
 	}
 	nodes     map[int]*said
 	deaths    []death
-	handovers int // as far as the lines tell, which come in any order
+	stops     []span // of workers that were stopped, and went on
+	handovers int    // as far as the lines tell, which come in any order
 	refused   int
 	again     int
 	last      time.Time // of a confirmation
@@ -43,6 +44,9 @@ type death struct {
 	said
 	at time.Time
 }
+
+// span is from one time to another.
+type span struct{ from, to time.Time }
 
 func newFleetBooks() *fleetBooks {
 	return &fleetBooks{acked: make(map[tenure]uint64), nodes: make(map[int]*said), last: time.Now()}
@@ -82,6 +86,13 @@ func (b *fleetBooks) ended(node int) {
 		b.deaths = append(b.deaths, death{*s, time.Now()})
 		delete(b.nodes, node)
 	}
+}
+
+// stopped notes that a worker stood still from then till now.
+func (b *fleetBooks) stopped(from time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stops = append(b.stops, span{from, time.Now()})
 }
 
 // counts are the hand-overs and the refusals so far.
@@ -125,6 +136,7 @@ type verdict struct {
 	writes, handovers    int
 	stale, doubled, lost int
 	takeovers            []time.Duration // from a kill to the first write of another term, by part
+	longest              time.Duration   // of the takeovers, without the time in which any worker was stopped
 	found                []violation
 }
 
@@ -154,7 +166,7 @@ func (b *fleetBooks) check(read func(fleet.Part) ([]link, error), forgetful bool
 		}
 		for _, d := range b.deaths {
 			if d.own.Has(p) {
-				v.takeover(list, d)
+				v.takeover(list, d, b.stops)
 			}
 		}
 	}
@@ -232,11 +244,26 @@ func (v *verdict) confirmed(p fleet.Part, list []link, highest map[tenure]uint64
 }
 
 // takeover measures how long a part of a killed worker was not written.
-func (v *verdict) takeover(list []link, d death) {
+func (v *verdict) takeover(list []link, d death, stops []span) {
 	for _, l := range list {
 		if l.At.After(d.at) && l.Term != d.term {
 			v.takeovers = append(v.takeovers, l.At.Sub(d.at))
+			v.longest = max(v.longest, outside(stops, span{d.at, l.At}))
 			return
 		}
 	}
+}
+
+// outside is how much of a span lies in none of others.
+func outside(others []span, s span) (d time.Duration) {
+	for _, o := range slices.SortedFunc(slices.Values(others), func(a, b span) int { return a.from.Compare(b.from) }) {
+		if !o.to.After(s.from) || !o.from.Before(s.to) {
+			continue
+		}
+		d += max(0, o.from.Sub(s.from))
+		if s.from = o.to; !s.from.Before(s.to) {
+			return d
+		}
+	}
+	return d + s.to.Sub(s.from)
 }

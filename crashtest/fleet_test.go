@@ -143,8 +143,9 @@ func TestHandoversInMemory(t *testing.T) {
 	for seed := range seeds {
 		r := inMemory(t, options{kind: "memory", fleet: 4, handovers: wanted, seed: seed})
 		o := r.report()
-		if len(r.found) > 0 || o.Handovers < wanted || o.Refused == 0 || o.Stale+o.Lost+o.Doubled > 0 || o.Takeover.P50 <= 0 || o.Takeover.Max > 8000 {
-			t.Errorf("seed %d: %+v, %v", seed, o, r.found)
+		// Who takes a part may be stopped before the first write, for three leases, one after the other.
+		if len(r.found) > 0 || o.Handovers < wanted || o.Refused == 0 || o.Stale+o.Lost+o.Doubled > 0 || o.Takeover.P50 <= 0 || r.verdict.longest > 5*fleetLease {
+			t.Errorf("seed %d: %+v, %v, longest takeover %s", seed, o, r.found, r.verdict.longest)
 		}
 	}
 }
@@ -215,9 +216,17 @@ func TestTakeover(t *testing.T) {
 	b.heard(0, &fleetSaid{Term: "a", Own: &own})
 	b.ended(0)
 	b.deaths[0].at = at(1).Add(400 * time.Millisecond)
+	second := at(2).Sub(at(1))
+	b.stops = []span{{at(1).Add(second * 8 / 10), at(3)}, {at(0), at(1).Add(second / 2)}, {at(1), at(1).Add(second * 7 / 10)}, {at(2), at(3)}}
 	v, err := b.check(func(p fleet.Part) ([]link, error) { return chainOf("a1 a2 b3"), nil }, false)
 	if err != nil || len(v.takeovers) != 2 || v.takeovers[0] != at(2).Sub(b.deaths[0].at) {
 		t.Errorf("%v, %v, want two of %s", v.takeovers, err, at(2).Sub(b.deaths[0].at))
+	}
+	if v.longest != second/10 {
+		t.Errorf("%s while none was stopped, want %s", v.longest, second/10)
+	}
+	if d := outside(nil, span{at(0), at(1)}); d != second {
+		t.Errorf("%s of a second with no stops", d)
 	}
 }
 
