@@ -29,10 +29,13 @@ type Config struct {
 	// FetchRate as a budget. Defaults to PaceInterval.
 	Pace Pace
 	// Shards is the number of goroutines that own accounts. Defaults to
-	// GOMAXPROCS, at most 16; to 1 when accounts share calls, be it those of ProbeRate,
-	// or when FetchRate is at most 1,000: polls that wait for it take turns among the
-	// shards, which have unequal numbers of accounts; to 1, and no other value, when a
-	// budget sets the pace, because it is spent on all together.
+	// GOMAXPROCS, at most 16, but to 1
+	//   - when accounts share calls, or probes have a ProbeRate, because each shard
+	//     makes calls for its own accounts only;
+	//   - when FetchRate is at most 1,000, because shards wait for it in turn, and
+	//     those with few accounts would poll them more often.
+	// When a budget sets the pace, no other value than 1 is allowed, because it is
+	// spent on all accounts together.
 	Shards int
 	// FetchSlots bounds the upstream calls under way at once. Defaults to 64.
 	FetchSlots int

@@ -62,8 +62,8 @@ func (c *counts) handle(_ context.Context, ev deliver.Event) error {
 	return nil
 }
 
-// An answer that ends with the first posts of several accounts hides none: there is no gap,
-// of accounts that had been read and after a restart.
+// An answer that ends with the first posts of several accounts hides none: it is no gap,
+// whether the engine has polled them before or begins with that answer after a restart.
 func TestFirstPostsOfAccountsAreNoGap(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
