@@ -30,7 +30,13 @@ func TestMemory(t *testing.T) {
 			q.Set(slot, at+60_000*ms)
 		}
 	}
-	if got := testing.AllocsPerRun(1, polls); got != 0 { // it runs twice, and counts the second
+	// It counts the whole process: the runtime may allocate something meanwhile, but not
+	// each time. It runs twice, and counts the second.
+	got := testing.AllocsPerRun(1, polls)
+	for try := 1; got != 0 && try < 3; try++ {
+		got = min(got, testing.AllocsPerRun(1, polls))
+	}
+	if got != 0 {
 		t.Errorf("%g allocations in a million polls, want 0", got)
 	}
 	if got := float64(q.Size()) / n; got > 13.8 {
