@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -43,7 +44,9 @@ type Config struct {
 	FetchRate float64
 	// FetchBurst is how many calls may be made at once after a lull. Defaults
 	// to one second's worth, 10 ms' worth when a budget sets the pace, and at
-	// least 1. It needs FetchRate.
+	// least 1. It needs FetchRate. When a budget sets the pace, calls beyond the
+	// default are saved while no account is due, for when many are: accounts often
+	// post at the same minutes. None are saved while probes share FetchRate.
 	FetchBurst int
 	// Shares bounds what some accounts, or an owner, draw of a budget.
 	Shares Shares
@@ -160,7 +163,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	case c.Pace != PaceInterval && c.Gather != 0:
 		return c, fmt.Errorf("detect: Gather %s is not allowed: want 0 when a budget sets the pace", c.Gather)
 	case c.Pace != PaceInterval:
-		shards, burst = 1, max(1, burst/100) // timers are late by some ms, which must not cost calls
+		shards, burst = 1, budget.Slack(c.FetchRate)
 	}
 	batch, limit := poll.Batching(b)
 	switch {

@@ -106,7 +106,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: planner{d: d}.pollRate, MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
+			PollRate: planner{d: d}.pollRate, LostFrom: d.env.Budget.LostFrom(), MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
@@ -128,7 +128,8 @@ func newSweep(d *Detector, sh *shards.Shard) *probe.Sweep {
 func newEnv(d *Detector) *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
-		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
+		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst,
+			Saves: cfg.Pace != PaceInterval && (deps.Roles.Probe == nil || cfg.ProbeRate > 0), Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
 			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -73,9 +75,37 @@ func TestOursAgainstHindsight(t *testing.T) {
 	}
 	ours := results["streamwatch"].mean
 	for name, r := range results {
-		if name != "streamwatch" && ours >= r.mean {
+		if !strings.HasPrefix(name, "streamwatch") && ours >= r.mean {
 			t.Errorf("mean %.1f s, %s %.1f s: want less", ours, name, r.mean)
 		}
+	}
+}
+
+// Accounts that post at the same minutes of every hour are found sooner by as many calls
+// when these are saved for those minutes, and none waits longer for its polls.
+func TestSavedCalls(t *testing.T) {
+	const accounts, interval = 150, 300.0
+	a := world{accounts: accounts, days: 21, sigma: 1.6}.generate(3)
+	for account := range accounts / 2 {
+		for i, at := range a.posts[account] {
+			hour := at - at%int64(time.Hour)
+			a.posts[account][i] = hour + at%int64(3*time.Minute)
+		}
+		slices.Sort(a.posts[account])
+	}
+	budget := accounts / interval
+	run := func(p policy, err error) result {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return play(a, budget, warmUp, p)
+	}
+	evenly, saved := run(newPaced(accounts, budget)), run(newSaving(accounts, budget, 300))
+	if saved.mean > 0.8*evenly.mean || saved.gap > 1.02*evenly.gap {
+		t.Errorf("mean %.1f s, longest gap %.0f s; without saving %.1f and %.0f: want at most 0.8 and 1.02 of them", saved.mean, saved.gap, evenly.mean, evenly.gap)
+	}
+	if most := int(budget * float64(a.length) / 1e9); saved.polls > most+1 {
+		t.Errorf("%d polls, want at most %d", saved.polls, most)
 	}
 }
 

@@ -30,6 +30,7 @@ func contestants(a *history, budget float64) []contestant {
 		{"feed reader", int(unsafe.Sizeof(week{})) + 8 + queueBytes, func() (policy, error) { return newFeedReader(a, share), nil }},
 		{"back-off", 8 + queueBytes, func() (policy, error) { return newBackOff(n, share), nil }},
 		{"hindsight root", 8 + queueBytes, func() (policy, error) { return newHindsight(a, budget), nil }},
+		{"streamwatch, calls saved for 5 min", pace.BytesPerAccount, func() (policy, error) { return newSaving(n, budget, 300) }},
 	}
 }
 
@@ -69,6 +70,27 @@ func (p paced) found(account int32, now int64, posts []int64) {
 	if _, err := p.p.Observe(account, now, posts); err != nil {
 		panic(err) // the replay polls only what it was given
 	}
+}
+
+// saving is the project's own with calls saved.
+type saving struct {
+	paced
+	calls float64
+}
+
+func newSaving(n int, budget, seconds float64) (policy, error) {
+	p, err := newPaced(n, budget)
+	if err != nil {
+		return nil, err
+	}
+	return saving{p.(paced), max(1, budget*seconds)}, nil
+}
+
+func (p saving) most() float64 { return p.calls }
+
+func (p saving) due(now int64) bool {
+	at, ok := p.p.DueAt(now)
+	return ok && at <= now
 }
 
 // inTurn polls all accounts equally often.

@@ -13,6 +13,13 @@ type policy interface {
 	found(account int32, now int64, posts []int64) // when each was posted
 }
 
+// A saver leaves out slots in which no account is due, and makes these polls later.
+type saver interface {
+	policy
+	most() float64      // polls that are saved, 1 or more
+	due(now int64) bool // an account is due
+}
+
 // result is what a policy reached: seconds, and gap in seconds.
 type result struct {
 	mean, p50, p95, p99 float64
@@ -20,11 +27,11 @@ type result struct {
 	worst               float64 // highest mean of an account with 10 posts or more
 	gap                 float64 // longest time between two polls of an account
 	nsDecision          float64
-	posts               int
+	posts, polls        int
 }
 
 // play gives the policy slot k at k/budget seconds, one poll each and none
-// saved up. Posts from scoreFrom on count; what nobody found by the end is as
+// saved up, but by a saver. Posts from scoreFrom on count; what nobody found by the end is as
 // old as it is then.
 func play(a *history, budget float64, scoreFrom int64, p policy) result {
 	found := make([]int, len(a.posts)) // posts of each account found so far
@@ -41,16 +48,9 @@ func play(a *history, budget float64, scoreFrom int64, p policy) result {
 			counts[account]++
 		}
 	}
-	began, slots := time.Now(), 0
-	for ; ; slots++ {
-		now := int64(float64(slots) / budget * 1e9)
-		if now > a.length {
-			break
-		}
-		account, ok := p.next(now)
-		if !ok {
-			continue
-		}
+	made := 0
+	poll := func(account int32, now int64) {
+		made++
 		posts, i := a.posts[account], found[account]
 		for i < len(posts) && posts[i] <= now {
 			score(account, posts[i], now)
@@ -63,6 +63,25 @@ func play(a *history, budget float64, scoreFrom int64, p policy) result {
 		p.found(account, now, posts[found[account]:i])
 		found[account] = i
 	}
+	polls, most := 0.0, 1.0
+	saves, ok := p.(saver)
+	if ok {
+		most = saves.most()
+	}
+	began, slots := time.Now(), 0
+	for ; ; slots++ {
+		now := int64(float64(slots) / budget * 1e9)
+		if now > a.length {
+			break
+		}
+		for polls = min(polls+1, most); polls >= 1 && (saves == nil || polls > most-1 || saves.due(now)); polls-- {
+			account, ok := p.next(now)
+			if !ok {
+				break
+			}
+			poll(account, now)
+		}
+	}
 	took := time.Since(began)
 	for account, posts := range a.posts {
 		for _, t := range posts[found[account]:] {
@@ -71,7 +90,7 @@ func play(a *history, budget float64, scoreFrom int64, p policy) result {
 		gap = max(gap, a.length-last[account])
 	}
 	r := summarize(delays, sums, counts)
-	r.gap = float64(gap) / 1e9
+	r.gap, r.polls = float64(gap)/1e9, made
 	r.nsDecision = float64(took.Nanoseconds()) / float64(max(1, slots))
 	return r
 }

@@ -222,6 +222,25 @@ func (p *Pacer) nextAdded(now int64) (slot int32, ok bool) {
 // already; ok is false when all are being polled.
 func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 
+// DueAt is when an account is due, as far as is known: Next has none before that but ones
+// that are polled ahead of their plans. It is at most now when one is due; ok is false when
+// all are being polled.
+func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
+	p.wake(now)
+	p.promote(now)
+	_, at, ok = p.order.ready.Next()
+	if _, until, any := p.order.resting.Next(); any && (!ok || until < at) {
+		at, ok = until, true
+	}
+	if turn := after(p.order.lastAdded, now, quarter/p.bounds.budget); ok && turn > now && len(p.owners.turns) > 0 {
+		at = min(at, turn) // a new account may go first then
+	}
+	if _, _, any := p.order.overdue.Next(); any {
+		return now, true
+	}
+	return at, ok
+}
+
 // Hurry puts an account before all others, for the next poll only: somebody new
 // wants its posts. It need not wait for its Min then, but a back-off after a
 // failure it still waits for. Of many that are hurried together all but the first

@@ -23,6 +23,7 @@ type Budget struct {
 	Spend *spend.Spend
 
 	cfg     Config
+	saved   float64      // how many calls are saved at Config.PerSecond, 0 for none
 	until   atomic.Int64 // a rate limit closes the gate until then
 	spent   atomic.Int64 // the limit of Spend closes the gate until then
 	limited atomic.Bool  // it was closed, and no page has come since
@@ -45,12 +46,15 @@ const MaxClosed = 15 * time.Minute
 type Config struct {
 	PerSecond float64 // 0 for no bound
 	Burst     int     // calls that may be made at once after a lull
-	Epoch     time.Time
-	Clock     func() int64 // since Epoch
-	Now       func() time.Time
-	Stop      <-chan struct{} // closed to end all waiting
-	Stopped   error           // with this
-	Ring      func()          // wakes those that Reading held up, or the rate
+	// Saves has the calls of Burst beyond Slack wait for polls that are due: see LostFrom.
+	// None are saved to begin with, nor when a rate limit has closed the gate.
+	Saves   bool
+	Epoch   time.Time
+	Clock   func() int64 // since Epoch
+	Now     func() time.Time
+	Stop    <-chan struct{} // closed to end all waiting
+	Stopped error           // with this
+	Ring    func()          // wakes those that Reading held up, or the rate
 	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
 	// nobody.
 	Limited func(bucket string, until time.Time)
@@ -67,8 +71,11 @@ func New(cfg Config) *Budget {
 	b.rate.Store(math.Float64bits(cfg.PerSecond))
 	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.closeSpent
 	b.Spend = spend.New(cfg.Spend)
-	if cfg.PerSecond > 0 {
-		b.bucket = bucket{rate: cfg.PerSecond, burst: float64(cfg.Burst), tokens: float64(cfg.Burst), last: cfg.Clock()}
+	if cfg.Saves {
+		b.saved = float64(max(0, cfg.Burst-Slack(cfg.PerSecond)))
+	}
+	if burst := float64(cfg.Burst); cfg.PerSecond > 0 {
+		b.bucket = bucket{rate: cfg.PerSecond, burst: burst, tokens: burst - b.saved, last: cfg.Clock()}
 	}
 	return b
 }
@@ -225,6 +232,9 @@ func (b *Budget) close(gate *atomic.Int64, wait time.Duration, why string) (open
 			continue
 		}
 		b.limited.Store(true)
+		if gate == &b.until {
+			b.forget(until)
+		}
 		opens = b.cfg.Now().Add(time.Duration(until - now))
 		if old <= now {
 			b.cfg.Logger.Warn("rate limited", "until", opens, "why", why)

@@ -37,6 +37,47 @@ func (b *Budget) SetRate(perSecond float64) {
 	b.cfg.Ring()
 }
 
+// Slack is 10 ms' worth of calls, and at least 1: timers are late by some ms, which must
+// not cost calls.
+func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
+
+// LostFrom returns what tells from when on a call that nobody makes is lost, because as many
+// are saved as may be. It is nil where none are saved.
+func (b *Budget) LostFrom() func(now int64) int64 {
+	if b.saved == 0 {
+		return nil
+	}
+	return b.lostFrom
+}
+
+func (b *Budget) lostFrom(now int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Rate() == 0 {
+		return never
+	}
+	b.bucket.advance(now)
+	short := b.most() - b.bucket.tokens - float64(len(b.spare))
+	return max(now, b.bucket.last) + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
+}
+
+// most is how many calls are saved at the rate of now.
+func (b *Budget) most() float64 { return b.saved * b.Rate() / b.cfg.PerSecond }
+
+// forget loses the calls that are saved, and saves none until then: a platform that refuses
+// calls is not to get many at once afterwards.
+func (b *Budget) forget(until int64) {
+	if b.saved == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bucket.advance(b.cfg.Clock())
+	b.bucket.tokens = min(b.bucket.tokens+float64(len(b.spare)), b.bucket.burst-b.most())
+	b.spare = nil
+	b.bucket.last = max(b.bucket.last, until)
+}
+
 // change is how often the rate has changed, and a channel that is closed when it does
 // again.
 func (b *Budget) change() (n uint64, changed <-chan struct{}) {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// BudgetConfig sets up a ByBudget. All fields are needed.
+// BudgetConfig sets up a ByBudget. All fields but LostFrom are needed.
 type BudgetConfig struct {
 	Pace pace.Config
 	// AtLeast makes an interval the shortest time between two polls, in place of
@@ -18,6 +18,10 @@ type BudgetConfig struct {
 	// PollRate returns how many accounts a second can be polled now. It replaces
 	// Pace.Budget.
 	PollRate func() float64
+	// LostFrom returns from when on a call that nobody makes is lost. Until then polls wait
+	// for their time, and from then on accounts are polled ahead of it. Nil is for always:
+	// no call can be saved.
+	LostFrom func(now int64) int64
 	// MinBackoff is how long an account rests when counting its poll failed.
 	MinBackoff time.Duration
 	Logger     *slog.Logger
@@ -52,7 +56,16 @@ func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
 	return s, nil
 }
 
-func (s *ByBudget) NextAt() (at int64, ok bool) { return s.pacer.NextAt() }
+func (s *ByBudget) NextAt(now int64) (at int64, ok bool) {
+	if s.cfg.LostFrom == nil {
+		return s.pacer.NextAt()
+	}
+	if at, ok = s.pacer.DueAt(now); ok && at > now {
+		ready, _ := s.pacer.NextAt()
+		at = min(at, max(ready, s.cfg.LostFrom(now)))
+	}
+	return at, ok
+}
 
 func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 	slot, ok := s.pacer.Next(now)

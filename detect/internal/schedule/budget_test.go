@@ -194,3 +194,48 @@ func TestRestartKeepsTheIntervals(t *testing.T) {
 		}
 	}
 }
+
+// While calls are saved, an account is polled when it is due, and ahead of that only from
+// when on the call would be lost; never while it rests.
+func TestSavedCallsWait(t *testing.T) {
+	const never = int64(1 << 62)
+	lost := int64(0)
+	s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return 0.01 }, LostFrom: func(int64) int64 { return lost },
+		MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, now, want int64) {
+		t.Helper()
+		if at, ok := s.NextAt(now); !ok || max(at, now) != want {
+			t.Errorf("%s: due at %d s, %v, want %d", what, at/second, ok, want/second)
+		}
+	}
+	if at, ok := s.NextAt(0); ok {
+		t.Errorf("due at %d without an account", at)
+	}
+	const start = 1000 * second
+	s.Set(1, start, Ask{Weight: 1}, AtOnce)
+	lost = never
+	check("new account", start, start)
+	s.Next(start, false)
+	if at, ok := s.NextAt(start); ok {
+		t.Errorf("due at %d while the only account is polled", at)
+	}
+	s.Done(1, start, quiet(0), false)
+	plan, _ := s.pacer.DueAt(start + 2*second) // its rest is over
+	if plan < start+20*second {
+		t.Fatalf("planned for %d s", plan/second)
+	}
+	check("calls are saved", start+second, plan)
+	lost = start + 5*second
+	check("calls are lost later", start+second, lost)
+	check("calls are lost now", start+6*second, start+6*second)
+	s.Next(start+6*second, false)
+	s.Fail(1, start+9*second)
+	check("it rests", start+6*second, start+9*second)
+	lost = never
+	check("it has rested, and waits for its plan", start+10*second, plan)
+	s.Hurry(1, start+12*second)
+	check("hurried", start+12*second, start+12*second)
+}

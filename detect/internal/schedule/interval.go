@@ -34,7 +34,7 @@ func NewByInterval(accounts Accounts, epoch time.Time) *ByInterval {
 	return &ByInterval{accounts: accounts, epoch: epoch.UnixNano()}
 }
 
-func (s *ByInterval) NextAt() (at int64, ok bool) {
+func (s *ByInterval) NextAt(int64) (at int64, ok bool) {
 	_, at, ok = s.queue.Next()
 	if g := int64(s.Gather); g > 0 && at > s.hurried {
 		at += (g - at%g) % g

@@ -6,8 +6,9 @@ import "time"
 // An account is in it from Set until Remove. From Next until Done or Fail it is
 // being polled, and not due. A Schedule is not safe for concurrent use.
 type Schedule interface {
-	// NextAt is when the next poll is due; ok is false when none is planned.
-	NextAt() (at int64, ok bool)
+	// NextAt is when the next poll is due, as far as is known now; ok is false when none
+	// is planned.
+	NextAt(now int64) (at int64, ok bool)
 	// Next takes out the account to poll now; ok is false when there is none.
 	// With sharing set, it may be one that is due a little later, which can share
 	// the call of the accounts taken before it.

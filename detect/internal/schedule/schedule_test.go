@@ -70,7 +70,7 @@ func TestWhenAnAccountIsPolled(t *testing.T) {
 			if kind == "budget" {
 				want = row.budget
 			}
-			at, ok := s.NextAt()
+			at, ok := s.NextAt(0)
 			if got := at / second; ok != (want != never) || ok && kind == "interval" && got != want || ok && kind == "budget" && got > want {
 				t.Errorf("%s, by %s: due at %d s, %v, want %d", name, kind, got, ok, want)
 			}

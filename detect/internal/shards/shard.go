@@ -152,7 +152,7 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 			return from
 		}
 		probeAt := sh.startProbes(ctx)
-		at, ok := sh.Accounts.Sched.NextAt()
+		at, ok := sh.Accounts.Sched.NextAt(now)
 		if !ok {
 			at = never
 		}
