@@ -45,9 +45,10 @@ type customers struct {
 	endpoints [3]endpointSlot
 	second    endpointSlot // of the first fixed monitor: it stays
 	money     [4]moneySlot
-	saving    bool   // a backup is under way
-	unsure    int    // monitors that may have been made, and undone: the answer was an error
-	fixed     string // id of the first monitor that is never changed
+	saving    bool           // a backup is under way
+	unsure    int            // monitors that may have been made, and undone: the answer was an error
+	unsureOf  map[string]int // webhooks, likewise, by monitor
+	fixed     string         // id of the first monitor that is never changed
 	backups   []backup
 }
 
@@ -74,7 +75,7 @@ type (
 )
 
 func newCustomers(seed uint64, urls, dir string) *customers {
-	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task)}
+	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task), unsureOf: make(map[string]int)}
 }
 
 // settle is asked for once, before anything is killed: monitors that stay as
@@ -143,8 +144,11 @@ func (c *customers) answered(r reply) {
 		t.done(reply{})
 		return
 	}
-	if t.Do == doCreateMonitor {
+	switch t.Do {
+	case doCreateMonitor:
 		c.unsure++
+	case doCreateEndpoint:
+		c.unsureOf[t.ID]++
 	}
 	if t.tries >= maxTries {
 		c.broke("answers", "%s failed %d times, at last with %q", t.Do, t.tries, r.Err)

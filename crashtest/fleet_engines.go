@@ -163,8 +163,8 @@ func (r *enginesRound) live(ctx context.Context) error {
 	began := time.Now()
 	if err := r.loop(ctx, func(now time.Time) bool {
 		if now.Sub(began) > r.patience {
-			r.violated("rest", "the fleet has not finished what it had to do after %s; %d operations wait for an answer and %d to be asked",
-				r.patience, len(r.customers.flight), len(r.customers.waiting))
+			r.violated("rest", "the fleet has not finished what it had to do after %s: it waits for %v, %d operations wait for an answer and %d to be asked",
+				r.patience, r.rest.stage, len(r.customers.flight), len(r.customers.waiting))
 		}
 		return r.rest.done()
 	}); err != nil || len(r.found) > 0 {
@@ -189,12 +189,16 @@ func (r *enginesRound) live(ctx context.Context) error {
 	return nil
 }
 
-// undone notes the monitors that were made when their store was cut off, and then deleted
-// because it had not said so: nobody was told of them, but posts were found for them.
+// undone notes the monitors and webhooks that were made when their store was cut off or
+// late, and then deleted because it had not said so: nobody was told of them, but posts were
+// found for them.
 func (r *enginesRound) undone(s *state) {
 	there := make(map[string]bool)
 	for _, m := range s.Monitors {
 		there[m.ID] = true
+	}
+	for _, e := range s.Endpoints {
+		there[e.ID] = true
 	}
 	of := make(map[string]string) // source by event
 	for _, e := range s.Events {
@@ -210,10 +214,18 @@ func (r *enginesRound) undone(s *state) {
 		}
 	}
 	for _, d := range s.Deliveries {
-		w := r.customers.Watches[of[d.Event]]
-		if w != nil && w.Name == "" && d.Endpoint != handlerEndpoint && r.customers.Endpoints[d.Endpoint] == nil {
-			r.customers.Endpoints[d.Endpoint] = &endpointFacts{Source: of[d.Event], DeleteAsked: r.began}
+		source := of[d.Event]
+		w := r.customers.Watches[source]
+		if w == nil || d.Endpoint == handlerEndpoint || there[d.Endpoint] || r.customers.Endpoints[d.Endpoint] != nil {
+			continue
 		}
+		if w.Name != "" {
+			if r.customers.unsureOf[source] == 0 {
+				continue
+			}
+			r.customers.unsureOf[source]--
+		}
+		r.customers.Endpoints[d.Endpoint] = &endpointFacts{Source: source, DeleteAsked: r.began}
 	}
 }
 

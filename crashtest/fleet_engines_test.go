@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/testsize"
+	"github.com/streamwatch/streamwatch/storage"
 )
 
 // playedTogether runs one round of engines that share a store.
@@ -69,6 +74,43 @@ func TestPlantedFaultsOfEnginesThatShareAreFound(t *testing.T) {
 				t.Errorf("found %v, want a violation of %s", r.tally.found, row.invariant)
 			}
 		})
+	}
+}
+
+// lateReplays tells of a replay that a new webhook began long after it began, and of every
+// second with an error, as a store on a slow disk does: the webhook is deleted again, and
+// has received by then.
+type lateReplays struct {
+	deliver.Replays
+	n atomic.Int64
+}
+
+func (l *lateReplays) Start(ctx context.Context, r deliver.Replay) error {
+	if err := l.Replays.Start(ctx, r); err != nil || !r.Until.IsZero() {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(pollInterval):
+	}
+	if l.n.Add(1)%2 == 0 {
+		return nil
+	}
+	return errors.New("planted: the disk is slow")
+}
+
+func init() {
+	bugs["tells late of replays"] = func(s storage.Store) storage.Store {
+		return faultyReplays{s, &lateReplays{Replays: s.Replays()}}
+	}
+}
+
+// A webhook that was made, and deleted because the store did not say so, is no violation.
+func TestUndoneWebhooks(t *testing.T) {
+	t.Parallel()
+	r := playedTogether(t, options{kind: kindSQLite, fleet: 2, kills: 1, seed: 1, bug: "tells late of replays"}.shared())
+	if len(r.tally.found) > 0 {
+		t.Error(r.tally.found)
 	}
 }
 

@@ -56,6 +56,10 @@ const (
 	finished
 )
 
+func (s stage) String() string {
+	return [...]string{"posts to become visible", "accounts to be read again", "deliveries to end", "the ledger", "nothing"}[s]
+}
+
 // mendedAfter is when a process has removed what others left half: it looks twice,
 // claimLasts apart.
 const mendedAfter = 3 * claimLasts

@@ -30,7 +30,8 @@ func init() {
 	}
 }
 
-// doublingTransport sends again what was accepted.
+// doublingTransport sends again what was accepted. It gives the first answer: a second
+// that failed would open the endpoint's circuit breaker more often than a run waits for.
 type doublingTransport struct{ http.RoundTripper }
 
 func (d doublingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,12 +39,12 @@ func (d doublingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	body, err := r.GetBody()
-	if err != nil {
+	again := r.Clone(r.Context())
+	if again.Body, err = r.GetBody(); err != nil {
 		return nil, err
 	}
-	resp.Body.Close()
-	again := r.Clone(r.Context())
-	again.Body = body
-	return d.RoundTripper.RoundTrip(again)
+	if second, err := d.RoundTripper.RoundTrip(again); err == nil {
+		second.Body.Close()
+	}
+	return resp, nil
 }
