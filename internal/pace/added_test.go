@@ -165,3 +165,27 @@ func TestResumedWhileTheBudgetIsLow(t *testing.T) {
 		}
 	}
 }
+
+// An added account that may go first before it is due is due when its turn comes.
+func TestDueAtTheTurnOfAnAddedAccount(t *testing.T) {
+	p := newPacer(t, Config{Budget: 0.01}, 0)
+	const start, turn = 1000 * second, 4 * second / 10 // a quarter of the budget there will be
+	addNew(t, p, 0, 3, start)                          // their places are 200 s apart
+	if err := p.SetBudget(10); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(3) {
+		now := start + i*turn
+		if i > 0 {
+			if at, ok := p.DueAt(now - turn + 1); !ok || at != now {
+				t.Errorf("account %d is due after %d ms, %t, want %d", i, (at-start)/1e6, ok, (now-start)/1e6)
+			}
+		}
+		if at, ok := p.DueAt(now); !ok || at > now {
+			t.Errorf("account %d is due %d ms after its turn, %t, want 0", i, (at-now)/1e6, ok)
+		}
+		if slot := pollOne(t, p, now); slot != int32(i) {
+			t.Errorf("account %d is polled in the turn of %d", slot, i)
+		}
+	}
+}
