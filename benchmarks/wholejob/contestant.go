@@ -18,6 +18,7 @@ type contestantOrder struct {
 	Dir      string // for its files, the same after a kill
 	URL      string // of the platform
 	Hook     string // of the receiver
+	Traces   string // where traces go by OTLP
 	Secret   string
 	Accounts int
 	Interval time.Duration
@@ -45,6 +46,7 @@ var contestants = []contestant{
 	{report.Ours + " with Gather", true, startGathered},
 	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
 	{report.Ours + " with recorder", true, startRecorded},
+	{report.Ours + " with traces", true, startTraced},
 	{"afternoon", false, startAfternoon},
 	{benthos, false, nil}, // a program of its own
 	{alone, false, startAlone},

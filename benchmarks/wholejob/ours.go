@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect/recorder"
+	"github.com/streamwatch/streamwatch/engineotel"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
@@ -49,6 +53,25 @@ func startRecorded(o contestantOrder) (stop func() error, err error) {
 		return nil, err
 	}
 	return embed(o, nil, rec.Wrap)
+}
+
+// startTraced has traces of every hundredth post, which go to the receiver by OTLP.
+func startTraced(o contestantOrder) (stop func() error, err error) {
+	ctx := context.Background()
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Traces))
+	if err != nil {
+		return nil, err
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
+	var refused error
+	end, err := embed(o, nil, func(cfg streamwatch.Config) streamwatch.Config {
+		cfg, refused = engineotel.Instrument(cfg, engineotel.Options{TracerProvider: tp, Ratio: 0.01})
+		return cfg
+	})
+	if err = errors.Join(refused, err); err != nil {
+		return nil, err
+	}
+	return func() error { return errors.Join(end(), tp.Shutdown(ctx)) }, nil
 }
 
 func embed(o contestantOrder, client *http.Client, change func(streamwatch.Config) streamwatch.Config) (stop func() error, err error) {

@@ -37,9 +37,10 @@ type platformOrder struct {
 
 // platformHello is its first line.
 type platformHello struct {
-	URL  string // of the platform
-	Hook string // of the receiver
-	CA   string // PEM
+	URL    string // of the platform
+	Hook   string // of the receiver
+	Traces string // where the receiver takes traces by OTLP
+	CA     string // PEM
 }
 
 // platform is a Mastodon server, as far as polls ask it, and a receiver of webhooks.
@@ -58,7 +59,7 @@ func servePlatform(o platformOrder) error {
 	}
 	var servers []*http.Server
 	var addrs []string
-	for _, h := range []http.Handler{p.api(), http.HandlerFunc(p.hook)} {
+	for _, h := range []http.Handler{p.api(), p.receiver()} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -70,7 +71,7 @@ func servePlatform(o platformOrder) error {
 	}
 	var posting sync.WaitGroup
 	stop := make(chan struct{})
-	err = answers(platformHello{URL: "https://" + addrs[0], Hook: "https://" + addrs[1] + "/hook", CA: ca}, func(command string) (any, error) {
+	err = answers(platformHello{URL: "https://" + addrs[0], Hook: "https://" + addrs[1] + "/hook", Traces: "https://" + addrs[1] + "/v1/traces", CA: ca}, func(command string) (any, error) {
 		switch command {
 		case "post":
 			posting.Go(func() { p.world.run(o.Rate, o.Burst, stop) })
@@ -162,7 +163,18 @@ func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// hook is the receiver: it takes note of the post and answers 200.
+// receiver takes webhooks, and traces, which it drops.
+func (p *platform) receiver() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hook", p.hook)
+	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf") // an empty answer: all were taken
+	})
+	return mux
+}
+
+// hook takes note of the post and answers 200.
 func (p *platform) hook(_ http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	_, rest, _ := bytes.Cut(body, []byte(`"tweet_id":"`))

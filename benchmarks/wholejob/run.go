@@ -82,7 +82,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	if err := os.WriteFile(ca, []byte(hello.CA), 0o600); err != nil {
 		return out, err
 	}
-	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page,
+	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Traces: hello.Traces, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page,
 		InFlight: inFlight, First: firstAccount}
 	if o.profile != "" {
 		job.Profile = o.profile + "-" + strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(t.name+"-"+name)
