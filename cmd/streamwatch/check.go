@@ -176,7 +176,11 @@ func (c *config) fleetText() string {
 // paceText is how accounts are polled that are of no source with calls.
 func (c *config) paceText() string {
 	if c.perSecond > 0 {
-		return fmt.Sprintf("%g calls a second", c.perSecond)
+		text := fmt.Sprintf("%g calls a second", c.perSecond)
+		if c.burst > 0 {
+			text += fmt.Sprintf(", up to %d at once", c.burst)
+		}
+		return text
 	}
 	return fmt.Sprintf("every %s, unless a monitor says otherwise", cmp.Or(c.interval, defaultInterval))
 }
@@ -204,7 +208,7 @@ func (s *sourceFlag) text() string {
 
 // budget is what a source may be asked, and may charge.
 func (s *sourceFlag) budget(c config) string {
-	c.perSecond = s.calls
+	c.perSecond, c.burst = s.calls, s.burst
 	parts := []string{c.paceText()}
 	if s.probeRate > 0 {
 		parts = append(parts, fmt.Sprintf("%g probes a second", s.probeRate))

@@ -38,7 +38,7 @@ origins: [https://a.example, "https://b.example"]
 max-rules: 5
 log-level: warn
 sources:
-  - {name: bsky, kind: bluesky, probe: 0.5, stream: wss://j.example/subscribe, calls: 5}
+  - {name: bsky, kind: bluesky, probe: 0.5, stream: wss://j.example/subscribe, calls: 5, burst: 1500}
   - name: masto
     kind: mastodon
     url: https://masto.example
@@ -70,7 +70,7 @@ func TestConfigFile(t *testing.T) {
 			t.Errorf("%s is from %q, want %q", name, c.from[name], want)
 		}
 	}
-	if len(c.sources) != 2 || c.sources[0].probeRate != 0.5 || c.sources[0].calls != 5 || c.sources[0].streamURL != "wss://j.example/subscribe" ||
+	if len(c.sources) != 2 || c.sources[0].probeRate != 0.5 || c.sources[0].calls != 5 || c.sources[0].burst != 1500 || c.sources[0].streamURL != "wss://j.example/subscribe" ||
 		c.sources[1].url != "https://masto.example" || string(c.sources[1].token) != "tok-secret" || !c.sources[1].stream || c.sources[1].probe || c.sources[1].from != path+":13: source masto" {
 		t.Errorf("sources %+v", c.sources)
 	}
@@ -122,7 +122,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 		"sources:\n- {name: a}":                          ":2: kind is missing: want bluesky, mastodon, remote, x, feed or fake",
 		"sources:\n- {name: A, kind: fake}":              `:2: name "A" is not allowed: want a name of 1 to 32`,
 		"sources:\n- {name: a, kind: blusky}":            `:2: kind "blusky" is not allowed: want bluesky, `,
-		"sources:\n- name: a\n  kind: fake\n  pds: true": `:4: source a: option "pds" is not allowed: want one of calls, probe, stream`,
+		"sources:\n- name: a\n  kind: fake\n  pds: true": `:4: source a: option "pds" is not allowed: want one of burst, calls, probe, stream`,
 		"sources:\n- name: a\n  kind: bluesky\n  calls: fast":                             `:4: source a: calls "fast" is not allowed: want more than 0`,
 		"sources:\n- name: a\n  url: ftp://h\n  kind: bluesky":                            ":3: source a: url is not allowed: want http://",
 		"sources:\n- name: a\n  kind: mastodon\n  url: https://a\n  token: pw-secret":     `:5: source a: "token" is not allowed: want token-env`,
@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://***@h:1/2", "console http://0.0.0.0:8080/console/, where each key shows its owner's operators", "fleet with all on this store", "stop 5s while",
-		"bsky: bluesky, probed, stream wss://j.example/subscribe 5 calls a second, 0.5 probes a second " + path + ":12: source bsky",
+		"bsky: bluesky, probed, stream wss://j.example/subscribe 5 calls a second, up to 1500 at once, 0.5 probes a second " + path + ":12: source bsky",
 		"masto: mastodon https://masto.example, stream, token *** every 1m0s, unless a monitor says otherwise " + path + ":13: source masto",
 		"x: x, token *** every 1m0s, unless a monitor says otherwise, at most $5 a day",
 		"seal-key *** " + path + ":4: seal-key-env", "token none",

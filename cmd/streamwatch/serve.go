@@ -217,7 +217,7 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 		cfg.Fleet = &streamwatch.FleetConfig{Name: c.node}
 	}
 	if c.perSecond > 0 {
-		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
+		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond, FetchBurst: c.burst}
 	}
 	if c.sealKey != "" {
 		ring, err := newKeyring(c.sealKey)

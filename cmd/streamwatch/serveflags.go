@@ -69,6 +69,7 @@ func (l *originList) Set(v string) error {
 type pace struct {
 	interval, minInterval time.Duration
 	perSecond             float64
+	burst                 int
 }
 
 // stopping is how long what is under way goes on.
@@ -131,6 +132,7 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, -min-interval or more (default 60s, with -demo 1s)")
 	fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
 	fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest; -interval is then the longest time between two polls")
+	fs.IntVar(&c.burst, "burst", 0, "with -calls: save up to so many calls while no account is due, for when many post at once; the platform must allow so many at once (default 10ms' worth, which saves none)")
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
 	fs.StringVar(&c.recordings, "recordings", "", "keep the last polls in memory, with what was answered and decided, and write them to this `directory` after a gap, a loss or a kill; /recording of -ops-addr has them, too")
 	fs.StringVar(&c.logFormat, "log", "text", "text or json")
@@ -250,6 +252,8 @@ func (c *config) check() error {
 	refuse(c.keyless < 1 || c.keyless > maxSockets, "keyless", "%d is not allowed: want 1 to %d", c.keyless, maxSockets)
 	refuse(c.clientAddress != "" && !headerName.MatchString(c.clientAddress), "client-address", "%q is not allowed: want the name of a header, such as X-Forwarded-For", c.clientAddress)
 	refuse(!(c.perSecond >= 0 && c.perSecond <= maxCalls), "calls", "%g is not allowed: want more than 0 and at most %d", c.perSecond, maxCalls)
+	refuse(c.burst < 0 || c.burst > maxCalls, "burst", "%d is not allowed: want 1 to %d calls", c.burst, maxCalls)
+	refuse(c.burst > 0 && c.perSecond == 0, "burst", "%d is not allowed without calls a second: want -calls as well", c.burst)
 	if len(c.sources) > 0 {
 		refuse(c.perSecond > 0 && !c.demo && c.platform == "", "calls", "%g is not allowed with -source alone: want its option calls, such as -source %s=%s,calls=%[1]g",
 			c.perSecond, c.sources[0].name, c.sources[0].kind)

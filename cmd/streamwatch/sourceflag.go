@@ -20,6 +20,7 @@ type sourceFlag struct {
 	token           secret.Value
 	tokenIn         string  // the environment variable that has it
 	calls           float64 // a second, 0 for intervals
+	burst           int     // calls at once, 0 for the default
 	pds             bool
 	probe, stream   bool
 	probeRate       float64 // calls a second, 0 for a share of calls
@@ -35,7 +36,7 @@ const sourceUsage = "watch one more platform, as `name=kind,url,option,…`, sev
 	"bluesky,AppView,probe,stream or bluesky,PDS,pds,stream; mastodon,server,token=VARIABLE,probe,stream; remote,service,token=VARIABLE,stream; " +
 	"x,token=VARIABLE,probe,stream,rules,limit=5: the Activity API, the filtered stream, and at most so many dollars a day, for probes cost, too; " +
 	"feed,contact=ADDRESS,memory=DIRECTORY,stream=https://public/path,token=VARIABLE: who runs the service, where feeds are remembered, and where WebSub hubs reach it, with a secret of 32 bytes or more; fake,probe,stream. " +
-	"For all: calls=5 spends so many calls a second where they find posts earliest, probe=0.5 that many beside them, stream=wss://… names the stream's address, " +
+	"For all: calls=5 spends so many calls a second where they find posts earliest, burst=1500 saves up to so many while no account is due, probe=0.5 makes that many probes a second beside them, stream=wss://… names the stream's address, " +
 	"and token= the environment variable that has the token or API key. In the environment with spaces between several"
 
 // sourceKinds are the options of each kind.
@@ -43,18 +44,18 @@ var sourceKinds = map[string]struct {
 	options    []string
 	url, token bool // required
 }{
-	"bluesky":  {options: []string{"calls", "pds", "probe", "stream"}},
-	"mastodon": {options: []string{"calls", "token", "probe", "stream"}, url: true},
-	"remote":   {options: []string{"calls", "token", "stream"}, url: true, token: true},
-	"x":        {options: []string{"calls", "token", "probe", "stream", "rules", "limit"}, token: true},
-	"feed":     {options: []string{"calls", "contact", "memory", "stream", "token"}},
-	"fake":     {options: []string{"calls", "probe", "stream"}},
+	"bluesky":  {options: []string{"burst", "calls", "pds", "probe", "stream"}},
+	"mastodon": {options: []string{"burst", "calls", "token", "probe", "stream"}, url: true},
+	"remote":   {options: []string{"burst", "calls", "token", "stream"}, url: true, token: true},
+	"x":        {options: []string{"burst", "calls", "token", "probe", "stream", "rules", "limit"}, token: true},
+	"feed":     {options: []string{"burst", "calls", "contact", "memory", "stream", "token"}},
+	"fake":     {options: []string{"burst", "calls", "probe", "stream"}},
 }
 
 // kinds are those of sourceKinds, for people.
 const kinds = "bluesky, mastodon, remote, x, feed or fake"
 
-// maxCalls is the most calls a second, as of detect.Config.
+// maxCalls is the most calls a second, as of detect.Config, and at once.
 const maxCalls = 1_000_000
 
 // maxLimit is the most dollars a day, as of detect.Cost.
@@ -175,6 +176,9 @@ func (s *sourceFlag) check() error {
 	case s.streamURL != "" && (s.kind == "remote" || s.kind == "fake" || s.kind == "x"):
 		return fmt.Errorf("stream with an address is not allowed: want stream alone for %s", s.kind)
 	}
+	if s.burst > 0 && s.calls == 0 {
+		return errors.New("burst is not allowed without calls: want how many a second, such as calls=5")
+	}
 	if s.probe && s.probeRate == 0 && s.calls == 0 {
 		s.probeRate = defaultProbeRate
 	}
@@ -195,6 +199,10 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 		}
 	case "calls":
 		s.calls, err = perSecond(option, value)
+	case "burst":
+		if s.burst, err = strconv.Atoi(value); err != nil || s.burst < 1 || s.burst > maxCalls {
+			return fmt.Errorf("burst %.40q is not allowed: want 1 to %d calls", value, maxCalls)
+		}
 	case "stream":
 		if s.stream = true; given {
 			s.streamURL, err = value, plainURL(option, value, s.streamSchemes()...)

@@ -76,7 +76,7 @@ func (f *sourceFlag) open() (streamwatch.Source, error) {
 	}
 	s.Detect.ProbeRate = f.probeRate
 	if f.calls > 0 {
-		s.Detect.Pace, s.Detect.FetchRate = detect.PaceBudget, f.calls
+		s.Detect.Pace, s.Detect.FetchRate, s.Detect.FetchBurst = detect.PaceBudget, f.calls, f.burst
 	}
 	return s, err
 }

@@ -30,7 +30,8 @@ func TestParseSources(t *testing.T) {
 		"b=bluesky,https://pds.example.com,pds,stream":                                                     "",
 		"m=mastodon,https://a.example,token=MASTODON_TOKEN,stream,probe n=mastodon,https://b.example":      "",
 		"r=remote,https://streams.example.com,token=OTHER_KEY,stream":                                      "",
-		"f=fake,stream,probe": "",
+		"f=fake,stream,probe":                                      "",
+		"s=mastodon,https://a.example,calls=5,burst=1500":          "",
 		"x=x,token=OTHER_KEY,stream,rules,probe,limit=0.5,calls=3": "",
 		"f=feed,contact=ops@example.com,memory=/tmp/feeds":         "",
 
@@ -53,8 +54,8 @@ func TestParseSources(t *testing.T) {
 		"x=fake,https://a.example":   "url is not allowed: a fake platform has none",
 		"x=bluesky,ftp://a.example":  "url is not allowed: want http:// or https:// and a host",
 		"x=bluesky,https://me:tok-secret@a.example": "no password in it",
-		"x=bluesky,fast": `option "fast" is not allowed: want one of calls, pds, probe, stream of bluesky`,
-		"x=mastodon,https://u:tok-secret@a.example?t=t": `option "***" is not allowed: want one of calls`,
+		"x=bluesky,fast": `option "fast" is not allowed: want one of burst, calls, pds, probe, stream of bluesky`,
+		"x=mastodon,https://u:tok-secret@a.example?t=t": `option "***" is not allowed: want one of burst, calls`,
 		"x=remote,https://a.example,probe":              `option "probe" is not allowed`,
 		"x=bluesky,pds,stream":                          "pds is not allowed without a url",
 		"x=bluesky,https://a.example,pds=1":             "pds with a value is not allowed",
@@ -63,6 +64,9 @@ func TestParseSources(t *testing.T) {
 		"x=bluesky,calls":                               `calls "" is not allowed`,
 		"x=bluesky,calls=NaN":                           `calls "NaN" is not allowed`,
 		"x=bluesky,stream=https://a.example":            "stream is not allowed: want ws:// or wss:// and a host",
+		"x=bluesky,calls=5,burst=0":                     `burst "0" is not allowed: want 1 to 1000000 calls`,
+		"x=bluesky,calls=5,burst=1.5":                   `burst "1.5" is not allowed`,
+		"x=bluesky,burst=10":                            "burst is not allowed without calls",
 		"x=fake,stream=wss://a.example":                 "want stream alone for fake",
 		"x=mastodon,https://a.example,stream":           "stream is not allowed without token",
 		"x=mastodon,https://a.example,token=tok-secret": "token *** is not allowed: want the name of an environment variable",
@@ -100,7 +104,7 @@ func TestSourcesOfTheEnvironment(t *testing.T) {
 func TestOpenSources(t *testing.T) {
 	c, err := parseServe(process{env: sourceEnv, out: io.Discard}, []string{
 		"-source", "b=bluesky,probe,stream,calls=5", "-source", "p=bluesky,https://pds.example.com,pds,stream",
-		"-source", "m=mastodon,https://a.example,token=MASTODON_TOKEN,probe=2,stream=wss://s.example", "-source", "n=mastodon,https://b.example",
+		"-source", "m=mastodon,https://a.example,token=MASTODON_TOKEN,probe=2,stream=wss://s.example", "-source", "n=mastodon,https://b.example,calls=2,burst=600",
 		"-source", "r=remote,https://streams.example.com,token=OTHER_KEY,stream", "-source", "f=fake,probe,stream",
 		"-source", "x=x,token=OTHER_KEY,probe,stream,rules,limit=5", "-source", "y=x,https://x.example,token=OTHER_KEY",
 		"-source", "news=feed,contact=ops@example.com,memory=" + t.TempDir() + ",stream=https://s.example.com/websub/,token=HUB_SECRET", "-source", "g=feed",
@@ -122,22 +126,23 @@ func TestOpenSources(t *testing.T) {
 		name          string
 		probe, stream bool
 		calls, probes float64
+		burst         int
 		not           string // no account there
 	}{
-		{"b", true, true, 5, 0, "nasa"},
-		{"p", false, true, 0, 0, "nasa"},
-		{"m", true, true, 0, 2, "a@b@c"},
-		{"n", false, false, 0, 0, "a@b@c"},
-		{"r", false, true, 0, 0, ""},
-		{"f", true, true, 0, defaultProbeRate, ""},
-		{"x", true, true, 0, defaultProbeRate, "a.b"},
-		{"y", false, false, 0, 0, "a.b"},
-		{"news", false, true, 0, 0, "nasa"},
-		{"g", false, false, 0, 0, "http://127.0.0.1/feed"},
+		{"b", true, true, 5, 0, 0, "nasa"},
+		{"p", false, true, 0, 0, 0, "nasa"},
+		{"m", true, true, 0, 2, 0, "a@b@c"},
+		{"n", false, false, 2, 0, 600, "a@b@c"},
+		{"r", false, true, 0, 0, 0, ""},
+		{"f", true, true, 0, defaultProbeRate, 0, ""},
+		{"x", true, true, 0, defaultProbeRate, 0, "a.b"},
+		{"y", false, false, 0, 0, 0, "a.b"},
+		{"news", false, true, 0, 0, 0, "nasa"},
+		{"g", false, false, 0, 0, 0, "http://127.0.0.1/feed"},
 	} {
 		s := all[i]
 		if s.Name != want.name || s.Fetcher == nil || (s.Roles.Probe != nil) != want.probe || (s.Roles.Stream != nil) != want.stream ||
-			s.Detect.FetchRate != want.calls || s.Detect.ProbeRate != want.probes {
+			s.Detect.FetchRate != want.calls || s.Detect.FetchBurst != want.burst || s.Detect.ProbeRate != want.probes {
 			t.Errorf("source %+v, want %+v", s, want)
 		}
 		if refuses := s.CheckAccount != nil && s.CheckAccount(want.not) != nil; refuses != (want.not != "") {
