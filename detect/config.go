@@ -47,7 +47,8 @@ type Config struct {
 	// least 1. It needs FetchRate. When a budget sets the pace, calls beyond the
 	// default are saved while no account is due, for when many are: accounts often
 	// post at the same minutes. None are saved while probes share FetchRate.
-	// In any time t there are FetchRate × t + FetchBurst calls at most.
+	// In any time t there are FetchRate × t + FetchBurst calls at most. A Plan
+	// does not count what saved calls gain.
 	FetchBurst int
 	// Shares bounds what some accounts, or an owner, draw of a budget.
 	Shares Shares
