@@ -224,3 +224,39 @@ func TestHurryPostponesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Who asks for shorter intervals need not wait for the end of the old shortest one, unless
+// the account backs off or waits for its turn.
+func TestUpdateShortensTheRest(t *testing.T) {
+	const hour = 3600 * second
+	p := newPacer(t, Config{Budget: 1}, 0)
+	bounds := Account{Min: 6 * time.Hour, Max: 6 * time.Hour}
+	addAll(t, p, 2, bounds)
+	for range 2 {
+		pollOne(t, p, hour)
+	}
+	const min = 60 * second // and a little more: bounds are kept with nine bits
+	within := func(at, want int64) bool { return at >= want && at < want+want/100 }
+	if at, ok := p.NextAt(); !ok || !within(at-hour, 6*hour) {
+		t.Fatalf("the next poll is at %d s, %t, want the end of Min at %d", at/second, ok, 7*hour/second)
+	}
+	for slot := range int32(2) {
+		if err := p.Update(slot, Account{Min: time.Minute, Max: 10 * time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, ok := p.NextAt(); !ok || !within(at-hour, min) {
+		t.Errorf("the next poll is at %d s, %t, want the end of the new Min at %d", at/second, ok, (hour+min)/second)
+	}
+	if at, ok := p.DueAt(hour + 2*min); !ok || at > hour+10*min {
+		t.Errorf("an account is due at %d s, %t, want the end of the new Max at %d", at/second, ok, (hour+10*min)/second)
+	}
+	slot, _ := p.Next(hour + 10*min)
+	p.Fail(slot, 3*hour)
+	if err := p.Update(slot, Account{Min: time.Second, Max: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := p.order.resting.At(slot); !ok || at != 3*hour {
+		t.Errorf("the back-off ends at %d s, %t, want %d", at/second, ok, 3*hour/second)
+	}
+}

@@ -131,7 +131,7 @@ func (p *Pacer) add(slot int32, last int64, a Account) error {
 }
 
 // Update replaces what an account asks for. It takes effect with the plan that
-// the next successful poll makes, and Max at once.
+// the next successful poll makes, and Max and a shorter Min at once.
 func (p *Pacer) Update(slot int32, a Account) error {
 	if !p.Has(slot) {
 		return fmt.Errorf("pace: slot %d is not in use", slot)
@@ -154,6 +154,9 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		if s.status >= planned {
 			s.status = unsure
 		}
+	}
+	if until, ok := p.order.resting.At(slot); ok && s.status != failed && !s.status.hasty() {
+		p.order.resting.Set(slot, min(until, s.last+int64(p.bounds.min(s)*1e9)))
 	}
 	ends := p.deadline(slot, s)
 	if p.order.overdue.Has(slot) {

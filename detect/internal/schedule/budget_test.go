@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -238,4 +239,43 @@ func TestSavedCallsWait(t *testing.T) {
 	check("it has rested, and waits for its plan", start+10*second, plan)
 	s.Hurry(1, start+12*second)
 	check("hurried", start+12*second, start+12*second)
+}
+
+// When a stream is not trusted any more, all accounts that were audited are polled again
+// within their longest intervals, also those whose audit was not long ago.
+func TestAuditsEnd(t *testing.T) {
+	const accounts, rate = 1000, 5
+	for _, interval := range []time.Duration{0, 5 * time.Minute} {
+		s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return rate }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := make([]int64, accounts)
+		now := int64(0)
+		setAll := func(ask Ask, first First) {
+			for slot := range int32(accounts) {
+				s.Set(slot, now, ask, first)
+			}
+		}
+		run := func(d int64) {
+			for end := now + d; now < end; now += second / rate {
+				if at, ok := s.NextAt(now); !ok || at > now {
+					continue
+				}
+				if due, ok := s.Next(now, false); ok {
+					last[due.Slot] = now
+					s.Done(due.Slot, now, quiet(0), false)
+				}
+			}
+		}
+		setAll(Ask{Weight: 1, Interval: interval}, Spread)
+		run(1000 * second)
+		setAll(Ask{Weight: 1, Interval: 30 * time.Minute, Audited: true}, Anew) // it is trusted
+		run(7500 * second)
+		setAll(Ask{Weight: 1, Interval: interval}, Anew)
+		run(600 * second) // the longest interval without one is 440 s
+		if oldest := slices.Min(last); now-oldest > 600*second {
+			t.Errorf("interval %s: 10 minutes after the end of audits an account was polled %d s ago", interval, (now-oldest)/second)
+		}
+	}
 }
