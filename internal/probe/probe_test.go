@@ -315,6 +315,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A rate that changes, as a fleet's grants do, ends no wait that the platform asked for.
+func TestRateChangesDuringALimit(t *testing.T) {
+	w := newWorld(5, 2, 1)
+	w.err = &fetcher.RateLimitError{RetryAfter: 15 * time.Minute}
+	w.call()
+	w.err = nil
+	for _, rate := range []float64{0.9, 0, 2} {
+		w.sweep.SetRate(rate, w.clock())
+		if at := w.sweep.NextAt(); at < w.clock()+int64(15*time.Minute) || w.sweep.Due(w.clock()+int64(14*time.Minute)) {
+			t.Errorf("at %g calls a second the next one is %s after a limit of 15 min", rate, time.Duration(at-w.clock()))
+		}
+	}
+	w.now = w.now.Add(15*time.Minute + time.Second)
+	if !w.sweep.Due(w.clock()) {
+		t.Error("no call is due when the limit is over")
+	}
+}
+
 // Lags of less than a second are told.
 func TestLagIsFinerThanASecond(t *testing.T) {
 	w := newWorld(1, 1, 0)

@@ -50,7 +50,8 @@ type Sweep struct {
 	turns   float64 // of the shared calls, that are the probes'
 	waiting int     // accounts that go before the probes
 	hurried int     // accounts, since the last shared call
-	at      int64   // when the next call may be made
+	at      int64   // when the rate has the next call, if probes have one of their own
+	rest    int64   // until when none is made because one failed
 	failed  int     // calls in a row
 	off     bool    // the platform has no probe
 	repeats []repeat
@@ -117,7 +118,7 @@ const never = int64(1<<63 - 1)
 func (s *Sweep) NextAt() int64 {
 	at := never
 	if !s.off && !s.Shares() {
-		at = s.at
+		at = max(s.at, s.rest)
 	}
 	if len(s.repeats) > 0 {
 		at = min(at, s.repeats[0].at)
@@ -133,7 +134,7 @@ const mostTurns = 10
 // Accounts whose marks have changed go first: a probe finds posts that may be there, a
 // poll of theirs one that most likely is.
 func (s *Sweep) Turn(now int64) bool {
-	if s.off || !s.Shares() || now < s.at {
+	if s.off || !s.Shares() || now < s.rest {
 		return false
 	}
 	s.cfg.Health.shared(s.hurried)
@@ -154,7 +155,7 @@ func (s *Sweep) Turn(now int64) bool {
 }
 
 // Due reports whether probes may make a call of their own now.
-func (s *Sweep) Due(now int64) bool { return !s.off && !s.Shares() && now >= s.at }
+func (s *Sweep) Due(now int64) bool { return !s.off && !s.Shares() && now >= max(s.at, s.rest) }
 
 // Repeat has those polled again whose time has come.
 func (s *Sweep) Repeat(now int64) {
@@ -271,7 +272,7 @@ func (s *Sweep) fail(err error, now int64) {
 	if errors.As(err, &limited) && limited != nil {
 		wait = max(wait, limited.RetryAfter)
 	}
-	s.at = max(s.at, now+int64(wait))
+	s.rest = max(s.rest, now+int64(wait))
 }
 
 // fold makes a mark smaller; 0 is none.
