@@ -46,9 +46,10 @@ type Config struct {
 	// to one second's worth, 10 ms' worth when a budget sets the pace, and at
 	// least 1. It needs FetchRate. When a budget sets the pace, calls beyond the
 	// default are saved while no account is due, for when many are: accounts often
-	// post at the same minutes. None are saved while probes share FetchRate.
-	// In any time t there are FetchRate × t + FetchBurst calls at most. A Plan
-	// does not count what saved calls gain.
+	// post at the same minutes. None are saved while probes share FetchRate, while
+	// accounts wait for their first poll, and until a rate limit is over. In any
+	// time t there are FetchRate × t + FetchBurst calls at most. A Plan does not
+	// count what saved calls gain.
 	FetchBurst int
 	// Shares bounds what some accounts, or an owner, draw of a budget.
 	Shares Shares

@@ -129,7 +129,7 @@ func newEnv(d *Detector) *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst,
-			Saves: cfg.Pace != PaceInterval && (deps.Roles.Probe == nil || cfg.ProbeRate > 0), Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
+			Saves: cfg.Pace != PaceInterval, Shared: deps.Roles.Probe != nil && cfg.ProbeRate == 0, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
 			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,

@@ -234,36 +234,3 @@ func TestProbeSettings(t *testing.T) {
 		}
 	}
 }
-
-// Calls are saved for accounts that are due, unless probes share the rate: these would make
-// what was saved.
-func TestProbesThatShareTheRateSaveNoCalls(t *testing.T) {
-	for name, tc := range map[string]struct {
-		burst     int
-		probes    bool
-		probeRate float64
-		saves     bool
-	}{
-		"no burst":                   {1, false, 0, false},
-		"burst":                      {600, false, 0, true},
-		"burst, probes":              {600, true, 0, false},
-		"burst, probes of their own": {600, true, 1, true},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			d := w.detector(t, func(s *settings) {
-				s.Shards, s.Pace, s.FetchRate, s.FetchBurst, s.ProbeRate = 1, PaceBudget, 1, tc.burst, tc.probeRate
-				if tc.probes {
-					s.Roles.Probe = counts{w: w}
-				}
-			})
-			defer start(t, d)()
-			set(t, d, sub("m", "nasa", "esa"))
-			after(5 * time.Minute)
-			// Polls ahead of time take all calls, or what probes leave: more than 200.
-			if n := len(w.calls); tc.saves && n > 100 || !tc.saves && n < 200 {
-				t.Errorf("%s: %d polls in 300 s, calls are saved: want %t", name, n, tc.saves)
-			}
-		})
-	}
-}

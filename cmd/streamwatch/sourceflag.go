@@ -179,6 +179,9 @@ func (s *sourceFlag) check() error {
 	if s.burst > 0 && s.calls == 0 {
 		return errors.New("burst is not allowed without calls: want how many a second, such as calls=5")
 	}
+	if s.burst > 0 && s.probe && s.probeRate == 0 {
+		return errors.New("burst is not allowed with probes that share calls: want how many a second they have beside them, such as probe=0.5")
+	}
 	if s.probe && s.probeRate == 0 && s.calls == 0 {
 		s.probeRate = defaultProbeRate
 	}

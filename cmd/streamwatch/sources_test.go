@@ -67,6 +67,8 @@ func TestParseSources(t *testing.T) {
 		"x=bluesky,calls=5,burst=0":                     `burst "0" is not allowed: want 1 to 1000000 calls`,
 		"x=bluesky,calls=5,burst=1.5":                   `burst "1.5" is not allowed`,
 		"x=bluesky,burst=10":                            "burst is not allowed without calls",
+		"x=bluesky,probe,calls=5,burst=10":              "burst is not allowed with probes that share calls",
+		"x=bluesky,probe=1,calls=5,burst=10":            "",
 		"x=fake,stream=wss://a.example":                 "want stream alone for fake",
 		"x=mastodon,https://a.example,stream":           "stream is not allowed without token",
 		"x=mastodon,https://a.example,token=tok-secret": "token *** is not allowed: want the name of an environment variable",

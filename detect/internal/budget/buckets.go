@@ -16,6 +16,7 @@ type Buckets struct {
 	now    func() time.Time
 	logger *slog.Logger
 	tell   func(bucket string, until time.Time)
+	closed func(until int64)
 
 	any   atomic.Bool // one may be closed
 	mu    sync.Mutex
@@ -54,6 +55,7 @@ func (b *Buckets) close(name string, wait time.Duration, why string) (opens time
 	}
 	b.until[name] = until
 	b.any.Store(true)
+	b.closed(until)
 	opens = b.now().Add(time.Duration(until - now))
 	if old <= now {
 		b.logger.Warn("rate limited", "bucket", name, "until", opens, "why", why)

@@ -47,8 +47,11 @@ type Config struct {
 	PerSecond float64 // 0 for no bound
 	Burst     int     // calls that may be made at once after a lull
 	// Saves has the calls of Burst beyond Slack wait for polls that are due: see LostFrom.
-	// None are saved to begin with, nor when a rate limit has closed the gate.
-	Saves   bool
+	// None are saved to begin with, nor before the gate or a bucket that a rate limit has
+	// closed is open again.
+	Saves bool
+	// Shared has others make all calls that polls leave: LostFrom is nil.
+	Shared  bool
 	Epoch   time.Time
 	Clock   func() int64 // since Epoch
 	Now     func() time.Time
@@ -74,8 +77,9 @@ func New(cfg Config) *Budget {
 	if cfg.Saves {
 		b.saved = float64(max(0, cfg.Burst-Slack(cfg.PerSecond)))
 	}
+	b.Buckets.closed = b.forget
 	if burst := float64(cfg.Burst); cfg.PerSecond > 0 {
-		b.bucket = bucket{rate: cfg.PerSecond, burst: burst, tokens: burst - b.saved, last: cfg.Clock()}
+		b.bucket = bucket{rate: cfg.PerSecond, burst: burst, saved: b.saved, tokens: burst - b.saved, last: cfg.Clock()}
 	}
 	return b
 }

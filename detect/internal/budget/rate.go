@@ -26,7 +26,7 @@ func (b *Budget) SetRate(perSecond float64) {
 	}
 	b.mu.Lock()
 	b.bucket.advance(b.cfg.Clock())
-	b.bucket.rate, b.bucket.burst = perSecond, max(1, float64(b.cfg.Burst)*share)
+	b.bucket.rate, b.bucket.burst, b.bucket.saved = perSecond, max(1, float64(b.cfg.Burst)*share), b.saved*share
 	b.bucket.tokens += float64(len(b.spare))
 	b.spare = nil
 	b.rate.Store(math.Float64bits(perSecond))
@@ -42,9 +42,9 @@ func (b *Budget) SetRate(perSecond float64) {
 func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
 
 // LostFrom returns what tells from when on a call that nobody makes is lost, because as many
-// are saved as may be. It is nil where none are saved.
+// are saved as may be. It is nil where none can be.
 func (b *Budget) LostFrom() func(now int64) int64 {
-	if b.saved == 0 {
+	if b.saved == 0 || b.cfg.Shared {
 		return nil
 	}
 	return b.lostFrom
@@ -57,12 +57,12 @@ func (b *Budget) lostFrom(now int64) int64 {
 		return never
 	}
 	b.bucket.advance(now)
-	short := b.most() - b.bucket.tokens - float64(len(b.spare))
-	return max(now, b.bucket.last) + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
+	if b.bucket.last < b.bucket.savesFrom {
+		return now
+	}
+	short := b.bucket.saved - b.bucket.tokens - float64(len(b.spare))
+	return b.bucket.last + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
 }
-
-// most is how many calls are saved at the rate of now.
-func (b *Budget) most() float64 { return b.saved * b.Rate() / b.cfg.PerSecond }
 
 // forget loses the calls that are saved, and saves none until then: a platform that refuses
 // calls is not to get many at once afterwards.
@@ -72,10 +72,10 @@ func (b *Budget) forget(until int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bucket.advance(b.cfg.Clock())
-	b.bucket.tokens = min(b.bucket.tokens+float64(len(b.spare)), b.bucket.burst-b.most())
+	b.bucket.tokens += float64(len(b.spare))
 	b.spare = nil
-	b.bucket.last = max(b.bucket.last, until)
+	b.bucket.savesFrom = max(b.bucket.savesFrom, until)
+	b.bucket.advance(b.cfg.Clock())
 }
 
 // change is how often the rate has changed, and a channel that is closed when it does
@@ -88,10 +88,12 @@ func (b *Budget) change() (n uint64, changed <-chan struct{}) {
 
 // bucket fills at a rate, and may owe tokens.
 type bucket struct {
-	rate   float64 // tokens a second
-	burst  float64
-	tokens float64 // below 0 when tickets were given for later
-	last   int64   // when tokens was right
+	rate      float64 // tokens a second
+	burst     float64
+	saved     float64 // how many of burst are saved calls
+	savesFrom int64   // none is saved before that
+	tokens    float64 // below 0 when tickets were given for later
+	last      int64   // when tokens was right
 }
 
 // take takes a token and returns when it is there.
@@ -106,8 +108,15 @@ func (b *bucket) take(now int64) int64 {
 
 // advance fills the bucket up to a moment.
 func (b *bucket) advance(now int64) {
-	if now > b.last {
-		b.tokens = min(b.burst, b.tokens+float64(now-b.last)/1e9*b.rate)
+	if b.last < b.savesFrom {
+		b.fill(min(now, b.savesFrom), max(1, b.burst-b.saved))
+	}
+	b.fill(now, b.burst)
+}
+
+func (b *bucket) fill(now int64, most float64) {
+	if now >= b.last {
+		b.tokens = min(most, b.tokens+float64(now-b.last)/1e9*b.rate)
 		b.last = now
 	}
 }

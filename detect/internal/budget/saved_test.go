@@ -1,8 +1,10 @@
 package budget_test
 
 import (
+	"context"
 	"log/slog"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,9 +62,8 @@ func TestSaved(t *testing.T) {
 		}
 		pass(time.Minute)
 		k.CloseFor(10*time.Second, "429")
-		closed := k.Closed(k.clock()).Seconds()
-		check("at a rate limit", math.Round(1000*(closed+49.5))/1000)
-		pass(time.Duration(closed * 1e9))
+		check("at a rate limit, during which none is saved", 0)
+		pass(k.Closed(k.clock()))
 		check("when it is over", 49.5)
 		if n := k.atOnce(); n != 1 {
 			t.Errorf("%d calls at once after a rate limit, want 1", n)
@@ -80,6 +81,58 @@ func TestSaved(t *testing.T) {
 			t.Errorf("without a rate calls are lost from %d, want never", at)
 		}
 	})
+}
+
+// A limit that holds for some of the calls has none saved until it is over: those that it
+// has held up come back at once.
+func TestNoneIsSavedWhileABucketIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := saving(2, 101)
+		pass(time.Minute)
+		k.Buckets.CloseFor("timelines", time.Minute, "429")
+		if n := k.atOnce(); n != 1 {
+			t.Errorf("%d calls at once when a bucket has closed, want 1", n)
+		}
+		pass(30 * time.Second)
+		if got := k.lost(); got != 0 {
+			t.Errorf("calls are lost in %g s, want 0: none is saved", got)
+		}
+		pass(time.Duration(k.Buckets.Until("timelines") - k.clock()))
+		if n := k.atOnce(); n != 1 {
+			t.Errorf("%d calls at once when it opens, want 1", n)
+		}
+		pass(30 * time.Second)
+		if n := k.atOnce(); n != 60 {
+			t.Errorf("%d calls at once 30 s later, want 60", n)
+		}
+	})
+}
+
+// Tickets that waiting callers lose as the gate closes are made up for while it is closed.
+func TestTicketsLostToALimitCostNothing(t *testing.T) {
+	for _, burst := range []int{1, 101} {
+		synctest.Test(t, func(t *testing.T) {
+			k := saving(2, burst)
+			ctx, cancel := context.WithCancel(t.Context())
+			var made atomic.Int64
+			for range 31 {
+				go func() {
+					if k.Wait(ctx) == nil {
+						made.Add(1)
+					}
+				}()
+			}
+			synctest.Wait() // one call is made, 30 wait
+			k.CloseFor(time.Minute, "429")
+			pass(k.Closed(k.clock()) + 5*time.Second)
+			synctest.Wait()
+			if n := made.Load() - 1; n < 10 || n > 11 {
+				t.Errorf("burst %d: %d calls in the 5 s after a limit, want 11", burst, n)
+			}
+			cancel()
+			synctest.Wait()
+		})
+	}
 }
 
 // With as many calls at once as late timers need, and where calls are not saved, none are.

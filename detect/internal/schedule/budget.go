@@ -19,8 +19,8 @@ type BudgetConfig struct {
 	// Pace.Budget.
 	PollRate func() float64
 	// LostFrom returns from when on a call that nobody makes is lost. Until then polls wait
-	// for their time, and from then on accounts are polled ahead of it. Nil is for always:
-	// no call can be saved.
+	// for their time, but for accounts' first ones, and from then on accounts are polled
+	// ahead of it. Nil is for always: no call can be saved.
 	LostFrom func(now int64) int64
 	// MinBackoff is how long an account rests when counting its poll failed.
 	MinBackoff time.Duration
@@ -35,6 +35,9 @@ type ByBudget struct {
 	accounts Accounts
 	pacer    *pace.Pacer
 	observed int // successful polls
+	// waiting are the accounts that wait for their first poll. It is nil where no call is
+	// saved, and when there are none.
+	waiting map[int32]struct{}
 
 	budget, demand atomic.Uint64 // bits of a float64
 }
@@ -57,7 +60,7 @@ func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
 }
 
 func (s *ByBudget) NextAt(now int64) (at int64, ok bool) {
-	if s.cfg.LostFrom == nil {
+	if s.cfg.LostFrom == nil || len(s.waiting) > 0 {
 		return s.pacer.NextAt()
 	}
 	if at, ok = s.pacer.DueAt(now); ok && at > now {
@@ -69,7 +72,15 @@ func (s *ByBudget) NextAt(now int64) (at int64, ok bool) {
 
 func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 	slot, ok := s.pacer.Next(now)
+	s.begun(slot)
 	return Due{slot, now}, ok // it is due when it may be polled
+}
+
+// begun takes note that an account does not wait for its first poll, or not any more.
+func (s *ByBudget) begun(slot int32) {
+	if delete(s.waiting, slot); len(s.waiting) == 0 {
+		s.waiting = nil // what a million accounts took at the start
+	}
 }
 
 func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
@@ -92,6 +103,12 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	default:
 		err = s.pacer.Add(slot, now, a) // it is due at once
 	}
+	if !had && s.cfg.LostFrom != nil && err == nil {
+		if s.waiting == nil {
+			s.waiting = map[int32]struct{}{}
+		}
+		s.waiting[slot] = struct{}{}
+	}
 	s.Refresh()
 	if err != nil { // what subscribers ask for was checked
 		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
@@ -103,6 +120,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 
 func (s *ByBudget) Remove(slot int32) {
 	s.pacer.Remove(slot)
+	s.begun(slot)
 	s.Refresh()
 }
 

@@ -163,8 +163,10 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 		}
 		switch {
 		case sh.room() <= 0 || !ok && fillAt == never && searchAt == never:
+			sh.giveBack()
 			return longSleep // a message will wake the shard
 		case !fill && !search && (!ok || at > now):
+			sh.giveBack()
 			return min(at, fillAt, searchAt, probeAt)
 		}
 		if wait := sh.budgetWait(now); wait > 0 {
@@ -206,9 +208,8 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 	if !b.Bounded() {
 		return 0
 	}
-	if sh.hasTicket && sh.changes != b.Changes() {
-		b.GiveBack(sh.ticket, sh.changes)
-		sh.hasTicket = false
+	if sh.changes != b.Changes() {
+		sh.giveBack()
 	}
 	if !sh.hasTicket && b.Reading() {
 		return time.Duration(longSleep - now) // the last poll that waits to read on rings
@@ -218,6 +219,15 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 		sh.ticket, sh.hasTicket = b.Ticket(now), true
 	}
 	return time.Duration(sh.ticket - now)
+}
+
+// giveBack returns a ticket that is not needed now. It would be one call too many once the
+// bucket is full again.
+func (sh *Shard) giveBack() {
+	if sh.hasTicket {
+		sh.env.Budget.GiveBack(sh.ticket, sh.changes)
+		sh.hasTicket = false
+	}
 }
 
 // startPolls begins the poll of the account that is due first, and polls of accounts due
