@@ -23,10 +23,8 @@ type Shard struct {
 	mail    *batch.Queue[message] // bounded by the polls under way and the callers that wait
 	workers *poll.Workers
 
-	hasTicket bool
-	ticket    int64  // when the next call may be made, on the detector's clock
-	changes   uint64 // Budget.Changes when the ticket was taken
-	stopping  bool
+	ticket   ticket // for the next call
+	stopping bool
 
 	times poll.Times // as updateClocks read them
 
@@ -57,7 +55,7 @@ type Config struct {
 
 // New makes a Shard without targets, which are polled at their intervals.
 func New(cfg Config) *Shard {
-	sh := &Shard{env: cfg.Env, cfg: cfg, mail: batch.NewQueue[message](0)}
+	sh := &Shard{env: cfg.Env, cfg: cfg, ticket: ticket{budget: cfg.Env.Budget}, mail: batch.NewQueue[message](0)}
 	sh.workers = poll.NewWorkers(cfg.Env, cfg.Slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
 	commit := func(p *poll.Poll, events []deliver.Event) { cfg.Commit(sh, p, events) }
 	sh.Accounts = accounts.NewTargets(cfg.Env, &sh.times, commit)
@@ -163,17 +161,17 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 		}
 		switch {
 		case sh.room() <= 0 || !ok && fillAt == never && searchAt == never:
-			sh.giveBack()
+			sh.ticket.giveBack()
 			return longSleep // a message will wake the shard
 		case !fill && !search && (!ok || at > now):
-			sh.giveBack()
+			sh.ticket.giveBack()
 			return min(at, fillAt, searchAt, probeAt)
 		}
-		if wait := sh.budgetWait(now); wait > 0 {
+		if wait := sh.ticket.wait(now); wait > 0 {
 			return min(now+int64(wait), probeAt)
 		}
 		if sh.Accounts.Probes != nil && sh.Accounts.Probes.Turn(now) && sh.startProbe(ctx) {
-			sh.hasTicket = false
+			sh.ticket.used()
 			continue
 		}
 		if fill {
@@ -197,39 +195,6 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	return longSleep
 }
 
-// budgetWait returns how long the next call must wait for the budget.
-func (sh *Shard) budgetWait(now int64) time.Duration {
-	b := sh.env.Budget
-	if closed := b.Closed(now); closed > 0 {
-		// Drop the ticket: with a new one, calls keep to the rate when the gate opens.
-		sh.hasTicket = false
-		return closed
-	}
-	if !b.Bounded() {
-		return 0
-	}
-	if sh.changes != b.Changes() {
-		sh.giveBack()
-	}
-	if !sh.hasTicket && b.Reading() {
-		return time.Duration(longSleep - now) // the last poll that waits to read on rings
-	}
-	if !sh.hasTicket {
-		sh.changes = b.Changes()
-		sh.ticket, sh.hasTicket = b.Ticket(now), true
-	}
-	return time.Duration(sh.ticket - now)
-}
-
-// giveBack returns a ticket that is not needed now. It would be one call too many once the
-// bucket is full again.
-func (sh *Shard) giveBack() {
-	if sh.hasTicket {
-		sh.env.Budget.GiveBack(sh.ticket, sh.changes)
-		sh.hasTicket = false
-	}
-}
-
 // startPolls begins the poll of the account that is due first, and polls of accounts due
 // about then that fit into the same call.
 func (sh *Shard) startPolls(ctx context.Context) {
@@ -251,7 +216,7 @@ func (sh *Shard) startPolls(ctx context.Context) {
 	case 1:
 		sh.read(ctx, group[0])
 	default:
-		sh.hasTicket = false
+		sh.ticket.used()
 		sh.workers.ReadTogether(ctx, group)
 	}
 }
@@ -303,6 +268,6 @@ func (sh *Shard) startSearch(ctx context.Context) {
 
 // read makes a poll's upstream call, which uses the ticket.
 func (sh *Shard) read(ctx context.Context, p *poll.Poll) {
-	sh.hasTicket = false
+	sh.ticket.used()
 	sh.workers.Read(ctx, p)
 }
