@@ -36,8 +36,10 @@ type ByBudget struct {
 	pacer    *pace.Pacer
 	observed int // successful polls
 	// waiting are the accounts that wait for their first poll. It is nil where no call is
-	// saved, and when there are none.
+	// saved, and when there are none. While there are some no call is saved: from ahead on
+	// an account is polled ahead of its time.
 	waiting map[int32]struct{}
+	ahead   int64
 
 	budget, demand atomic.Uint64 // bits of a float64
 }
@@ -60,18 +62,25 @@ func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
 }
 
 func (s *ByBudget) NextAt(now int64) (at int64, ok bool) {
-	if s.cfg.LostFrom == nil || len(s.waiting) > 0 {
+	if s.cfg.LostFrom == nil {
 		return s.pacer.NextAt()
 	}
 	if at, ok = s.pacer.DueAt(now); ok && at > now {
 		ready, _ := s.pacer.NextAt()
-		at = min(at, max(ready, s.cfg.LostFrom(now)))
+		lost := s.cfg.LostFrom(now)
+		if len(s.waiting) > 0 {
+			lost = min(lost, s.ahead)
+		}
+		at = min(at, max(ready, lost))
 	}
 	return at, ok
 }
 
 func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 	slot, ok := s.pacer.Next(now)
+	if ok && len(s.waiting) > 0 {
+		s.ahead = max(s.ahead, now) + int64(min(1/s.Budget(), 3600)*1e9)
+	}
 	s.begun(slot)
 	return Due{slot, now}, ok // it is due when it may be polled
 }

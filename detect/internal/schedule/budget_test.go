@@ -241,6 +241,54 @@ func TestSavedCallsWait(t *testing.T) {
 	check("hurried", start+12*second, start+12*second)
 }
 
+// While accounts wait for their first poll as many are polled as where no call is saved, and
+// none of the calls that were saved is spent for it.
+func TestFirstPollsKeepToTheBudget(t *testing.T) {
+	const rate, old, added = 2, 100, 50
+	// first adds accounts, twice, and returns after how many polls and seconds none waits.
+	first := func(lostFrom func(int64) int64) (polls [2]int, took [2]int64) {
+		s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return rate }, LostFrom: lostFrom, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, slot := 1000*second, int32(0)
+		pollOne := func() int32 {
+			due, _ := s.Next(now, false)
+			s.Done(due.Slot, now, quiet(0), false)
+			return due.Slot
+		}
+		for i, n := range []int32{old, added} {
+			waiting, began := map[int32]bool{}, now
+			for range n {
+				waiting[slot] = true
+				s.Set(slot, now, Ask{Weight: 1}, AtOnce)
+				slot++
+			}
+			for bucket := 1.0; len(waiting) > 0; now += second / 10 {
+				for at, ok := s.NextAt(now); ok && at <= now && (lostFrom != nil || bucket >= 1); at, ok = s.NextAt(now) {
+					delete(waiting, pollOne())
+					polls[i]++
+					bucket--
+				}
+				bucket = min(1, bucket+rate/10.)
+			}
+			took[i] = now - began
+			now += 600 * second // what was planned is long past: all are polled
+			for range slot {
+				pollOne()
+			}
+		}
+		return polls, took
+	}
+	polls, took := first(nil)
+	saved, savedTook := first(func(int64) int64 { return 1 << 62 })
+	for i := range polls {
+		if saved[i] > polls[i]+polls[i]/10 || savedTook[i] > took[i]+took[i]/10 {
+			t.Errorf("accounts added the %d. time: %d polls in %d s, want %d in %d s", i+1, saved[i], savedTook[i]/second, polls[i], took[i]/second)
+		}
+	}
+}
+
 // When a stream is not trusted any more, all accounts that were audited are polled again
 // within their longest intervals, also those whose audit was not long ago.
 func TestAuditsEnd(t *testing.T) {
