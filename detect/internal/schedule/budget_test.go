@@ -283,6 +283,9 @@ func TestFirstPollsKeepToTheBudget(t *testing.T) {
 	polls, took := first(nil)
 	saved, savedTook := first(func(int64) int64 { return 1 << 62 })
 	for i := range polls {
+		if most := int(savedTook[i]*rate/second) + 1; saved[i] > most {
+			t.Errorf("accounts added the %d. time: %d polls in %d s, want %d at most", i+1, saved[i], savedTook[i]/second, most)
+		}
 		if saved[i] > polls[i]+polls[i]/10 || savedTook[i] > took[i]+took[i]/10 {
 			t.Errorf("accounts added the %d. time: %d polls in %d s, want %d in %d s", i+1, saved[i], savedTook[i]/second, polls[i], took[i]/second)
 		}
