@@ -22,7 +22,7 @@ import (
 const (
 	demoLasts  = 8 * time.Second         // the accounts post for about this long
 	demoLateBy = 1500 * time.Millisecond // some posts show up this late
-	demoSlack  = 8 * time.Second         // for the last poll and the last retry
+	demoSlack  = 8 * time.Second         // for the first polls, and for the last poll and the last retry
 	demoProbes = 10                      // calls a second
 )
 
@@ -100,6 +100,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	}
 	fmt.Fprintf(w, "platform %s, receiver %s, %d accounts polled every %s\n\n", platformURL, receiverURL, o.accounts, o.interval)
 
+	awaitRoles(ctx, engine, o)
 	err = platform.Run(ctx, enginetest.PostRate{PerSecond: float64(o.posts) / o.lasts.Seconds(), Total: o.posts})
 	if ctx.Err() != nil {
 		err = nil // Ctrl-C: what was posted until then is owed
@@ -130,6 +131,27 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		err = errors.Join(err, errIncomplete)
 	}
 	return sum, errors.Join(err, report.Err())
+}
+
+// awaitRoles waits until the accounts were polled and probed and the stream is connected, or
+// time is up: neither shows what was posted before.
+func awaitRoles(ctx context.Context, e *streamwatch.Engine, o options) {
+	end := time.After(demoSlack)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s := e.Stats().Detect
+		if s.Polls >= int64(o.accounts) && (!o.push || s.Stream.Connected) && (!o.probe || s.Probes.Calls > 0) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // settle waits until the last post is visible and the receiver has accepted
