@@ -74,7 +74,7 @@ func TestBackup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := do("backup", "-db", db, "-to", to); status(err) != 2 || !strings.Contains(err.Error(), fmt.Sprintf("-to %q is not allowed: want a file that is not there yet", to)) {
+	if _, err := do("backup", "-db", db, "-to", to); status(err) != 78 || !strings.Contains(err.Error(), fmt.Sprintf("-to %q is not allowed: want a file that is not there yet", to)) {
 		t.Errorf("onto a file: %v", err)
 	}
 	if after, err := os.ReadFile(to); err != nil || !bytes.Equal(before, after) {
@@ -87,19 +87,19 @@ func TestBackupIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for args, want := range map[string]string{
-		"2 backup":                                        "-to is missing: want a new file for the copy",
-		"2 backup -to b.db":                               `-db "streamwatch.db" is not allowed: want a database that is there`,
-		"2 backup -to b.db -redis redis:/":                "-redis",
-		"1 backup -db . -to b.db":                         `-db ".": sqlite: `,
-		"2 STREAMWATCH_REDIS=redis://h:1 backup -to b.db": "-db is missing: STREAMWATCH_REDIS is set, and Redis makes its own backups",
+		"78 backup":                                        "-to is missing: want a new file for the copy",
+		"78 backup -to b.db":                               `-db "streamwatch.db" is not allowed: want a database that is there`,
+		"78 backup -to b.db -redis redis:/":                "-redis",
+		"1 backup -db . -to b.db":                          `-db ".": sqlite: `,
+		"78 STREAMWATCH_REDIS=redis://h:1 backup -to b.db": "-db is missing: STREAMWATCH_REDIS is set, and Redis makes its own backups",
 	} {
 		words := strings.Fields(args)
-		env, words := noEnv, words[1:]
+		wantStatus, env, words := words[0], noEnv, words[1:]
 		if name, value, ok := strings.Cut(words[0], "="); ok {
 			env, words = func(n string) (string, bool) { return value, n == name }, words[1:]
 		}
 		err := run(t.Context(), process{env, io.Discard, io.Discard}, words)
-		if err == nil || !strings.Contains(err.Error(), want) || fmt.Sprint(status(err)) != args[:1] {
+		if err == nil || !strings.Contains(err.Error(), want) || fmt.Sprint(status(err)) != wantStatus {
 			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 	}

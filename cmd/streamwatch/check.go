@@ -19,7 +19,7 @@ import (
 
 const checkAbout = `Check takes the flags, the environment and the configuration file of serve, and tells what
 serve would do by them, where each value comes from, and what is missing. It opens neither
-store nor network. What is not allowed is told instead, and the exit status is then 2. So
+store nor network. What is not allowed is told instead, and the exit status is then 78. So
 it is when serve would not start because a variable that is named for a secret is not set:
 all of them are under Missing.
 

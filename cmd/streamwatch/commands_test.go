@@ -24,17 +24,17 @@ func TestRun(t *testing.T) {
 		status   int
 		out, err string
 	}{
-		"":                    {2, "", "command is missing: want one of serve, check, key"},
+		"":                    {78, "", "command is missing: want one of serve, check, key"},
 		"help":                {0, "    serve ", ""},
 		"-h":                  {0, "    version ", ""},
 		"help serve":          {0, "-platform", ""},
 		"serve -h":            {0, "streamwatch serve [flags]", ""},
 		"key -h":              {0, "-credits", ""},
-		"dance":               {2, "", `command "dance" is not allowed: want one of serve, check, key`},
+		"dance":               {78, "", `command "dance" is not allowed: want one of serve, check, key`},
 		"version":             {0, "go          go1.", ""},
-		"version stray":       {2, "", `argument "stray" is not allowed`},
-		"serve -nonsense":     {2, "", "-nonsense"},
-		"serve":               {2, "", "want either -demo or -platform"},
+		"version stray":       {78, "", `argument "stray" is not allowed`},
+		"serve -nonsense":     {78, "", "-nonsense"},
+		"serve":               {78, "", "want either -demo or -platform"},
 		"keys -owner a -db /": {1, "", "/"},
 	} {
 		var out bytes.Buffer

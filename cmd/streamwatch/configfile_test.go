@@ -133,7 +133,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 	} {
 		path := written(t, text)
 		_, err := parseServe(process{env: fileEnv, out: io.Discard}, []string{"-config", path})
-		if want == "" && err != nil || want != "" && (err == nil || status(err) != 2 || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (err == nil || status(err) != 78 || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "-secret") || strings.HasPrefix(want, ":") && !strings.Contains(err.Error(), path+want)) {
@@ -144,7 +144,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 		}
 	}
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), written(t, strings.Repeat("#", maxConfigFile+1))} {
-		if _, err := parseServe(process{env: noEnv}, []string{"-config", path}); err == nil || status(err) != 2 || !strings.Contains(err.Error(), "-config: ") {
+		if _, err := parseServe(process{env: noEnv}, []string{"-config", path}); err == nil || status(err) != 78 || !strings.Contains(err.Error(), "-config: ") {
 			t.Errorf("error %v, want one that names -config", err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestCheck(t *testing.T) {
 		"check -platform bluesky -tls-cert none -tls-key none": "-tls-cert and -tls-key are not allowed",
 		"check": "want either -demo",
 	} {
-		if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, strings.Fields(args)); status(err) != 2 || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, strings.Fields(args)); status(err) != 78 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
@@ -264,7 +264,7 @@ sources:
 		_, err := parseServe(process{env: env, out: io.Discard}, words)
 		var out bytes.Buffer
 		failed := run(t.Context(), process{env, &out, io.Discard}, append([]string{"check"}, words...))
-		if status(err) != 2 || status(failed) != 2 {
+		if status(err) != 78 || status(failed) != 78 {
 			t.Fatalf("%s: serve %v, check %v: want that both fail by their use", args, err, failed)
 		}
 		report, missing, _ := strings.Cut(out.String(), "Missing\n")
@@ -295,7 +295,7 @@ sources:
 	// With what is not allowed it is told, too.
 	for flag, value := range map[string]string{"-log": "xml", "-segment": "a/b"} {
 		err := run(t.Context(), process{env, io.Discard, io.Discard}, []string{"check", "-config", path, flag, value})
-		if status(err) != 2 || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "the environment variable S_KEY is") {
+		if status(err) != 78 || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "the environment variable S_KEY is") {
 			t.Errorf("error %v, want what is not allowed and what is not set", err)
 		}
 	}

@@ -70,7 +70,7 @@ func TestErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range []string{"", " -sources bsky"} {
-		if _, err := do("erase -owner forgotten" + args); status(err) != 2 || !strings.Contains(err.Error(), "-sources ") || !strings.Contains(err.Error(), " of masto: want all names") {
+		if _, err := do("erase -owner forgotten" + args); status(err) != 78 || !strings.Contains(err.Error(), "-sources ") || !strings.Contains(err.Error(), " of masto: want all names") {
 			t.Errorf("erase%s: %v, want one that names masto", args, err)
 		}
 	}

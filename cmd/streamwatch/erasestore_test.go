@@ -39,7 +39,7 @@ func TestEraseTakesTheStoreOfTheFile(t *testing.T) {
 			t.Errorf("%s: %s, %v, want keys: %t", db, out, err, want)
 		}
 	}
-	if _, err := do("erase", "-owner", "acme", "-config", write("redis-env: REDIS_URL\n")); err == nil || !strings.Contains(err.Error(), "REDIS_URL") || status(err) != 2 {
+	if _, err := do("erase", "-owner", "acme", "-config", write("redis-env: REDIS_URL\n")); err == nil || !strings.Contains(err.Error(), "REDIS_URL") || status(err) != 78 {
 		t.Errorf("error %v, want that REDIS_URL is missing", err)
 	}
 	if out, err := do("erase", "-owner", "acme", "-db", "streamwatch.db", "-config", write("redis-env: REDIS_URL\n")); err != nil || !strings.Contains(out, `"keys": 1`) {

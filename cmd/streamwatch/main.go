@@ -64,8 +64,9 @@
 // its own. A configuration file, -config, comes last; streamwatch check tells what all of
 // them come to, where each value is from, and which variables are not set.
 //
-// The exit status is 0 when all went well, 2 when the command line or what it names is
-// not allowed, and 1 for every other failure.
+// The exit status is 0 when all went well, 78 (EX_CONFIG of sysexits.h) when the command
+// line or what it names is not allowed, and 1 for every other failure. A crash is 2, as of
+// every Go program.
 package main
 
 import (
@@ -89,13 +90,17 @@ func main() {
 	os.Exit(status(err))
 }
 
+// exitConfig is the exit status of a usageError. It is not 2, with which the Go runtime ends
+// a program that panics: that one is to be started again.
+const exitConfig = 78
+
 // status is the exit status that an error of run stands for.
 func status(err error) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.As(err, new(usageError)):
-		return 2
+		return exitConfig
 	}
 	return 1
 }

@@ -58,7 +58,7 @@ func TestNoFlagIsPassedOver(t *testing.T) {
 		}
 		env := func(name string) (string, bool) { v, ok := tc.env[name]; return v, ok }
 		err := run(ended, process{env, io.Discard, io.Discard}, args)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || status(err) != 2) {
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || status(err) != 78) {
 			t.Errorf("%s, file %q, environment %v: status %d, error %v, want %q", tc.args, tc.file, tc.env, status(err), err, want)
 		}
 	}

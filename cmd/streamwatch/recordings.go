@@ -20,7 +20,7 @@ func (c *config) openRecorder(log *slog.Logger) (*recorder.Recorder, error) {
 		return nil, nil
 	}
 	if err := os.MkdirAll(c.recordings, 0o700); err != nil {
-		return nil, usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called("recordings"), c.recordings, err)}
+		return nil, fmt.Errorf("%s %q: %w", c.from.called("recordings"), c.recordings, err)
 	}
 	return recorder.New(recorder.Options{Dir: c.recordings, Every: recordEvery, Logger: log})
 }

@@ -27,7 +27,7 @@ func TestAFlagSaysWhatIsAllowed(t *testing.T) {
 		"check -platform bluesky -addr localhost:http": "",
 	} {
 		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, strings.Fields(args))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || status(err) != 2) {
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || status(err) != 78) {
 			t.Errorf("%s: error %v, want %q", args, err, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -142,14 +143,17 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	return errors.Join(err, stopServer(server, c.stopTime, log))
 }
 
-// try returns a usageError for what is not allowed, and touches neither store nor network.
+// try returns a usageError for what is not allowed, and touches neither store nor network. It
+// makes the directories of sources.
 func try(c config, base string, log *slog.Logger) error {
 	if c.tlsCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
 			return usageError{fmt.Errorf("%s and %s are not allowed: %w", c.from.called("tls-cert"), c.from.called("tls-key"), err)}
 		}
 	}
-	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
+	if _, err := newService(c, memory.New(memory.Options{}), base, log); errors.As(err, new(*fs.PathError)) {
+		return err // a directory that cannot be made now
+	} else if err != nil {
 		return usageError{inWords(err, map[string]string{
 			"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key"), "Fleet.Name": c.from.called("node"),
 		})}
@@ -297,11 +301,12 @@ func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
-// listen listens on the address that a flag has.
+// listen listens on the address that a flag has. An error is no usageError: the address, which
+// check has looked at, may be free, or there, the next time.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called(name), addr, err)}
+		return nil, fmt.Errorf("%s %q: %w", c.from.called(name), addr, err)
 	}
 	return l, nil
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -71,24 +73,18 @@ func TestParseServe(t *testing.T) {
 
 // A flag that is refused says which it is, and leaves no new database behind.
 func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
 	for args, want := range map[string]string{
-		"serve -platform nonsense":                              `-platform "nonsense" is not allowed`,
-		"serve -platform bluesky -pds nonsense":                 `-pds "nonsense" is not allowed: want http:// or https:// and a host`,
-		"serve -platform bluesky -appview nonsense":             `-appview "nonsense" is not allowed: want http:// or https:// and a host`,
-		"serve -platform bluesky -interval 1ns":                 "1ns",
-		"serve -platform bluesky -calls 1e9":                    "1e+09",
-		"serve -platform bluesky -segment a/b":                  `-segment "a/b" is not allowed: want 1 to 32 of a-z`,
-		"serve -platform bluesky -addr " + busy.Addr().String(): "-addr",
-		"serve -platform bluesky -ops-addr nonsense":            `-ops-addr "nonsense" is not allowed`,
-		"serve -platform bluesky -tls-cert none -tls-key none":  "-tls-cert and -tls-key",
-		"key -owner a -rate -5":                                 "-5",
-		"keys -owner a":                                         "-db",
-		"revoke -owner a -id x":                                 "-db",
+		"serve -platform nonsense":                             `-platform "nonsense" is not allowed`,
+		"serve -platform bluesky -pds nonsense":                `-pds "nonsense" is not allowed: want http:// or https:// and a host`,
+		"serve -platform bluesky -appview nonsense":            `-appview "nonsense" is not allowed: want http:// or https:// and a host`,
+		"serve -platform bluesky -interval 1ns":                "1ns",
+		"serve -platform bluesky -calls 1e9":                   "1e+09",
+		"serve -platform bluesky -segment a/b":                 `-segment "a/b" is not allowed: want 1 to 32 of a-z`,
+		"serve -platform bluesky -ops-addr nonsense":           `-ops-addr "nonsense" is not allowed`,
+		"serve -platform bluesky -tls-cert none -tls-key none": "-tls-cert and -tls-key",
+		"key -owner a -rate -5":                                "-5",
+		"keys -owner a":                                        "-db",
+		"revoke -owner a -id x":                                "-db",
 	} {
 		dir := t.TempDir()
 		all := strings.Fields(args)
@@ -96,11 +92,39 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 			all = append(all, "-addr", "127.0.0.1:0")
 		}
 		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append(all, "-db", filepath.Join(dir, "new.db")))
-		if err == nil || !strings.Contains(err.Error(), want) || all[0] == "serve" && status(err) != 2 {
+		if err == nil || !strings.Contains(err.Error(), want) || all[0] == "serve" && status(err) != 78 {
 			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 			t.Errorf("%s: left behind: %v, %v", args, files, err)
+		}
+	}
+}
+
+// An address that is taken, or not there yet, and a directory that cannot be made may be right
+// later: the status is not that of a mistake, after which nobody starts the service again.
+func TestWhatMayPassIsNoMistake(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	dir := t.TempDir()
+	below := filepath.Join(written(t, ""), "x") // a file has nothing below it
+	for args, want := range map[string]string{
+		"-addr " + busy.Addr().String():     "-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
+		"-ops-addr " + busy.Addr().String(): "-ops-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
+		"-addr 192.0.2.1:0":                 `-addr "192.0.2.1:0": listen tcp`,
+		"-recordings " + below:              "-recordings " + strconv.Quote(below) + ": mkdir",
+		"-source f=feed,memory=" + below:    "-source f: memory " + strconv.Quote(below) + ": feed: mkdir",
+	} {
+		all := append([]string{"serve", "-platform", "bluesky", "-db", filepath.Join(dir, "new.db")}, strings.Fields(args)...)
+		if !strings.HasPrefix(args, "-addr") {
+			all = append(all, "-addr", "127.0.0.1:0")
+		}
+		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, all)
+		if status(err) != 1 || !strings.HasPrefix(fmt.Sprint(err), want) {
+			t.Errorf("%s: status %d, error %v, want 1 and %q", args, status(err), err, want)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func (f *sourceFlag) feed(s *streamwatch.Source) error {
 	if f.memory != "" {
 		dir, err := feed.NewDir(f.memory)
 		if err != nil {
-			return fmt.Errorf("memory %q is not allowed: %w", f.memory, err)
+			return fmt.Errorf("memory %q: %w", f.memory, err)
 		}
 		cfg.Memory = dir
 	}

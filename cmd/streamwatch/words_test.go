@@ -43,7 +43,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		"check|-source|x=x,token=T,limit=1e10":                         `-source x: limit "1e10" is not allowed: want more than 0 dollars a day, and at most 1000000000`,
 		"check|-source|x=x,token=T,limit=Inf":                          `-source x: limit "Inf" is not allowed`,
 		"check|-source|f=feed,contact=(a)":                             `-source f: contact "(a)" is not allowed: want printable ASCII`,
-		"serve|-addr|127.0.0.1:0|-source|f=feed,memory=file":           `-source f: memory "file" is not allowed: `,
+		"1|serve|-addr|127.0.0.1:0|-source|f=feed,memory=file":         `-source f: memory "file": feed: mkdir`,
 		"check|-source|f=feed,stream=https://127.0.0.1/x,token=S":      `-source f: stream "https://127.0.0.1/x" is not allowed: want a host that hubs can reach`,
 		"check|-source|f=feed,stream=https://h.example/x?y,token=S":    `-source f: stream "https://h.example/x" is not allowed: want https://`,
 		"check|-source|f=feed,stream=https://example.com/x,token=T":    `-source f: token of 3 bytes is not allowed: want 32 or more`,
@@ -77,7 +77,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		"1|keys|-owner|b|-redis|redis://" + evicting.Addr():            `set "maxmemory-policy noeviction" in its configuration`,
 		"1|credits|-owner|b|-credits|5|-redis|redis://" + old.Addr():   `version 1, want 5: take another /database of the server, or remove the keys`,
 	} {
-		words, code, given := strings.Split(args, "|"), 2, map[string]string{}
+		words, code, given := strings.Split(args, "|"), 78, map[string]string{}
 		if words[0] == "1" {
 			words, code = words[1:], 1
 		}

@@ -248,7 +248,7 @@ func TestUnit(t *testing.T) {
 	set := unit(t, "streamwatch.service")
 	for key, want := range map[string]string{
 		"DynamicUser": "yes", "StateDirectory": "streamwatch", "WorkingDirectory": "/var/lib/streamwatch", "ProtectSystem": "strict", "ProtectHome": "yes",
-		"NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "Restart": "always", "RestartPreventExitStatus": "2",
+		"NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "Restart": "always", "RestartPreventExitStatus": "78",
 		"ExecStart": "/usr/local/bin/streamwatch serve -config /etc/streamwatch/streamwatch.yaml",
 	} {
 		if got, ok := set[key]; !ok || got != want {
