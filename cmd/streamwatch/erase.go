@@ -1,21 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -72,13 +68,22 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err := checkStopped(ctx, store); err != nil {
 		return err
 	}
-	if err := checkListed(ctx, store, c.owner, names); err != nil {
+	watched, err := readWatched(ctx, store, engine.Rules(), c.owner)
+	if err != nil {
+		return err
+	}
+	if err := watched.checkListed(names); err != nil {
 		return usageError{err}
+	}
+	left, err := c.checkBare(ctx, store.Journal(), watched, names)
+	if err != nil {
+		return err
 	}
 	report, err := engine.Erase(ctx, c.owner, streamwatch.EraseOptions{KeepLedgerAs: c.keepAs})
 	if err != nil {
 		return fmt.Errorf("%w: not all is removed, make it again", err)
 	}
+	report.Left = append(report.Left, left...)
 	if c.redis != "" {
 		report.Left = append(report.Left, "a service that ran on this store meanwhile goes on watching, and writes what it finds: stop it, and make the erasure again")
 	}
@@ -178,7 +183,9 @@ func (c *eraseConfig) names() (all []string, err error) {
 			return nil, fmt.Errorf("-config %s is not allowed: want a list of sources with names, see streamwatch check", c.file)
 		}
 	}
-	c.platform = cmp.Or(c.platform, file.Platform)
+	if c.platform == "" && file.Platform != "" {
+		c.platform, c.from["platform"] = file.Platform, c.file+": platform"
+	}
 	for _, s := range file.Sources {
 		if err := checkSourceName(s.Name); err != nil {
 			return nil, fmt.Errorf("-config %s: name %w", c.file, err)
@@ -218,51 +225,6 @@ func checkStopped(ctx context.Context, of keyedStore) error {
 		}
 	}
 	return nil
-}
-
-// checkListed returns an error if an account or rule of the owner is of a source that is
-// not listed, and whose cursors would stay.
-func checkListed(ctx context.Context, store keyedStore, owner string, names []string) error {
-	missing := map[string]bool{}
-	for page := 1; ; page++ {
-		found, err := store.Monitors().List(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
-		if err != nil {
-			return err
-		}
-		for _, m := range found.Monitors {
-			for _, a := range m.Accounts {
-				name, rest, ok := strings.Cut(strings.TrimPrefix(a.Username, "@"), ":")
-				// An address, such as that of a feed, has no name of a source before it.
-				if name = strings.ToLower(name); ok && checkSourceName(name) == nil && !strings.HasPrefix(rest, "//") {
-					missing[name] = true
-				}
-			}
-		}
-		if len(found.Monitors) == 0 {
-			break
-		}
-	}
-	for page := 1; ; page++ {
-		found, err := store.Rules().List(ctx, rule.Query{Owner: owner, Page: page, PageSize: 100})
-		if err != nil {
-			return err
-		}
-		for _, r := range found.Rules {
-			missing[r.Platform] = true
-		}
-		if len(found.Rules) == 0 {
-			break
-		}
-	}
-	delete(missing, "") // the platform of bare names
-	for _, name := range names {
-		delete(missing, name)
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return fmt.Errorf("-sources %q is not allowed: the owner has accounts or rules of %s: want all names of the service's sources, or nothing is removed",
-		strings.Join(names, ","), strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
 }
 
 // nothing is the platform of an engine that is not started.

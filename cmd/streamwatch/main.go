@@ -37,7 +37,7 @@
 //	streamwatch credits -db streams.db -owner acme -credits 5000
 //	streamwatch keys -db streams.db -owner acme
 //	streamwatch revoke -db streams.db -owner acme -id key_…
-//	streamwatch erase -db streams.db -owner acme
+//	streamwatch erase -db streams.db -platform bluesky -owner acme
 //	STREAMWATCH_SEAL_KEY="NEW OLD" streamwatch reseal -db streams.db
 //	streamwatch backup -db streams.db -to streams-monday.db
 //

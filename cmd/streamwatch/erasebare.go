@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// watchedFor is what an erasure has to know of accounts and rules, since their cursors are
+// named by the service's sources.
+type watchedFor struct {
+	named map[string]bool // the sources that the owner's accounts and rules name
+	bare  [][]string      // of each of the owner's others the cursors it may have, without a source
+	fixed map[string]bool // the cursors of what names a source, whoever's it is
+}
+
+// readWatched reads the accounts and rules of an owner.
+func readWatched(ctx context.Context, store keyedStore, rules *rule.Manager, owner string) (watchedFor, error) {
+	w := watchedFor{named: map[string]bool{}, fixed: map[string]bool{}}
+	add := func(of, source string, targets ...string) {
+		for _, t := range targets {
+			if source != "" {
+				w.fixed[source+"/"+t] = true
+			}
+		}
+		switch {
+		case of != owner:
+		case source != "":
+			w.named[source] = true
+		case len(targets) > 0:
+			w.bare = append(w.bare, targets)
+		}
+	}
+	err := store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
+		for _, a := range m.Accounts {
+			source, name := sourceOf(a.Username)
+			add(m.Owner, source, detect.AccountTarget(name))
+		}
+		return nil
+	})
+	if err != nil {
+		return w, err
+	}
+	return w, store.Rules().Scan(ctx, func(r rule.Rule) error {
+		var targets []string
+		if p, err := rules.ParseRule(&r); err == nil { // another has no cursor
+			sub := detect.ForRule(r, p, false)
+			targets = append(targets, detect.QueryTarget(sub.Query))
+			for _, author := range sub.Authors {
+				targets = append(targets, detect.AccountTarget(author))
+			}
+		}
+		add(r.Owner, r.Platform, targets...)
+		return nil
+	})
+}
+
+// sourceOf divides the name of an account. An address, such as that of a feed, has no name of
+// a source before it.
+func sourceOf(account string) (source, name string) {
+	source, name, ok := strings.Cut(strings.TrimPrefix(account, "@"), ":")
+	if source = strings.ToLower(source); ok && checkSourceName(source) == nil && !strings.HasPrefix(name, "//") {
+		return source, name
+	}
+	return "", account
+}
+
+// checkListed returns an error if an account or rule of the owner is of a source that is
+// not listed, and whose cursors would stay.
+func (w *watchedFor) checkListed(names []string) error {
+	missing := maps.Clone(w.named)
+	for _, name := range names {
+		delete(missing, name)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("-sources %q is not allowed: the owner has accounts or rules of %s: want all names of the service's sources, or nothing is removed",
+		strings.Join(names, ","), strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
+}
+
+// checkBare returns a usageError if bare names seem to be of another source than the first of
+// names, or than the platform: more of the owner's accounts and rules have a cursor there. Of
+// sources where some have one, too, left has a sentence for the operator.
+func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w watchedFor, names []string) (left []string, err error) {
+	if len(w.bare) == 0 {
+		return nil, nil
+	}
+	if len(names) == 0 && c.platform == "" {
+		return nil, usageError{errors.New("-platform or -sources is missing: the owner has accounts or rules without a source's name: want what the service has, or nothing is removed")}
+	}
+	first := "" // the source that they are erased of
+	if c.platform == "" {
+		first = names[0]
+	}
+	read, most := map[string]int{}, first
+	for _, source := range append([]string{""}, names...) {
+		if read[source], err = w.readOf(ctx, journal, source); err != nil {
+			return nil, err
+		}
+		if read[source] > max(read[first], read[most]) {
+			most = source
+		}
+	}
+	const whose = "for the owner's accounts or rules without a source's name"
+	list := strings.Join(names, ",")
+	switch {
+	case most == first:
+	case most == "":
+		return nil, usageError{fmt.Errorf("-sources %q is not allowed without -platform: the store has cursors of no source %s: want -platform as the service has it, or nothing is removed", list, whose)}
+	case first == "":
+		return nil, usageError{fmt.Errorf("%s %q is not allowed: the store has cursors of the source %s %s: want no -platform, and -sources with %[3]s first, as the service has them, or nothing is removed",
+			c.from.called("platform"), c.platform, most, whose)}
+	default:
+		return nil, usageError{fmt.Errorf("-sources %q is not allowed: the store has cursors of the source %s %s: want %[2]s first, as the service has it, or nothing is removed", list, most, whose)}
+	}
+	for _, source := range append([]string{""}, names...) {
+		if of := "the source " + source; source != first && read[source] > 0 {
+			if source == "" {
+				of = "no source"
+			}
+			left = append(left, fmt.Sprintf("cursors of %s %s keep their names: they are from another -platform or another first source than now", of, whose))
+		}
+	}
+	return left, nil
+}
+
+// readOf is how many of the bare ones have a cursor of a source, "" for those without a name,
+// that is not of what names the source.
+func (w *watchedFor) readOf(ctx context.Context, journal detect.Journal, source string) (n int, err error) {
+	prefix := ""
+	if source != "" {
+		prefix = source + "/"
+	}
+	var targets []string
+	for _, one := range w.bare {
+		for _, t := range one {
+			if !w.fixed[prefix+t] {
+				targets = append(targets, prefix+t)
+			}
+		}
+	}
+	cursors, err := journal.Cursors(ctx, targets...)
+	if err != nil {
+		return 0, err
+	}
+	has := map[string]bool{}
+	for _, cursor := range cursors {
+		has[cursor.Target] = true
+	}
+	for _, one := range w.bare {
+		if slices.ContainsFunc(one, func(t string) bool { return has[prefix+t] }) {
+			n++
+		}
+	}
+	return n, nil
+}
