@@ -30,7 +30,7 @@ func serveDemo(t *testing.T, args ...string) *demo {
 	ctx, stop := context.WithCancel(t.Context())
 	d := &demo{client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
 	t.Cleanup(d.client.CloseIdleConnections)
-	go func() {
+	go func() { // of two -addr the last counts
 		err := run(ctx, process{noEnv, &d.out, &d.log}, append([]string{"serve", "-demo", "-addr", "127.0.0.1:0"}, args...))
 		if err != nil {
 			fmt.Fprintln(&d.out, err)
@@ -158,4 +158,19 @@ func TestDemo(t *testing.T) {
 	if log := d.log.String(); strings.Contains(log, "sw_live_") || strings.Contains(log, "whsec_") {
 		t.Errorf("a secret is in the log:\n%s", log)
 	}
+}
+
+// A demonstration that listens on all addresses, as in a container, is told by one that its
+// own webhooks may call.
+func TestDemoOnAllAddresses(t *testing.T) {
+	t.Parallel()
+	d := serveDemo(t, "-addr", ":0", "-drain", "0s")
+	if !strings.HasPrefix(d.base, "http://127.0.0.1:") {
+		t.Errorf("BASE=%s, want one of 127.0.0.1", d.base)
+	}
+	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"space","usernames":["nasa"],"webhook_url":"`+d.base+`/demo/hook"}`); status != http.StatusCreated {
+		t.Errorf("the demonstration's hook: %d %s", status, text)
+	}
+	d.stop()
+	d.end(t)
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		}
 		defer opsListener.Close()
 	}
-	base := c.scheme() + "://" + listener.Addr().String()
+	base := c.scheme() + "://" + reached(listener.Addr())
 	// A flag that is refused must not leave a new database behind.
 	if err := try(c, base, log); err != nil {
 		return err
@@ -128,7 +129,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	go func() {
 		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.tlsCert, c.tlsKey)
 	}()
-	log.Info("serving", "address", base, "description", base+"/v1/openapi.json", "console", base+"/console/")
+	log.Info("serving", "address", c.scheme()+"://"+listener.Addr().String(), "description", base+"/v1/openapi.json", "console", base+"/console/")
 
 	select {
 	case err = <-failed:
@@ -309,6 +310,15 @@ func listen(c config, name, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s %q: %w", c.from.called(name), addr, err)
 	}
 	return l, nil
+}
+
+// reached is where this machine reaches what listens on an address: one that stands for all
+// addresses is no host of a URL.
+func reached(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return a.String()
 }
 
 // serveOn serves until the server is shut down, which is no error; with a certificate,
