@@ -28,7 +28,7 @@ type adminConfig struct {
 
 // adminAbout is what -h says of each command.
 var adminAbout = map[string]string{
-	"key":     "Key issues a key and shows it, this once; also while a service runs on the same store.",
+	"key":     "Key issues a key and shows it, this once; also while a service runs on the same store. One that cannot be shown is revoked again.",
 	"keys":    "Keys lists the keys of an owner. None is shown in full.",
 	"revoke":  "Revoke has a key refused, within a second by a service on the same store.",
 	"credits": "Credits gives credits to an owner.",
@@ -111,7 +111,12 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "id   %s\nkey  %s\nin   %s\n", issued.ID, string(issued.Secret), c.where())
+		if _, err := fmt.Fprintf(out, "id   %s\nkey  %s\nin   %s\n", issued.ID, string(issued.Secret), c.where()); err != nil {
+			if _, kept := keys.Revoke(context.WithoutCancel(ctx), c.owner, issued.ID); kept != nil {
+				return fmt.Errorf("key %s cannot be shown: %w; it is to be revoked, which failed: %w", issued.ID, err, kept)
+			}
+			return fmt.Errorf("key %s is revoked again, as it cannot be shown: %w", issued.ID, err)
+		}
 		if _, err := topUp(ctx, ledger, c.owner, "", c.credits); err != nil {
 			return fmt.Errorf("key %s is issued, but the credits are not known to be given: %w", issued.ID, err)
 		}
@@ -132,17 +137,22 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 		} else if err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "revoked", c.id)
+		if _, err := fmt.Fprintln(out, "revoked", c.id); err != nil {
+			return fmt.Errorf("key %s is revoked, but the output cannot be written: %w", c.id, err)
+		}
 	case "credits":
 		id, err := topUp(ctx, ledger, c.owner, c.id, c.credits)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "id   %s\n", id)
+		text := ""
 		if b, err := ledger.Balance(ctx, c.owner); err != nil {
-			fmt.Fprintf(out, "the credits are given; how many %s has cannot be read: %v\n", c.owner, err)
+			text = fmt.Sprintf("the credits are given; how many %s has cannot be read: %v", c.owner, err)
 		} else {
-			fmt.Fprintf(out, "%s has %d credits\n", c.owner, b.Available/billing.Credit)
+			text = fmt.Sprintf("%s has %d credits", c.owner, b.Available/billing.Credit)
+		}
+		if _, err := fmt.Fprintf(out, "id   %s\n%s\n", id, text); err != nil {
+			return fmt.Errorf("the credits are given with -id %q, but the output cannot be written: %w", id, err)
 		}
 	}
 	return nil

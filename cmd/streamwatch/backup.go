@@ -53,6 +53,8 @@ func backup(ctx context.Context, c stored, to string, p process) error {
 	if path, err := filepath.Abs(to); err == nil {
 		to = path
 	}
-	fmt.Fprintf(p.out, "of  %s\nin  %s\n", c.where(), to)
+	if _, err := fmt.Fprintf(p.out, "of  %s\nin  %s\n", c.where(), to); err != nil {
+		return fmt.Errorf("the copy is made, but the output cannot be written: %w", err)
+	}
 	return nil
 }

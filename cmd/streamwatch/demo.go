@@ -129,9 +129,9 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store k
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"error":null,"data":{"itemid":%d,"shopid":%d,"name":"Cotton Shirt","price":1599000,"price_min":1599000,"price_max":1999000,"currency":"SGD","stock":1200,"item_status":"normal","ctime":1666316078}}`, item, shop)
 	})
-	fmt.Fprintf(out, "\nA key with 1,000,000 credits; @%s post about every two seconds:\n\n    export KEY=%s BASE=%s\n\n",
+	_, err = fmt.Fprintf(out, "\nA key with 1,000,000 credits; @%s post about every two seconds:\n\n    export KEY=%s BASE=%s\n\n",
 		strings.Join(d.accounts, ", @"), string(key.Secret), base)
-	return nil
+	return err
 }
 
 // secretsOf are those by which a request may be signed.

@@ -58,9 +58,12 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	}
 	defer done()
 	webhooks, err := reseal(ctx, store.Endpoints(), ring)
-	fmt.Fprintf(p.out, "resealed  %d\nin        %s\n", webhooks, c.where())
+	_, unwritten := fmt.Fprintf(p.out, "resealed  %d\nin        %s\n", webhooks, c.where())
 	if err != nil {
 		return fmt.Errorf("not all is sealed with the first key, leave the others in %s: %w", name, err)
+	}
+	if unwritten != nil {
+		return fmt.Errorf("all is sealed with the first key, but the output cannot be written: %w", unwritten)
 	}
 	return nil
 }

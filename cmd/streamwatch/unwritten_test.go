@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// full is an output on a disk that is full.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// What a command could not tell is an error, which says what was done; a key that nobody has
+// seen is revoked.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	do := func(out io.Writer, args ...string) error {
+		return run(t.Context(), process{sealEnv(newSealKey), out, io.Discard}, append(args, "-db", db))
+	}
+	var shown bytes.Buffer
+	if err := do(&shown, "key", "-owner", "acme"); err != nil {
+		t.Fatal(err)
+	}
+	id := regexp.MustCompile(`key_\S+`).FindString(shown.String())
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	for args, want := range map[string]string{
+		"key -owner new -credits 5":                    `^key key_\S+ is revoked again, as it cannot be shown: `,
+		"keys -owner acme":                             ``,
+		"credits -owner acme -credits 5 -id invoice-1": `^the credits are given with -id "invoice-1", but the output cannot be written: `,
+		"revoke -owner acme -id " + id:                 `^key ` + id + ` is revoked, but the output cannot be written: `,
+		"reseal":                                       `^all is sealed with the first key, but the output cannot be written: `,
+		"backup -to " + copied:                         `^the copy is made, but the output cannot be written: `,
+		"version":                                      ``,
+	} {
+		words := strings.Fields(args)
+		if words[0] == "version" {
+			if err := run(t.Context(), process{noEnv, full{}, io.Discard}, words); status(err) != 1 || !errors.Is(err, errFull) {
+				t.Errorf("version: status %d, %v", status(err), err)
+			}
+			continue
+		}
+		if err := do(full{}, words...); status(err) != 1 || !errors.Is(err, errFull) || !regexp.MustCompile(want).MatchString(err.Error()) {
+			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
+		}
+	}
+	if _, err := os.Stat(copied); err != nil {
+		t.Error(err)
+	}
+	for _, owner := range []string{"new", "acme"} {
+		shown.Reset()
+		if err := do(&shown, "keys", "-owner", owner); err != nil || strings.Contains(shown.String(), "true") || !strings.Contains(shown.String(), "false") {
+			t.Errorf("keys of %s: %v, %s: want one that is revoked", owner, err, &shown)
+		}
+	}
+	store, err := sqlite.Open(t.Context(), db, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close(t.Context())
+	for owner, want := range map[string]billing.Credits{"new": 0, "acme": 5 * billing.Credit} {
+		if b, err := store.Ledger().Balance(t.Context(), owner); err != nil || b.Available != want {
+			t.Errorf("%s has %d, %v, want %d", owner, b.Available, err, want)
+		}
+	}
+}
+
+// A demonstration whose key nobody sees is none.
+func TestDemoWhoseKeyCannotBeShown(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := run(ctx, process{noEnv, full{}, io.Discard}, strings.Fields("serve -demo -addr 127.0.0.1:0")); !errors.Is(err, errFull) {
+		t.Errorf("error %v, want that of the output", err)
+	}
+}
