@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
@@ -32,14 +34,21 @@ func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all [
 		}
 		all = append(all, s)
 		if hook, ok := s.Roles.Stream.(http.Handler); ok {
-			path := f.streamPath()
-			if hooks[path] != nil || path == "/" || strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/console/") {
-				return nil, nil, fmt.Errorf("%s: stream with the path %q is not allowed: want one of its own, outside of /v1 and /console", f.from, path)
+			p := f.streamPath()
+			if hooks[p] != nil || !isHookPath(p) {
+				return nil, nil, fmt.Errorf("%s: stream with the path %q is not allowed: want one of its own, outside of /v1 and /console, without empty parts, dots alone, white space, {, } and %%", f.from, p)
 			}
-			hooks[path] = hook
+			hooks[p] = hook
 		}
 	}
 	return all, hooks, nil
+}
+
+// isHookPath reports whether a path is free for a hub, and stands for itself as a pattern of
+// http.ServeMux, which panics on others.
+func isHookPath(p string) bool {
+	return p != "/" && !strings.HasPrefix(p, "/v1/") && !strings.HasPrefix(p, "/console/") && path.Clean(p)+"/" == p &&
+		!strings.ContainsFunc(p, func(r rune) bool { return strings.ContainsRune("{}%", r) || unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
 // sourceFields are the options that the adapters' fields are set by.
