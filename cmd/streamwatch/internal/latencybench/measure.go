@@ -58,6 +58,9 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	if err := m.openReceivers(ctx); err != nil {
 		return err
 	}
+	if err := o.out.try(); err != nil {
+		return usageErr(err)
+	}
 	rec := &receipt.Record{Run: receipt.Run{Started: m.book.start.Round(0), Wait: o.wait, Channels: m.channels(), Settings: o.settings, Environment: environment()}}
 	for name, value := range load() {
 		rec.Run.Environment[name] = value

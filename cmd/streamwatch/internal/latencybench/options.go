@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -69,6 +70,30 @@ type receiving struct {
 // outputs are files to write, "" for none.
 type outputs struct {
 	json, receipts, svg, key, title string
+}
+
+// try opens each file for writing, and leaves all as they were.
+func (o *outputs) try() error {
+	for _, f := range []struct{ name, path string }{{"receipts", o.receipts}, {"json", o.json}, {"svg", o.svg}} {
+		if f.path == "" {
+			continue
+		}
+		info, missing := os.Lstat(f.path)
+		if missing == nil && info.Mode().Type()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
+			continue // who reads it would take the close for the end
+		}
+		w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err == nil {
+			err = w.Close()
+		}
+		if err == nil && missing != nil {
+			err = os.Remove(f.path)
+		}
+		if err != nil {
+			return fmt.Errorf("-%s %q is not allowed: %w", f.name, f.path, err)
+		}
+	}
+	return nil
 }
 
 // headers are of the form name: value, where $NAME stands for a variable of the

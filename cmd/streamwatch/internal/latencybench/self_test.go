@@ -161,3 +161,32 @@ func TestTooManyPostsForAPlatform(t *testing.T) {
 		}
 	}
 }
+
+// Files that cannot be written are told before the first post, and the others stay as they
+// are.
+func TestFilesAreTriedBeforeTheFirstPost(t *testing.T) {
+	for _, flag := range []string{"receipts", "json", "svg"} {
+		dir := t.TempDir()
+		file := func(name string) string { return filepath.Join(dir, name) }
+		if err := os.WriteFile(file("json"), []byte("of last week"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths := map[string]string{"receipts": file("receipts"), "json": file("json"), "svg": file("svg")}
+		paths[flag] = file("none/" + flag)
+		o, err := parse([]string{"-posts", "1", "-warmup", "0", "-wait", "1ms", "-receipts", paths["receipts"], "-json", paths["json"], "-svg", paths["svg"]}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logs strings.Builder
+		err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, program{}, io.Discard, &logs)
+		if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), "-"+flag+" ") || strings.Contains(logs.String(), "1 posts in") {
+			t.Errorf("-%s: error %v, log %s: want it before the first post", flag, err, &logs)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("-%s: left behind: %v, %v", flag, left, err)
+		}
+		if b, err := os.ReadFile(file("json")); err != nil || string(b) != "of last week" {
+			t.Errorf("-%s: the file that was there has %q, %v", flag, b, err)
+		}
+	}
+}
