@@ -68,13 +68,15 @@ func (c *watchConfig) has(kind string) bool {
 	return slices.ContainsFunc(c.accounts, func(a string) bool { return strings.HasPrefix(a, kind) })
 }
 
-// watch prints what is posted until ctx ends.
+// watch prints what is posted until ctx ends, or nothing can be printed any more.
 func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	all, err := openWatched(c)
 	if err != nil {
 		return usageError{err}
 	}
-	posts := &postLines{w: p.out}
+	printing, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	posts := &postLines{w: p.out, failed: end}
 	engine, err := streamwatch.New(streamwatch.Config{
 		Sources: all.sources, Quotas: streamwatch.Quotas{MonitorAccounts: len(all.names)},
 		Logger:  slog.New(slog.NewTextHandler(p.logs, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -104,7 +106,10 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	for _, m := range made {
 		fmt.Fprintf(p.logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.Usernames, ", "), m.PollInterval)
 	}
-	<-ctx.Done()
+	<-printing.Done()
+	if ctx.Err() == nil {
+		return context.Cause(printing)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -203,6 +204,22 @@ func TestWatchNothing(t *testing.T) {
 	err := watch(ctx, process{noEnv, io.Discard, &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
 	if status(err) != 1 || !strings.Contains(err.Error(), "nothing was watched of mastodon:ann@"+strings.TrimPrefix(server.URL, "http://")) || !strings.Contains(logs.String(), "cannot be read now") {
 		t.Errorf("status %d, error %v, log %s", status(err), err, &logs)
+	}
+}
+
+// When posts cannot be printed any more, there is nothing left to do: the command ends and says
+// why.
+func TestWatchWithoutOutput(t *testing.T) {
+	t.Parallel()
+	var fresh atomic.Bool
+	server := fakeServer(t, &fresh)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var logs heard.Output
+	logs.On("watching ", func() { fresh.Store(true) })
+	err := watch(ctx, process{noEnv, full{}, &logs}, watchConfig{accounts: []string{"mastodon:" + server.URL + "/@ann"}, interval: time.Second})
+	if status(err) != 1 || !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "posts cannot be printed: ") || ctx.Err() != nil {
+		t.Errorf("status %d, error %v, %v, log %s", status(err), err, ctx.Err(), &logs)
 	}
 }
 

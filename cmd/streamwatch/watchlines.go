@@ -15,9 +15,10 @@ import (
 
 // postLines prints a line for each post. Its methods may be called at once.
 type postLines struct {
-	mu    sync.Mutex
-	w     io.Writer
-	shown map[post]bool // by newest
+	mu     sync.Mutex
+	w      io.Writer
+	failed func(error)   // is told when w fails
+	shown  map[post]bool // by newest
 }
 
 // post names one of a platform's.
@@ -54,6 +55,10 @@ func (l *postLines) print(at time.Time, name, text, when, url string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, err := fmt.Fprintf(l.w, "%s  %-28s  \"%s\"  %s  %s\n", at.Local().Format("15:04:05"), plain(name), shortened(plain(text), 80), when, cmp.Or(plain(url), "-"))
+	if err != nil {
+		err = fmt.Errorf("posts cannot be printed: %w", err)
+		l.failed(err)
+	}
 	return err
 }
 
