@@ -256,6 +256,19 @@ func TestStoppedRun(t *testing.T) {
 	})
 }
 
+// A run that is stopped before its first post has nothing to wait for.
+func TestRunStoppedBeforeTheFirstPost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		told, began := 0, time.Now()
+		r := &runner{book: newBook(), poster: &planted{limits: poster.Limits{InFlight: 1}}, due: []due{{at: time.Second}}, wait: time.Hour, stopped: func() { told++ }}
+		if _, made := r.run(ctx); len(made) != 0 || told != 0 || time.Since(began) != 0 {
+			t.Errorf("%d posts, told of a wait %d times, after %s: want none, at once", len(made), told, time.Since(began))
+		}
+	})
+}
+
 // What is written is what Verify accepts, and nothing else.
 func TestRecordOfARunIsVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

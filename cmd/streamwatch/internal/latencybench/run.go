@@ -20,13 +20,13 @@ type runner struct {
 	wait   time.Duration // after the last post
 	// failed is told of each post that was not published, by several goroutines at once.
 	failed func(error)
-	// stopped is told when ctx ends before the last post. Nil for nobody.
+	// stopped is told when ctx ends after the first post and before the last. Nil for nobody.
 	stopped func()
 }
 
 // run publishes each post when it is due, whatever has arrived of those before, and
 // waits for what is still to arrive. When ctx ends, it posts no more; it waits all the
-// same, since what was posted is owed. base is when the schedule began.
+// same, since what was posted is owed, if anything was. base is when the schedule began.
 func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Post) {
 	limits, accounts := r.poster.Limits(), r.poster.Accounts()
 	posts := make([]receipt.Post, 0, len(r.due))
@@ -54,6 +54,9 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Po
 			defer func() { <-slots }()
 			r.post(soft, p, account)
 		})
+	}
+	if n == 0 {
+		return base, nil
 	}
 	if n < len(posts) && r.stopped != nil {
 		r.stopped()
