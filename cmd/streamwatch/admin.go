@@ -179,7 +179,7 @@ func tryAdmin(ctx context.Context, c adminConfig) error {
 			return nil
 		}
 		if _, err := os.Stat(c.db); err != nil {
-			return fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)
+			return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
 		}
 	}
 	return nil

@@ -42,10 +42,13 @@ func runBackup(ctx context.Context, p process, args []string) error {
 
 // backup makes the copy, and says where it is.
 func backup(ctx context.Context, c stored, to string, p process) error {
+	var at *fs.PathError
 	switch err := sqlite.BackupFile(ctx, c.db, to); {
 	case errors.Is(err, fs.ErrExist):
 		return usageError{fmt.Errorf("%s %q is not allowed: want a file that is not there yet", c.from.called("to"), to)}
 	case errors.Is(err, sqlite.ErrForeign), errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrNewer), errors.Is(err, sqlite.ErrCorrupt):
+		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
+	case errors.As(err, &at) && isFile(at.Path, c.db):
 		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
 	case err != nil:
 		return fmt.Errorf("%s %q: %w", c.from.called("to"), to, err)
@@ -57,4 +60,14 @@ func backup(ctx context.Context, c stored, to string, p process) error {
 		return fmt.Errorf("the copy is made, but the output cannot be written: %w", err)
 	}
 	return nil
+}
+
+// isFile reports whether two paths are of one file, which is there.
+func isFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,15 @@ func TestBackupIsRefused(t *testing.T) {
 	}
 	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"backup", "-db", db, "-to", filepath.Join(dir, "none", "b.db")}); status(err) != 1 || !strings.Contains(err.Error(), "-to ") {
 		t.Errorf("into no directory: %v", err)
+	}
+	// What is there and cannot be opened, by root neither.
+	socket, err := net.Listen("unix", filepath.Join(dir, "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	if err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"backup", "-db", "s.db", "-to", "b.db"}); status(err) != 1 || !strings.HasPrefix(err.Error(), `-db "s.db": sqlite: open `) {
+		t.Errorf("of what cannot be read: status %d, %v", status(err), err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "b.db*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"net"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -31,6 +33,21 @@ var decided = []string{
 // or of Sentinels when it names the master that they watch. The error, which wants a name
 // before it, shows neither user nor password nor values of the query.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
+	o, err := parseRedis(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, addr := range o.Addrs {
+		_, port, err := net.SplitHostPort(addr)
+		if n, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil || n < 1 || n > math.MaxUint16 {
+			return nil, fmt.Errorf("%s is not allowed: want host:port, also as addr, with a port of 1 to %d", netguard.RedactURL(raw), math.MaxUint16)
+		}
+	}
+	return o, nil
+}
+
+// parseRedis is redisOptions without a look at the ports.
+func parseRedis(raw string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("is not allowed: " + wantRedis)

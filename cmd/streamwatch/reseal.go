@@ -49,7 +49,7 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	}
 	if c.redis == "" {
 		if _, err := os.Stat(c.db); err != nil {
-			return fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)
+			return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
 		}
 	}
 	store, done, err := openStore(ctx, c, false, slog.New(slog.DiscardHandler))

@@ -114,7 +114,7 @@ func TestSealKeys(t *testing.T) {
 		status           int
 	}{
 		{"", "reseal", "STREAMWATCH_SEAL_KEY is missing: want the new key", 78},
-		{oldSealKey, "reseal", "want a database that is there", 1},
+		{oldSealKey, "reseal", "want a database that is there", 78},
 		{oldSealKey, "reseal -redis redis://h:1", "-db is not allowed with -redis", 78},
 		{oldSealKey + " secret", "reseal", "STREAMWATCH_SEAL_KEY is not allowed: want 32 bytes in base64, as of openssl rand -base64 32, and a space between several: key 2 is none", 78},
 		{" ", "check -platform bluesky", "STREAMWATCH_SEAL_KEY is empty", 78},

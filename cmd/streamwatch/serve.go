@@ -65,6 +65,9 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if err := try(c, base, log); err != nil {
 		return err
 	}
+	if c.recorder, err = c.openRecorder(log); err != nil {
+		return err
+	}
 	store, done, err := openStore(ctx, c.stored, c.demo, log)
 	if err != nil && ctx.Err() != nil {
 		log.Warn("stopped: the store was never reached", "store", c.storeText())
@@ -73,9 +76,6 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	defer done()
-	if c.recorder, err = c.openRecorder(log); err != nil {
-		return err
-	}
 	svc, err := newService(c, store, base, log)
 	if err != nil {
 		return err

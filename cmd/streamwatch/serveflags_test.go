@@ -71,6 +71,20 @@ func TestParseServe(t *testing.T) {
 	}
 }
 
+// A port that none can be is found before anything is asked for.
+func TestRedisPort(t *testing.T) {
+	for address, want := range map[string]bool{
+		"redis://h": true, "redis://h:0": false, "redis://h:65535": true, "redis://h:65536": false, "redis://h:99999999": false,
+		"redis://h:1?addr=i:99999999": false, "redis://h:1?addr=i:2&addr=j:70000": false, "redis://h:1?addr=i:2": true,
+		"redis://h:99999?master_name=m": false, "redis://h:1?master_name=m&addr=i:70000": false, "redis://h:1?master_name=m&addr=i:2": true,
+	} {
+		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"check", "-platform", "bluesky", "-redis", address})
+		if want && err != nil || !want && (status(err) != 78 || !strings.HasPrefix(err.Error(), "-redis redis://")) {
+			t.Errorf("%s: status %d, %v, want it allowed: %t", address, status(err), err, want)
+		}
+	}
+}
+
 // A flag that is refused says which it is, and leaves no new database behind.
 func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 	for args, want := range map[string]string{
@@ -83,8 +97,9 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 		"serve -platform bluesky -ops-addr nonsense":           `-ops-addr "nonsense" is not allowed`,
 		"serve -platform bluesky -tls-cert none -tls-key none": "-tls-cert and -tls-key",
 		"key -owner a -rate -5":                                "-5",
-		"keys -owner a":                                        "-db",
-		"revoke -owner a -id x":                                "-db",
+		"credits -owner a -credits 5":                          "want a database that is there",
+		"keys -owner a":                                        "want a database that is there",
+		"revoke -owner a -id x":                                "want a database that is there",
 	} {
 		dir := t.TempDir()
 		all := strings.Fields(args)
@@ -92,7 +107,7 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 			all = append(all, "-addr", "127.0.0.1:0")
 		}
 		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append(all, "-db", filepath.Join(dir, "new.db")))
-		if err == nil || !strings.Contains(err.Error(), want) || all[0] == "serve" && status(err) != 78 {
+		if err == nil || !strings.Contains(err.Error(), want) || status(err) != 78 {
 			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
@@ -125,6 +140,9 @@ func TestWhatMayPassIsNoMistake(t *testing.T) {
 		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, all)
 		if status(err) != 1 || !strings.HasPrefix(fmt.Sprint(err), want) {
 			t.Errorf("%s: status %d, error %v, want 1 and %q", args, status(err), err, want)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: left behind: %v, %v", args, files, err)
 		}
 	}
 }
