@@ -19,15 +19,16 @@ type watchedFor struct {
 	named map[string]bool // the sources that the owner's accounts and rules name
 	bare  [][]string      // of each of the owner's others the cursors it may have, without a source
 	fixed map[string]bool // the cursors of what names a source, whoever's it is
+	known map[string]bool // those sources
 }
 
 // readWatched reads the accounts and rules of an owner.
 func readWatched(ctx context.Context, store keyedStore, rules *rule.Manager, owner string) (watchedFor, error) {
-	w := watchedFor{named: map[string]bool{}, fixed: map[string]bool{}}
+	w := watchedFor{named: map[string]bool{}, fixed: map[string]bool{}, known: map[string]bool{}}
 	add := func(of, source string, targets ...string) {
 		for _, t := range targets {
 			if source != "" {
-				w.fixed[source+"/"+t] = true
+				w.fixed[source+"/"+t], w.known[source] = true, true
 			}
 		}
 		switch {
@@ -88,7 +89,7 @@ func (w *watchedFor) checkListed(names []string) error {
 
 // checkBare returns a usageError if bare names seem to be of another source than the first of
 // names, or than the platform: more of the owner's accounts and rules have a cursor there. Of
-// sources where some have one, too, left has a sentence for the operator.
+// sources where some have one, too, and where none was found, left has a sentence for the operator.
 func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w watchedFor, names []string) (left []string, err error) {
 	if len(w.bare) == 0 {
 		return nil, nil
@@ -100,12 +101,18 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 	if c.platform == "" {
 		first = names[0]
 	}
+	all := []string{first}
+	for _, source := range slices.Concat([]string{""}, names, slices.Sorted(maps.Keys(w.known))) {
+		if !slices.Contains(all, source) {
+			all = append(all, source)
+		}
+	}
 	read, most := map[string]int{}, first
-	for _, source := range append([]string{""}, names...) {
+	for _, source := range all {
 		if read[source], err = w.readOf(ctx, journal, source); err != nil {
 			return nil, err
 		}
-		if read[source] > max(read[first], read[most]) {
+		if read[source] > read[most] {
 			most = source
 		}
 	}
@@ -121,7 +128,10 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 	default:
 		return nil, usageError{fmt.Errorf("-sources %q is not allowed: the store has cursors of the source %s %s: want %[2]s first, as the service has it, or nothing is removed", list, most, whose)}
 	}
-	for _, source := range append([]string{""}, names...) {
+	if read[first] == 0 {
+		left = append(left, "no cursor was found "+whose+": if they were read, by a source that is not among -sources, its cursors keep their names")
+	}
+	for _, source := range all {
 		if of := "the source " + source; source != first && read[source] > 0 {
 			if source == "" {
 				of = "no source"

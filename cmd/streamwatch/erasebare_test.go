@@ -41,6 +41,10 @@ func TestEraseOfBareNamesWantsTheirSource(t *testing.T) {
 		"as it is":                {[]monitor.Monitor{both}, nil, []string{"f/account:esa", "f/account:nasa"}, "-sources f,g", `"cursors": 2`, false},
 		"with a platform":         {[]monitor.Monitor{both}, []rule.Rule{byRule}, []string{"f/account:esa", "account:nasa", "account:jaxa"}, "-platform bluesky -sources f", `"cursors": 3`, false},
 		"another owner names it":  {[]monitor.Monitor{bare, others}, nil, []string{"f/account:nasa"}, "-platform bluesky -sources f", `"cursors": 0`, false},
+		"a source not listed":     {[]monitor.Monitor{bare, others}, nil, []string{"f/account:nasa", "f/account:jaxa"}, "-platform bluesky", "no cursor was found for ", false},
+		"not listed, a rule":      {[]monitor.Monitor{others}, []rule.Rule{byRule}, []string{"f/account:jaxa"}, "-platform bluesky", `-platform "bluesky" is not allowed: the store has cursors of the source f for `, true},
+		"nothing is known":        {[]monitor.Monitor{bare}, nil, []string{"f/account:nasa"}, "-sources g", "no cursor was found for ", false},
+		"both, and a source now":  {[]monitor.Monitor{bare}, nil, []string{"f/account:nasa", "account:nasa"}, "-sources f,g", "cursors of no source for ", false},
 		"both, over the time":     {[]monitor.Monitor{bare}, nil, []string{"f/account:nasa", "account:nasa"}, "-platform bluesky -sources f", "cursors of the source f for ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +77,10 @@ func TestEraseOfBareNamesWantsTheirSource(t *testing.T) {
 			if left, err := store.Journal().Cursors(t.Context(), tc.cursors...); err != nil || tc.refused && len(left) != len(tc.cursors) {
 				t.Errorf("refused, and %d of %d cursors are left, %v", len(left), len(tc.cursors), err)
 			}
-			if left, err := store.Monitors().List(t.Context(), monitor.Query{Owner: "acme", Page: 1, PageSize: 9}); err != nil || tc.refused && len(left.Monitors) != len(tc.monitors) {
-				t.Errorf("refused, and %d monitors are left, %v", len(left.Monitors), err)
+			records := 0
+			err = errors.Join(store.Monitors().Scan(t.Context(), func(monitor.Monitor) error { records++; return nil }), store.Rules().Scan(t.Context(), func(rule.Rule) error { records++; return nil }))
+			if want := len(tc.monitors) + len(tc.rules); err != nil || tc.refused && records != want {
+				t.Errorf("refused, and %d of %d monitors and rules are left, %v", records, want, err)
 			}
 		})
 	}
