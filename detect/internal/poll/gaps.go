@@ -205,6 +205,7 @@ func (b *gapBook) report(p *Poll) {
 		b.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
 		b.env.On.Gap(*g)
 		if g.Resume != "" {
+			delete(b.tries, p.Slot) // they were of another gap
 			b.queue.Set(p.Slot, b.env.Clock())
 		}
 	}
@@ -271,13 +272,16 @@ func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 
 // filled schedules the next reading of a target's gaps.
 func (b *gapBook) filled(p *Poll, err error, now int64) {
-	if err == nil && p.Out.Err == nil && p.Closing != nil {
-		delete(b.tries, p.Slot)
-		b.queue.Set(p.Slot, now) // there may be more, or another
-		return
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.Closing == nil:
 		b.tries[p.Slot]++
+	default: // it is read, as far as it was, or given up
+		delete(b.tries, p.Slot)
+		if p.Out.Err == nil {
+			b.queue.Set(p.Slot, now) // there may be more, or another
+			return
+		}
 	}
 	b.queue.Set(p.Slot, now+int64(fillWait<<min(b.tries[p.Slot], MaxFills)))
 }
