@@ -119,3 +119,40 @@ func TestGapFromBeforeTheHorizonIsNotOpen(t *testing.T) {
 		}
 	})
 }
+
+// A gap that was given up takes no tries of the next one.
+func TestGapHasItsOwnTries(t *testing.T) {
+	for _, wait := range []time.Duration{20 * time.Minute, 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			var reported []Gap
+			d := w.detector(t, twoPages(&reported))
+			stop := start(t, d)
+			set(t, d, sub("m", "nasa"))
+			w.afterPoll("nasa")
+			failed := false
+			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+				if q.Cursor == "p60" {
+					return nil, errors.New("cursor has expired")
+				}
+				if q.Cursor == "p160" && !failed {
+					failed = true
+					return nil, &fetcher.StatusError{Code: 502}
+				}
+				return nil, nil
+			})
+			burst(w)
+			after(wait)
+			w.afterPoll("nasa")
+			for i := range 100 {
+				w.publish("nasa", fmt.Sprint("p", 100+i), 0)
+				after(10 * time.Millisecond)
+			}
+			after(3 * time.Hour)
+			stop()
+			if n := len(w.events); n != 140 {
+				t.Errorf("%d of 200 posts, want all but the 60 in the first gap, which cannot be read", n)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -171,6 +172,9 @@ func (m *Machine) apply(p *Poll) {
 	}
 }
 
+// storeRest is the longest rest after a commit that failed, of a target without an interval.
+const storeRest = time.Minute
+
 // reschedule sets a target's next poll after one whose commit ended with err.
 func (m *Machine) reschedule(p *Poll, err error) {
 	now := m.times.Now
@@ -184,10 +188,8 @@ func (m *Machine) reschedule(p *Poll, err error) {
 		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
 		wait := m.env.backoff(p, m.trouble(p).commitFailed(err))
-		if every := m.targets.Every(p.Slot); every > 0 {
-			wait = min(wait, max(every, m.env.MinBackoff))
-		}
-		m.targets.Fail(p.Slot, now+int64(wait))
+		every := cmp.Or(m.targets.Every(p.Slot), storeRest)
+		m.targets.Fail(p.Slot, now+int64(min(wait, max(every, m.env.MinBackoff))))
 	case p.Out.Err != nil:
 		m.followTrouble(p)
 		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(p, m.Failures(p.Slot), p.Out.Err)))
