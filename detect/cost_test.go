@@ -173,6 +173,32 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 	})
 }
 
+// A stream that was cut off because the limit was reached connects again when the node's share
+// of the limit grows, as polls go on.
+func TestStreamGoesOnWithALargerShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &priced{world: newWorld()}
+		stream := newWire()
+		d := w.detector(t, func(c *settings) {
+			c.Fetcher, c.Roles.Stream, c.Cost, c.FetchRate = w, stream, Cost{Prices: prices, Limit: 0.1}, 10
+		})
+		defer start(t, d)()
+		d.SetRate(5)
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		stream.out <- fetcher.Signal{Kind: fetcher.SignalHeartbeat, Billed: fetcher.Billed{Events: 30}} // 0.06
+		after(time.Minute)
+		if s := d.Stats(); !s.Cost.Closed || s.Stream.Connected {
+			t.Fatalf("cost %+v, stream %+v: want half of the limit reached, and no connection", s.Cost, s.Stream)
+		}
+		d.SetRate(10)
+		after(time.Minute)
+		if s := d.Stats(); s.Cost.Closed || !s.Stream.Connected {
+			t.Errorf("cost %+v, stream %+v: want a connection with twice the share", s.Cost, s.Stream)
+		}
+	})
+}
+
 func TestPlannedCost(t *testing.T) {
 	w := &priced{}
 	for _, row := range []struct {

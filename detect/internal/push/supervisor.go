@@ -153,7 +153,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 		}
 		if wait := s.cfg.Closed(); wait > 0 {
 			select {
-			case <-time.After(wait):
+			case <-time.After(min(wait, tick)): // a larger share of the limit ends it sooner
 			case <-ctx.Done():
 			}
 			continue
@@ -176,8 +176,8 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 			}
 			failures++
 			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
-			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait), s.cfg.Closed())
-			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
+			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait))
+			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", max(wait, s.cfg.Closed()), "error", err)
 		}
 		select {
 		case <-time.After(wait):
