@@ -269,6 +269,24 @@ func TestFilteredStreamMaxRules(t *testing.T) {
 	})
 }
 
+// A query gets the room of a rule that is deleted, also after X has said that it takes no more.
+func TestFilteredStreamRoomAtX(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{MaxRules: 3})
+		f.Streams.AddRule("dog", "")
+		changes := make(chan []fetcher.SearchQuery, 1)
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant"), QueryChanges: changes})
+		l.next()
+		wantQueries(t, "at first", l.next(), fetcher.SignalAccounts, "cat", "cow")
+		changes <- queries("cow", "ant")
+		<-time.After(time.Minute)
+		if got := f.ruled(""); !slices.Equal(got, []string{"ant", "cow", "dog"}) {
+			t.Errorf("rules %q a minute after the change, want those of ant and cow", got)
+		}
+		l.stop()
+	})
+}
+
 // Without a query that a rule can be made of there is no connection, and no failure.
 func TestFilteredStreamWithoutQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (r *rules) remove(ctx context.Context, gone, ids []string) error {
 	for _, tag := range gone {
 		delete(r.own, tag)
 	}
-	r.surplus = r.surplus[len(ids)-len(gone):]
+	r.surplus, r.full = r.surplus[len(ids)-len(gone):], false
 	return nil
 }
 
