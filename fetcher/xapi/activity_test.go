@@ -226,6 +226,36 @@ func TestActivityRefusals(t *testing.T) {
 	})
 }
 
+// Refusals in a row end with a change: what was not wanted before is tried.
+func TestActivityRefusalsBeforeAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann", "bob", "cyd", "dan", "eve", "fay", "gus")
+		f.answers(func(r *http.Request) (int, string) {
+			if r.Method == http.MethodPost {
+				b, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(strings.NewReader(string(b)))
+				if !strings.Contains(string(b), all[6].UserID) {
+					return 403, `{"title":"Forbidden","detail":"not this one","type":"https://api.x.com/2/problems/not-authorized-for-resource"}`
+				}
+			}
+			return 0, ""
+		})
+		changes := make(chan []fetcher.Account, 1)
+		l := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: all[:6], Changes: changes})
+		<-time.After(time.Minute)
+		if n := f.count("POST /2/activity/subscriptions"); n != 5 {
+			t.Errorf("%d subscriptions were tried, want 5: so many refusals in a row are enough", n)
+		}
+		changes <- all[6:]
+		<-time.After(time.Minute)
+		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create gus", "post.delete gus"}) {
+			t.Errorf("a minute after the change there is %q, want what gus needs", got)
+		}
+		l.stop()
+	})
+}
+
 // A subscription whose answer was lost is not made twice.
 func TestActivityLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

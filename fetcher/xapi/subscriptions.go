@@ -21,7 +21,8 @@ const (
 	maxDeleted = 100
 	// maxListed bounds the pages that are read of what X has.
 	maxListed = 1000
-	// maxRefusals in a row end the making of subscriptions until X's are read again.
+	// maxRefusals in a row end the making of subscriptions until X's are read again, or
+	// other accounts are wanted.
 	maxRefusals = 5
 )
 
@@ -59,7 +60,7 @@ func newSubscriptions(c *client, cfg *ActivityConfig, refuse *refusals) *subscri
 func (s *subscriptions) want(accounts []fetcher.Account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wanted = nil
+	s.wanted, s.failed = nil, 0
 	known := map[string]bool{}
 	for _, a := range accounts {
 		if a.UserID != "" && !known[a.UserID] {
