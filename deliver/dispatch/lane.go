@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/limits"
 )
 
 const (
@@ -166,7 +167,7 @@ func (l *lane) class() class {
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
 	if l.limiter == nil || was.Limits != e.Limits {
-		l.setLimits(e.Limits, cfg.LaneInFlight)
+		l.inFlightLimit, l.limiter = limits.Of(e.Limits, cfg.LaneInFlight)
 	}
 	l.health.Read(was, &e)
 	r := laneRecord{endpoint: e, readAt: now}
@@ -175,23 +176,6 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 		r.refusal = "the endpoint is disabled"
 	}
 	l.record = r
-}
-
-func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
-	if limits.Validate() != nil { // stored by hand, or by another version
-		limits = deliver.Limits{}
-	}
-	if l.inFlightLimit = limits.InFlight; l.inFlightLimit == 0 {
-		l.inFlightLimit = inFlight
-	}
-	l.limiter = nil
-	if limits.Rate > 0 {
-		burst := limits.Burst
-		if burst == 0 {
-			burst = int(math.Ceil(limits.Rate))
-		}
-		l.limiter = rate.NewLimiter(rate.Limit(limits.Rate), burst)
-	}
 }
 
 // reset forgets the failures and waits of the lane.
@@ -213,17 +197,12 @@ func (l *lane) capacity(limit, held int) int {
 }
 
 // replayWait returns how long a lane with a rate waits until it may use an attempt for a
-// replay: it leaves half of a burst to new deliveries.
+// replay.
 func (l *lane) replayWait(now time.Time) time.Duration {
 	if l.limiter == nil || len(l.queue.items) > 0 {
 		return 0
 	}
-	burst := l.limiter.Burst()
-	missing := float64(min(burst, 1+burst/2)) - l.limiter.TokensAt(now)
-	if missing <= 0 {
-		return 0
-	}
-	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
+	return limits.ReplayWait(l.limiter, now)
 }
 
 // takesReplays reports whether a step of a replay may be made for the lane.

@@ -1,0 +1,2 @@
+// Package limits applies the limits of an endpoint to its attempts.
+package limits
