@@ -135,6 +135,7 @@ func (d *Dispatcher) Refresh(endpointID string) {
 // that it is up again: deliveries do not wait any more for the breaker, or for the time
 // that the receiver asked for. Deliveries that went back to the outbox for such a wait are
 // sent at once if this process remembers them, 65,536 of all endpoints, others when due.
+// Answers to attempts under way do not count.
 func (d *Dispatcher) Reset(endpointID string) { d.records.reset(endpointID) }
 
 // FailingSince returns when the first failed attempt to an endpoint began since the last

@@ -44,6 +44,7 @@ type lane struct {
 	timer         *time.Timer // offers the lane at until
 	breaker       breaker.Breaker
 	health        health.Health
+	epoch         int // of the receiver: the number of resets
 }
 
 // laneRecord is the last record of the endpoint that was read.
@@ -178,8 +179,9 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	l.record = r
 }
 
-// reset forgets the failures and waits of the lane.
+// reset forgets the failures and waits of the lane, and the attempts under way.
 func (l *lane) reset() {
+	l.epoch++
 	l.on(lanestate.EventReset)
 	l.breaker, l.health = breaker.Breaker{}, health.Health{}
 }

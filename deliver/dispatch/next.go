@@ -20,6 +20,7 @@ type job struct {
 	sender  deliver.Sender
 	scheme  string
 	began   time.Time
+	epoch   int // of the lane when the attempt began
 }
 
 type jobKind uint8
@@ -107,7 +108,7 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 		}
 		j.kind, j.items = jobAttempt, []*item{it}
 		j.dv, j.dv.Endpoint = it.Delivery, l.record.endpoint
-		j.sender, j.scheme, j.began = l.record.sender, l.record.scheme, now
+		j.sender, j.scheme, j.began, j.epoch = l.record.sender, l.record.scheme, now, l.epoch
 		return true
 	}
 	return false

@@ -10,27 +10,32 @@ import (
 )
 
 // conclude returns the settlement of an attempt that ended, and updates the state of its
-// lane.
+// lane. If the lane was reset meanwhile, the answer is of an earlier receiver: it does not
+// count in the lane, and the delivery is retried by the schedule, or soon if it was to wait.
 func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, end time.Time, timedOut bool) deliver.Settlement {
 	it, l := j.items[0], j.lane
 	st := deliver.Settlement{DeliveryID: it.ID, State: deliver.StateDelivered, Attempt: a}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.Attempts++
+	counts := !l.given && j.epoch == l.epoch
 	own, wait := retry.Granted(it.Waited, res)
 	if own > 0 {
 		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
 		wait = retry.Asked(s.cfg.RetrySchedule, it.tried(), res)
 	}
-	if !l.handler && !l.given {
-		wait = s.judge(l, j.began, res, own > 0, wait)
+	if j.epoch != l.epoch {
+		res, own, wait = &deliver.Result{OK: res.OK}, min(own, time.Second), 0
 	}
-	if !l.given {
+	if counts {
+		if !l.handler {
+			wait = s.judge(l, j.began, res, own > 0, wait)
+		}
 		l.on(lanestate.Attempt(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
-	}
-	if timedOut {
-		s.trim(l, hungQueue)
+		if timedOut {
+			s.trim(l, hungQueue)
+		}
 	}
 	postponed := false // beyond the schedule, because of the receiver
 	switch schedule := s.cfg.RetrySchedule; {
@@ -52,10 +57,10 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		postponed = wait > delay
 		s.counts.Retried++
 	}
-	if postponed && !l.given && s.lanes[l.id] == l {
+	if postponed && counts && s.lanes[l.id] == l {
 		s.overflow.kept.Add(l.id, it.ID)
 	}
-	if wait > 0 && !l.given {
+	if wait > 0 && counts {
 		s.pause(l, wait)
 	}
 	return st
