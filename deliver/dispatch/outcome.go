@@ -30,7 +30,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	}
 	if counts {
 		if !l.handler {
-			wait = s.judge(l, j.began, res, own > 0, wait)
+			wait = s.judge(j, res, own > 0, wait)
 		}
 		l.on(lanestate.Attempt(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
 		if timedOut {
@@ -69,14 +69,15 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 // judge records the attempt in the endpoint's breaker and health, and returns how long
 // the lane has to wait now. The breaker does not count an attempt whose wait is granted:
 // the receiver has not failed.
-func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
+func (s *scheduler) judge(j *job, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration
+	l := j.lane
 	if !granted {
 		if wait = l.breaker.Record(time.Now(), res.OK); wait > 0 {
 			s.counts.Opened++
 		}
 	}
-	s.health.Request(l.id, l.owner, l.health.Record(began, res, granted), s.cfg.Now())
+	s.health.Request(l.id, l.owner, l.health.Record(j.began, res, granted).Of(&j.dv.Endpoint), s.cfg.Now())
 	return max(wait, asked)
 }
 

@@ -76,7 +76,7 @@ func (r records) event(l *lane) lanestate.Event {
 		return lanestate.EventReadPaused
 	}
 	r.s.health.Request(l.id, l.owner, health.Verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
-		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
+		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}.Of(e), now)
 	l.record.refusal = "the endpoint was paused for too long"
 	return lanestate.EventReadRefusing
 }

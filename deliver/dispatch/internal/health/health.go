@@ -34,6 +34,21 @@ type Verdict struct {
 	Since  time.Time
 	Paused bool // disabled because its pause was too long
 	gone   bool // disabled because of 410, also without a FailingSince
+
+	url         string    // of the receiver that was judged
+	statusSince time.Time // in the record then
+}
+
+// Of returns v as a verdict of the receiver in e: a record that has another by the time v is
+// written stays as it is.
+func (v Verdict) Of(e *deliver.Endpoint) Verdict {
+	v.url, v.statusSince = e.URL, e.StatusSince
+	return v
+}
+
+// of reports whether v is a verdict of the receiver with this URL and StatusSince.
+func (v *Verdict) of(url string, statusSince time.Time) bool {
+	return v.url == url && v.statusSince.Equal(statusSince)
 }
 
 // Record counts an attempt that began at the given time. An attempt that was answered with

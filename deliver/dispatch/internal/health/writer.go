@@ -49,18 +49,18 @@ func NewWriter() *Writer {
 }
 
 // Request asks for a change. A later request replaces it, unless the change disables the
-// endpoint.
+// endpoint and is of the same receiver.
 func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
 	if v.Kind == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.pending[id].Kind
-	if before == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered {
+	before := w.pending[id]
+	if before.Kind == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered && before.of(v.url, v.statusSince) {
 		return
 	}
-	w.pending[id] = change{v, owner, at, before == deliver.NoticeRecovered}
+	w.pending[id] = change{v, owner, at, before.Kind == deliver.NoticeRecovered}
 	w.bell.Ring()
 }
 
@@ -137,7 +137,7 @@ func (w *Writer) writeAll(last bool) bool {
 }
 
 // write changes an endpoint's record if the change still applies: another process may have
-// had a success, or the owner may have enabled the endpoint again.
+// had a success, or the owner may have enabled the endpoint again, or changed its URL.
 func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
 	for tries := 1; ; tries++ {
 		e, err := w.Endpoints.Get(ctx, p.owner, id)
@@ -162,7 +162,7 @@ func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notic
 
 // apply changes a record, and reports whether there is anything to write.
 func (p *change) apply(e *deliver.Endpoint) bool {
-	if e.Status == deliver.EndpointDisabled {
+	if e.Status == deliver.EndpointDisabled || !p.of(e.URL, e.StatusSince) {
 		return false
 	}
 	switch p.Kind {

@@ -83,3 +83,66 @@ func TestFailingSinceAfterARecoveryThatCouldNotBeWritten(t *testing.T) {
 		})
 	}
 }
+
+// A verdict that could not be written is not written into the record of another receiver, and
+// does not keep back what is known of that one.
+func TestVerdictOfAnEarlierReceiver(t *testing.T) {
+	gone := func(url string, status time.Time) health.Verdict {
+		var h health.Health
+		for range 2 {
+			h.Record(time.Now(), &deliver.Result{StatusCode: 410}, false)
+		}
+		return h.Record(time.Now(), &deliver.Result{StatusCode: 410}, false).Of(&deliver.Endpoint{URL: url, StatusSince: status})
+	}
+	failing := func(url string, status time.Time) health.Verdict {
+		return health.Verdict{Kind: deliver.NoticeFailing, Since: time.Now()}.Of(&deliver.Endpoint{URL: url, StatusSince: status})
+	}
+	enabled := func(e *deliver.Endpoint) { e.StatusSince = time.Now().UTC() }
+	moved := func(e *deliver.Endpoint) { e.URL = "https://b" }
+	for _, row := range []struct {
+		name   string
+		judge  func(url string, status time.Time) health.Verdict
+		change func(*deliver.Endpoint)
+		again  func(url string, status time.Time) health.Verdict // of the new receiver, nil for none
+		status deliver.EndpointStatus
+		failed bool
+	}{
+		{"gone", gone, func(*deliver.Endpoint) {}, nil, deliver.EndpointDisabled, false},
+		{"gone, then moved", gone, moved, nil, deliver.EndpointActive, false},
+		{"gone, then enabled", gone, enabled, nil, deliver.EndpointActive, false},
+		{"failing", failing, func(*deliver.Endpoint) {}, nil, deliver.EndpointActive, true},
+		{"failing, then moved", failing, moved, nil, deliver.EndpointActive, false},
+		{"gone, then moved, then failing", gone, moved, failing, deliver.EndpointActive, true},
+		{"failing, then moved, then gone", failing, moved, gone, deliver.EndpointDisabled, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &record{fails: 1, e: deliver.Endpoint{ID: "a", URL: "https://a", Status: deliver.EndpointActive, StatusSince: time.Now().UTC()}}
+				w := health.NewWriter()
+				w.Endpoints, w.Observer, w.Logger = s, func(deliver.Notice) {}, slog.New(slog.DiscardHandler)
+				w.Written = func(string, time.Time) {}
+				ran := make(chan struct{})
+				go func() {
+					defer close(ran)
+					w.Run()
+				}()
+				<-time.After(time.Minute)
+				w.Request("a", "o", row.judge(s.e.URL, s.e.StatusSince), time.Now())
+				<-time.After(1100 * time.Millisecond) // the writing has failed
+				s.mu.Lock()
+				row.change(&s.e)
+				e := s.e
+				s.mu.Unlock()
+				if row.again != nil {
+					w.Request("a", "o", row.again(e.URL, e.StatusSince), time.Now())
+				}
+				<-time.After(10 * time.Minute)
+				w.Stop()
+				<-ran
+				if s.e.Status != row.status || s.e.FailingSince.IsZero() == row.failed {
+					t.Errorf("the endpoint is %s, failing since %s; want %s, failing: %v", s.e.Status, s.e.FailingSince, row.status, row.failed)
+				}
+			})
+		})
+	}
+}
