@@ -40,6 +40,7 @@ type lane struct {
 
 	inFlightLimit int // attempts under way at once
 	limiter       *rate.Limiter
+	forRate       bool        // the last wait was for the limiter
 	until         time.Time   // no attempt begins before, unless the gate is open
 	timer         *time.Timer // offers the lane at until
 	breaker       breaker.Breaker

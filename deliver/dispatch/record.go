@@ -101,12 +101,12 @@ func (r records) changed(endpointID string) {
 }
 
 // readAgain makes a lane read its record before the next attempt; it is called with the
-// mutex.
+// mutex. A lane that waits for its rate reads it now, because its limits may be others.
 func (r records) readAgain(l *lane) {
 	if !l.handler {
 		l.on(lanestate.EventChanged)
 	}
-	if l.record.failures > 0 { // it waits for a record that can be read
+	if l.record.failures > 0 || l.forRate { // it waits for a record that can be read, or for its rate
 		l.on(lanestate.EventElapsed)
 		r.s.resume(l)
 	}

@@ -14,6 +14,7 @@ const pauseHeld = 10 * time.Second
 // back to the outbox, and is claimed again in the same order.
 func (s *scheduler) pause(l *lane, wait time.Duration) {
 	now := time.Now()
+	l.forRate = false
 	if until := now.Add(wait); l.gate(now) == lanestate.GateOpen || until.After(l.until) {
 		l.until = until
 	}
