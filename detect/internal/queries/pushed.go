@@ -160,7 +160,7 @@ func (p *Pushed) follow() {
 
 func (s *Targets) followStream(q *Query) {
 	if q.stream.resting != (s.Pushed.audits(q) > 0) && !q.polled && s.Polls.Failures(q.slot) == 0 {
-		s.planSearch(q, s.env.Clock())
+		replan(s, q)
 	}
 }
 

@@ -33,6 +33,15 @@ func (t *Terms) every() time.Duration {
 	return t.Interval
 }
 
+// next returns the first time after a moment at which the rule's schedule has the query
+// polled; zero for none.
+func (t *Terms) next(after time.Time) time.Time {
+	if t.Next == nil {
+		return time.Time{}
+	}
+	return t.Next(after)
+}
+
 // Start is where the reading of a query begins.
 type Start struct {
 	Since time.Time // the query was read up to then, but for the overlap
@@ -88,7 +97,8 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 		}
 	} else {
 		had := &q.subs[i]
-		same := had.Interval == t.Interval && had.Every == t.Every
+		wall := s.Wall(s.env.Clock())
+		same := had.Interval == t.Interval && had.next(wall).Equal(t.next(wall))
 		had.Terms = t
 		if same {
 			return
@@ -101,7 +111,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	case added && t.Interval > 0 && !t.Spread:
 		s.Sched.Set(q.slot, s.env.Clock())
 	default:
-		s.planSearch(q, s.env.Clock())
+		replan(s, q)
 	}
 }
 
@@ -116,6 +126,15 @@ func (s *Targets) planSearch(q *Query, now int64) {
 	} else {
 		s.Sched.Remove(q.slot)
 	}
+}
+
+// replan schedules a query's next poll anew. A poll that is due by now stays so.
+func replan(s *Targets, q *Query) {
+	now := s.env.Clock()
+	if at, ok := s.Sched.At(q.slot); ok && at <= now+int64(time.Millisecond) { // the queue rounds up
+		return
+	}
+	s.planSearch(q, now)
 }
 
 // leaveQuery removes a source from a query. A query without subscribers is released
@@ -153,10 +172,7 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	wall := s.Wall(now)
 	var wished int64 = Never
 	for i := range q.subs {
-		if q.subs[i].Next == nil {
-			continue
-		}
-		if at := q.subs[i].Next(wall); !at.IsZero() {
+		if at := q.subs[i].next(wall); !at.IsZero() {
 			wished = min(wished, now+max(1, int64(at.Sub(wall))))
 		}
 	}
