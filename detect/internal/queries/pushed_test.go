@@ -114,3 +114,25 @@ func TestFailedCommitOfAPush(t *testing.T) {
 		t.Errorf("the next search is due at %s, want %s as before the second post", k.next(), rests)
 	}
 }
+
+// A rule's new interval or schedule holds at once while a pushed post is committed, too: the
+// query is due neither when it was before nor, since no rule has joined, after the commit.
+func TestTermsThatChangeDuringAPush(t *testing.T) {
+	for name, change := range map[string]func(k *kit){
+		"interval": func(k *kit) { k.follow("a", "moon", 10*time.Second) },
+		"schedule": func(k *kit) {
+			k.schedule(func(at time.Time) time.Time { return at.Add(10 * time.Second) }, time.Second)
+		},
+	} {
+		k := newPushedKit(t)
+		k.follow("a", "moon", time.Hour)
+		k.at(time.Second).push("moon", "1")
+		change(k)
+		k.push("moon", "2")
+		k.settle(nil)
+		k.settle(nil)
+		if at := k.next(); at <= k.now || at > k.now+10*time.Second {
+			t.Errorf("%s: the next search is due at %s, want in the 10 s from %s on", name, at, k.now)
+		}
+	}
+}

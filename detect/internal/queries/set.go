@@ -104,8 +104,8 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 			return
 		}
 	}
-	switch {
-	case q.polled:
+	switch _, planned := s.Sched.At(q.slot); {
+	case q.polled && (added || !planned): // the end of a search plans the next; that of a pushed post does not
 		q.again = q.again || added
 	case s.Polls.Failures(q.slot) > 0: // it is resting
 	case added && t.Interval > 0 && !t.Spread:
