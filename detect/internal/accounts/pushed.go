@@ -204,9 +204,12 @@ func (s *Pushed) follow(slot int32, now int64) {
 		return
 	}
 	st.audited = audited
-	first := schedule.Anew
-	if s.a.Polled(slot) || s.a.Polls.Failures(slot) > 0 {
+	first, polled := schedule.Anew, s.a.Polled(slot)
+	if polled || s.a.Polls.Failures(slot) > 0 {
 		first = schedule.Planned
+	}
+	if _, planned := s.a.Sched.At(slot); planned && polled && !audited { // for an audit: no poll ends that plans the next
+		s.a.At(slot).Set(Again, true)
 	}
 	s.a.Sched.Set(slot, now, s.a.ask(slot), first)
 }

@@ -243,8 +243,8 @@ func (a *Targets) Done(p *poll.Poll, now int64) {
 	}
 }
 
-// Brought has an account polled at once, after a pushed post, if a subscriber was added
-// meanwhile or the post could not be committed.
+// Brought has an account polled at once, after a pushed post, if meanwhile a subscriber was
+// added or its polls ceased to rest, or if the post could not be committed.
 func (a *Targets) Brought(slot int32, failed bool, now int64) {
 	t := a.At(slot)
 	if failed || t.Is(Again) {
