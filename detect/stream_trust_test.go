@@ -47,3 +47,83 @@ func TestStreamBreaksDuringAPushedPost(t *testing.T) {
 		})
 	}
 }
+
+// Accounts that wait to be polled for a monitor that asks for earlier posts still do so when
+// their stream is trusted again: their polls rest when it has got those posts.
+func TestStreamTrustedWhileFirstPollsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := newWorld(), newWire()
+		d := w.detector(t, func(c *settings) {
+			c.Roles.Stream, c.FetchRate, c.FetchBurst = s, 1, 1
+		})
+		defer start(t, d)()
+		names := accountNames(60)
+		m := sub("m", names...)
+		m.Interval = 5 * time.Minute
+		set(t, d, m)
+		after(15 * time.Minute)
+		later := sub("m2", names...)
+		later.Interval = 5 * time.Minute
+		for i, name := range names {
+			later.Accounts[i].Since = time.Now().Add(-time.Second)
+			w.publish(name, name, 0)
+			s.bring(w, name, name)
+		}
+		after(time.Minute)
+		s.cut <- errors.New("broken")
+		after(100 * time.Millisecond)
+		set(t, d, later)
+		after(3 * time.Minute)
+		if n := len(w.got()); n != 120 || !d.Stats().Stream.Trusted {
+			t.Errorf("%d events after three minutes, trusted %t: want 60 of either monitor, and trust", n, d.Stats().Stream.Trusted)
+		}
+		if n := polls(w, func() { after(time.Hour) }); n > 180 {
+			t.Errorf("%d polls in the hour after, want one of each account in 30 minutes", n)
+		}
+	})
+}
+
+// An account rests only when all its subscribers have the posts from before they joined: a
+// rule that joins waits for the account's place in its interval at most, and so does one whose
+// query changes. Then the account rests again.
+func TestAccountRestsWhenNobodyIsFresh(t *testing.T) {
+	for _, pace := range []Pace{PaceInterval, PaceBudget} {
+		synctest.Test(t, func(t *testing.T) {
+			w, s := newSearchable(), newWire()
+			d := w.detector(t, func(c *settings) {
+				if c.Roles.Stream, c.Pace = s, pace; pace == PaceBudget {
+					c.FetchRate, c.Shards = 10, 0
+				}
+			})
+			defer start(t, d)()
+			m := sub("m", "nasa", "esa", "jaxa")
+			m.Interval = time.Minute
+			set(t, d, m)
+			after(20 * time.Minute)
+			w.publishText("esa", "1", "moon", 0)
+			s.bring(w.world, "esa", "1")
+			after(4 * time.Minute) // esa was read when the stream came, and the next time is yet to come
+			since := time.Now().Add(-10 * time.Minute)
+			rule := func(id, query string) {
+				t.Helper()
+				r := byAuthors(asks(id, query), "esa")
+				r.Interval, r.Since = time.Minute, since
+				setQuery(t, d, r)
+				after(2 * time.Minute)
+			}
+			rests := func() {
+				t.Helper()
+				if n := polls(w.world, func() { after(time.Hour) }); n > 9 {
+					t.Errorf("%s: %d polls in an hour, want one of each account in 30 minutes", pace, n)
+				}
+			}
+			rule("a", "from:esa moon")
+			wantSorted(t, w, "m:1", "a:1")
+			rule("b", "from:esa sun")
+			rests()
+			rule("b", "from:esa moon")
+			wantSorted(t, w, "m:1", "a:1", "b:1")
+			rests()
+		})
+	}
+}

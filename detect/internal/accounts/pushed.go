@@ -183,15 +183,23 @@ func (s *Pushed) begin(slot int32, now time.Time) {
 func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
 
 // audits returns the interval of an account's polls while the stream is trusted with it: the
-// stream covers the account, and a complete poll was made since. It returns 0 otherwise.
+// stream covers the account, and a complete poll was made since for all its subscribers. It
+// returns 0 otherwise.
 func (s *Pushed) audits(slot int32) time.Duration {
 	if s == nil || !s.trusted {
 		return 0
 	}
-	if st, covered := s.at(slot); !covered || s.a.At(slot).Since < st.from {
+	if st, covered := s.at(slot); !covered || s.a.At(slot).Since < st.from || s.a.AnyFresh(slot) {
 		return 0
 	}
 	return s.every
+}
+
+// told notes that the schedule has got what an account asks for.
+func (s *Pushed) told(slot int32, ask schedule.Ask) {
+	if s != nil {
+		s.states.at(slot).audited = ask.Audited
+	}
 }
 
 // follow tells the schedule of an account whose polls begin or cease to rest.

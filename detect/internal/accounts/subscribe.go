@@ -77,6 +77,8 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 		}
 		if added || changed {
 			a.schedule(slot, added, s)
+		} else if anew {
+			a.Pushed.follow(slot, a.env.Clock())
 		}
 	}
 	slices.Sort(slots)
@@ -139,6 +141,7 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	ask := a.ask(slot)
 	ask.Missed = s.Missed
 	a.Sched.Set(slot, a.env.Clock(), ask, first)
+	a.Pushed.told(slot, ask)
 }
 
 // rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that

@@ -52,13 +52,18 @@ func (s *ByInterval) Next(now int64, sharing bool) (Due, bool) {
 }
 
 func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
+	had, planned := s.queue.At(slot)
 	switch first {
 	case AtOnce, Changed:
 		s.Hurry(slot, now)
 	case Spread:
-		s.queue.Set(slot, max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)))
+		if at := max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)); !planned || at < had {
+			s.queue.Set(slot, at)
+		}
 	case Anew:
-		s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
+		if !planned || had > roundedUp(now) { // else it is due
+			s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
+		}
 	case Planned: // its interval is looked up when the poll has ended
 	}
 }
@@ -67,8 +72,12 @@ func (s *ByInterval) Remove(slot int32)            { s.queue.Remove(slot) }
 func (s *ByInterval) Fail(slot int32, until int64) { s.queue.Set(slot, until) }
 func (s *ByInterval) Alarm(slot int32, now int64)  { s.Hurry(slot, now) }
 
+// roundedUp returns a time that is not before the one that a queue keeps, which rounds up to
+// whole milliseconds.
+func roundedUp(now int64) int64 { return now + int64(time.Millisecond) }
+
 func (s *ByInterval) Hurry(slot int32, now int64) {
-	s.hurried = now + int64(time.Millisecond) // a queue keeps whole milliseconds, rounded up
+	s.hurried = roundedUp(now)
 	s.queue.Set(slot, now)
 }
 

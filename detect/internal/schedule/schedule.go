@@ -73,7 +73,7 @@ type First uint8
 const (
 	AtOnce  First = iota // it has a new subscriber
 	Changed              // when the changed terms have it polled
-	Spread               // when its place in the interval comes
+	Spread               // when its place in the interval comes, or sooner
 	Planned              // as planned before: it rests, or is being polled
 	Anew                 // as if it had been polled now, or sooner
 )
