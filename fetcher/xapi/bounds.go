@@ -35,11 +35,15 @@ const earliestStart = 1289001600 // 2010-11-06T00:00:00Z
 // not before the end, which is a few seconds ago.
 const latestStart = 15 * time.Second
 
+// mostLate bounds how far before the query's time the first audit looks: an engine takes no
+// older post, see detect.Config.MaxOverlap.
+const mostLate = 30 * time.Minute
+
 // begin returns how to read an account for a query without a cursor. Where the newest
 // post that is remembered was dealt with, and no audit is due, what follows it is read.
 // Else what was posted since the query's time is, and in an audit what was posted since
-// the time of the audit before: a post that became visible behind the newest one since
-// then is older than the query's time.
+// the time of the audit before, which is not known after a start: a post that became visible
+// behind the newest one since then is older than the query's time.
 func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) reading {
 	if q.Since.IsZero() {
 		return reading{}
@@ -60,6 +64,8 @@ func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) readi
 		r.audit = max(now.Unix(), 1)
 		if known.from > 0 {
 			since = min(since, known.from)
+		} else { // another process may have made the audit before
+			since -= min(b.every, mostLate).Milliseconds()
 		}
 	}
 	r.start = max(earliestStart, min(since/1000, now.Add(-latestStart).Unix()))

@@ -60,7 +60,8 @@
 // (start_time), or, where the newest post that an earlier read has shown lies after it and
 // the caller knows that post, for what follows it (since_id). X's ids are not quite in the
 // order in which posts become visible: every Config.AuditEvery, and after a start, an
-// account is read by time from the audit before on, which finds those that came late. It
+// account is read by time from the audit before on, which finds those that came late. After
+// a start that audit is not known, and was AuditEvery before Since, 30 minutes at most. It
 // returns posts again that X has charged for that day; the first audit after midnight is
 // charged for what is of the day before: 1/96 of a day's posts.
 //

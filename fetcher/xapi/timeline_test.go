@@ -115,7 +115,7 @@ func TestTimelineIsBoundedBelow(t *testing.T) {
 	r.pass(time.Hour)
 	since := overlap()
 	p := r.read(fetcher.TimelineQuery{Username: "ann", Since: since})
-	if want := since.UTC().Format(time.RFC3339); r.last("start_time") != want || r.last("since_id") != "" || r.last("max_results") != "100" {
+	if want := since.Add(-15 * time.Minute).UTC().Format(time.RFC3339); r.last("start_time") != want || r.last("since_id") != "" || r.last("max_results") != "100" {
 		t.Errorf("the second read asks for %v: want what is newer than %s", r.asked[len(r.asked)-1], want)
 	}
 	if len(p.Tweets) != 0 || p.Next != "" || !p.OldestAt.Equal(since) || p.UserID != id || p.Billed != (fetcher.Billed{}) {
@@ -170,13 +170,37 @@ func TestAuditFindsWhatBecameVisibleLate(t *testing.T) {
 	}
 }
 
+// Such a post is found as well when the process was started anew meanwhile, by the first read.
+func TestStartFindsWhatBecameVisibleLate(t *testing.T) {
+	r := newRig(t, xapitest.Config{}, nil)
+	r.AddAccount("ann")
+	read := func() []string {
+		r.pass(90 * time.Second)
+		return texts(r.read(fetcher.TimelineQuery{Username: "ann", Since: r.clock().Add(-3 * time.Minute)}))
+	}
+	read()
+	r.Post("ann", "one")
+	at := r.clock()
+	read()
+	r.Publish("ann", xapitest.Post{Text: "late", At: at.Add(-4 * time.Second)})
+	for range 3 {
+		if slices.Contains(read(), "late") {
+			t.Fatal("the late post is found before the audit")
+		}
+	}
+	r.asked, r.Fetcher = nil, mustNew(t, r)
+	if !slices.Contains(read(), "late") {
+		t.Errorf("the late post is not found after a start: asked for %v", r.asked)
+	}
+}
+
 // A read of several pages keeps its bound, in the next process as well, and what it has
 // shown counts only at its end.
 func TestCursorCarriesTheBound(t *testing.T) {
 	r := newRig(t, xapitest.Config{}, nil)
 	r.AddAccount("ann")
 	r.Post("ann", "before")
-	r.pass(10 * time.Minute)
+	r.pass(20 * time.Minute)
 	since := r.clock()
 	for i := range 12 {
 		r.Post("ann", fmt.Sprint("number ", i))
@@ -201,7 +225,7 @@ func TestCursorCarriesTheBound(t *testing.T) {
 	if len(all) != 12 || pages != 3 || !p.OldestAt.Equal(since) {
 		t.Errorf("%d pages with %q back to %s: want the 12 posts since %s on 3", pages, all, p.OldestAt, since)
 	}
-	if r.last("start_time") != since.Format(time.RFC3339) || r.last("pagination_token") == "" {
+	if r.last("start_time") != since.Add(-15*time.Minute).Format(time.RFC3339) || r.last("pagination_token") == "" {
 		t.Errorf("the last page is asked for with %v: want the bound of the first", r.asked)
 	}
 }
