@@ -24,8 +24,7 @@ type Budget struct {
 
 	cfg     Config
 	saved   float64      // how many calls are saved at Config.PerSecond, 0 for none
-	until   atomic.Int64 // a rate limit closes the gate until then
-	spent   atomic.Int64 // the limit of Spend closes the gate until then
+	until   atomic.Int64 // a rate limit closes the gate until then; the limit of Spend does, too
 	limited atomic.Bool  // it was closed, and no page has come since
 
 	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
@@ -72,7 +71,7 @@ func New(cfg Config) *Budget {
 	}
 	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg), changed: make(chan struct{})}
 	b.rate.Store(math.Float64bits(cfg.PerSecond))
-	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.closeSpent
+	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.spent
 	b.Spend = spend.New(cfg.Spend)
 	if cfg.Saves {
 		b.saved = float64(max(0, cfg.Burst-Slack(cfg.PerSecond)))
@@ -93,10 +92,15 @@ func (b *Budget) Stopped() error { return b.cfg.Stopped }
 // Reading reports whether a poll waits to read on: see WaitPage.
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
-// Closed returns for how long the gate stays closed, 0 or less when it is open.
+// Closed returns for how long the gate stays closed, 0 or less when it is open. The limit of
+// Spend is of a day of the wall clock, which may be set, and goes on while a machine sleeps: who
+// waits asks again after AskAgain.
 func (b *Budget) Closed(now int64) time.Duration {
-	return time.Duration(max(b.until.Load(), b.spent.Load()) - now)
+	return max(time.Duration(b.until.Load()-now), b.Spend.Wait())
 }
+
+// AskAgain is the longest wait for the gate after which Closed is to be asked again.
+const AskAgain = time.Minute
 
 // Ticket takes one call out of the budget and returns when it may be made.
 func (b *Budget) Ticket(now int64) int64 {
@@ -165,7 +169,7 @@ func (b *Budget) Wait(ctx context.Context) error {
 			}
 			continue // it closed meanwhile, or has another rate
 		}
-		if err := b.pause(ctx, closed, changed); err != nil {
+		if err := b.pause(ctx, min(closed, AskAgain), changed); err != nil {
 			return err
 		}
 	}
@@ -207,38 +211,38 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan s
 // same time. The gate never opens earlier than an earlier call has said. Closing an
 // open gate is logged.
 func (b *Budget) CloseFor(wait time.Duration, why string) {
-	if until, ok := b.close(&b.until, min(wait, MaxClosed), why); ok {
+	if until, ok := b.close(min(wait, MaxClosed), why); ok {
 		b.cfg.Limited("", until)
 	}
 }
 
 // Close is CloseFor for a limit that another process has met: it lasts however long it has
 // to, and Limited is not told.
-func (b *Budget) Close(wait time.Duration, why string) { b.close(&b.until, wait, why) }
+func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
 
-// closeSpent is Close for the limit of Spend, which SetRate may end.
-func (b *Budget) closeSpent(wait time.Duration, why string) { b.close(&b.spent, wait, why) }
+// spent takes note that the limit of Spend has closed the gate.
+func (b *Budget) spent(wait time.Duration, why string) {
+	b.limited.Store(true)
+	b.cfg.Logger.Warn("rate limited", "until", b.cfg.Now().Add(wait), "why", why)
+}
 
-// close reports until when it has closed the gate, as until or as spent; ok is false when
-// that is closed for longer.
-func (b *Budget) close(gate *atomic.Int64, wait time.Duration, why string) (opens time.Time, ok bool) {
+// close reports until when it has closed the gate; ok is false when that is closed for longer.
+func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
 	}
 	now := b.cfg.Clock()
 	until := now + int64(wait+rand.N(2*time.Second))
 	for {
-		old := gate.Load()
+		old := b.until.Load()
 		if until <= old {
 			return time.Time{}, false
 		}
-		if !gate.CompareAndSwap(old, until) {
+		if !b.until.CompareAndSwap(old, until) {
 			continue
 		}
 		b.limited.Store(true)
-		if gate == &b.until {
-			b.forget(until)
-		}
+		b.forget(until)
 		opens = b.cfg.Now().Add(time.Duration(until - now))
 		if old <= now {
 			b.cfg.Logger.Warn("rate limited", "until", opens, "why", why)

@@ -21,8 +21,8 @@ func (b *Budget) SetRate(perSecond float64) {
 		return
 	}
 	share := perSecond / b.cfg.PerSecond
-	if perSecond > 0 && b.Spend.SetShare(share) {
-		b.spent.Store(0)
+	if perSecond > 0 {
+		b.Spend.SetShare(share)
 	}
 	b.mu.Lock()
 	b.bucket.advance(b.cfg.Clock())

@@ -21,7 +21,7 @@ func (t *ticket) wait(now int64) time.Duration {
 	if closed := b.Closed(now); closed > 0 {
 		// Drop the ticket: with a new one, calls keep to the rate when the gate opens.
 		t.taken = false
-		return closed
+		return min(closed, budget.AskAgain)
 	}
 	if !b.Bounded() {
 		return 0

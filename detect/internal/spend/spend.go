@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,25 +77,29 @@ type Spend struct {
 	limit  float64   // the part of Cost.Limit that is kept
 	day    time.Time // that today is of
 	today  fetcher.Billed
+	before struct { // the day that was before: the clock may be set back to it
+		day   time.Time
+		spent fetcher.Billed
+	}
+	late   time.Duration // after midnight, so that processes do not come back at the same time
 	total  fetcher.Billed
 	stored string
 }
 
 // New counts from nothing on.
-func New(cfg Config) *Spend { return &Spend{cfg: cfg, limit: cfg.Limit} }
+func New(cfg Config) *Spend { return &Spend{cfg: cfg, limit: cfg.Limit, late: rand.N(2 * time.Second)} }
 
-// SetShare says how much of the limit is kept, as a part of 1 above 0. It reports whether
-// a limit that was reached is not any more, so that calls may be made.
-func (s *Spend) SetShare(share float64) (reopened bool) {
+// SetShare says how much of the limit is kept, as a part of 1 above 0.
+func (s *Spend) SetShare(share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit = s.cfg.Limit * share
 	s.turn()
 	if s.limit > 0 && s.cfg.Prices.Cost(s.today) < s.limit {
-		return s.until.Swap(0) > s.cfg.Now().UnixNano()
+		s.until.Store(0)
+		return
 	}
 	s.judge()
-	return false
 }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -111,9 +116,20 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.judge()
 }
 
-// turn begins a new day when it has come. s.mu is held.
+// turn begins a new day when it has come. When the clock is set back to an earlier day, what was
+// charged since is of that day. s.mu is held.
 func (s *Spend) turn() {
-	if day := dayOf(s.cfg.Now()); !day.Equal(s.day) {
+	switch day := dayOf(s.cfg.Now()); {
+	case day.Equal(s.day):
+	case day.Before(s.day):
+		if day.Equal(s.before.day) {
+			s.today = s.today.Plus(s.before.spent)
+		}
+		s.day, s.before.day = day, time.Time{}
+		s.until.Store(0)
+		s.judge()
+	default:
+		s.before.day, s.before.spent = s.day, s.today
 		s.day, s.today = day, fetcher.Billed{}
 	}
 }
@@ -124,7 +140,7 @@ func (s *Spend) judge() {
 	if s.limit == 0 || cost < s.limit {
 		return
 	}
-	next := s.day.Add(24 * time.Hour)
+	next := s.day.Add(24*time.Hour + s.late)
 	if s.until.Swap(next.UnixNano()) != next.UnixNano() {
 		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", s.limit, cost))
 	}
