@@ -138,6 +138,7 @@ func newEnv(d *Detector) *poll.Env {
 		On: poll.Callbacks{Tape: poll.TapeOf(deps.Fetcher),
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
+			Later:   streaming{d}.store,
 			Account: func() { d.streams[poll.Accounts].Changed() },
 			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}

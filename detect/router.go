@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
@@ -53,6 +54,9 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 func (r *router) run(ctx context.Context) {
 	ctx, end := deadline.UntilStop(ctx, r.d.stop)
 	defer end()
+	var loading sync.WaitGroup // polls wait for it as for the routes
+	loading.Go(func() { r.d.late.Begin(ctx, streaming{r.d}.position, r.d.deps.Logger) })
+	defer loading.Wait()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	for wait := rerouteWait; ; {
@@ -72,7 +76,7 @@ func (r *router) run(ctx context.Context) {
 			r.d.deps.Logger.Log(ctx, level, "routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
-		if err == nil && r.d.gate.From(0) {
+		if loading.Wait(); err == nil && r.d.gate.From(0) {
 			r.d.ring()
 		}
 		if open || err != nil {

@@ -2,9 +2,9 @@ package detect
 
 import (
 	"context"
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
@@ -70,8 +70,8 @@ func (s streaming) run(ctx context.Context, kind poll.Kind) {
 	s.d.streams[kind].Run(ctx)
 }
 
-// positions returns batches with the positions of the streams, and of the costs, that are
-// not in the journal yet, to be committed with a group. stored is to be called then.
+// positions returns batches with the positions of the streams, the costs and the overlap that
+// are not in the journal yet, to be committed with a group. stored is to be called then.
 func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
 	d := s.d
 	var numbers [len(d.streams)][]uint64
@@ -94,5 +94,7 @@ func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) 
 	}
 	target, position, ok := d.env.Budget.Spend.Position()
 	with(target, position, ok, d.env.Budget.Spend)
+	target, position, ok = d.late.Position()
+	with(target, position, ok, d.late)
 	return batches, stored
 }

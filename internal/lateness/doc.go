@@ -25,6 +25,10 @@
 // a period takes away no more than half of the overlap. So a single glitch is
 // forgotten, and with few posts nothing is.
 //
+// What was learnt outlives the process where Position is stored and read by Begin: late posts
+// are under way at a restart, too, and an upstream that is asked for no more than the overlap
+// shows nothing from before, so that it would not be learnt again.
+//
 // What needed more than Max allows is counted, and not followed. No overlap
 // allowed would have found it, and it is mostly no lateness at all: a pinned
 // post, one imported with its old date, an account made public.

@@ -45,6 +45,7 @@ type Tracker struct {
 	largest time.Duration // needed in the current period
 	before  time.Duration // needed in the one before it
 	beyond  int64
+	known   time.Duration // the overlap that another process would begin with
 }
 
 // New checks cfg and gives a Tracker with the overlap of Config.Initial.
@@ -72,15 +73,16 @@ func New(cfg Config) (*Tracker, error) {
 	if cfg.Initial < cfg.Min || cfg.Initial > cfg.Max {
 		return nil, fmt.Errorf("lateness: Config.Initial %s is not allowed: want Min, %s, to Max, %s", cfg.Initial, cfg.Min, cfg.Max)
 	}
-	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial}, nil
+	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial, known: cfg.Initial}, nil
 }
 
 // Observe records a new post found at now, and the overlap that was needed to
 // find it: how long before the start of the previous complete poll of its
 // timeline it was published. 0 or less means that none was needed. Not to be
 // observed are the first poll of a timeline, which is history, and posts whose
-// authors choose the date: a few backdated ones an hour would hold the overlap up.
-func (t *Tracker) Observe(now time.Time, needed time.Duration) {
+// authors choose the date: a few backdated ones an hour would hold the overlap up. It reports
+// whether the overlap has grown.
+func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 	needed = max(0, needed)
 	t.needed.Record(needed)
 	t.mu.Lock()
@@ -89,17 +91,20 @@ func (t *Tracker) Observe(now time.Time, needed time.Duration) {
 		t.began = now
 	}
 	t.posts++
+	had := t.overlap
 	if needed > t.max {
 		t.beyond++
 	} else {
 		t.largest = max(t.largest, needed)
 		t.overlap = max(t.overlap, t.enough(needed))
 	}
+	grown = t.overlap > had
 	if t.posts >= periodPosts && now.Sub(t.began) >= periodTime {
 		recent := t.enough(max(t.largest, t.before))
 		t.overlap = max(recent, t.overlap/2, t.min)
 		t.before, t.largest, t.posts, t.began = t.largest, 0, 0, now
 	}
+	return grown
 }
 
 // enough is the overlap for posts that need up to margin times as much.

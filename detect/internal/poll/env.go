@@ -69,6 +69,9 @@ type Callbacks struct {
 	// Trouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
 	Trouble func(Trouble)
+	// Later is told when posts come later than before, so that the overlap has grown; nil is
+	// nobody.
+	Later func()
 	// Account is told when the id of an account becomes known.
 	Account func()
 	// Pushed is told of posts that the stream of a kind has brought, by their numbers,

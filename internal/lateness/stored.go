@@ -1,0 +1,46 @@
+package lateness
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// target names the record of what was learnt.
+const target = "overlap"
+
+// Position returns what to store, so that another process can begin with the overlap; ok is
+// false when it is stored, or is the one that every process begins with.
+func (t *Tracker) Position() (name, position string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return target, t.overlap.String(), t.overlap != t.known
+}
+
+// Stored takes note of a position that is stored.
+func (t *Tracker) Stored(position string) {
+	if overlap, err := time.ParseDuration(position); err == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.known = overlap
+	}
+}
+
+// Begin goes on from the position that load reads, "" for none, as far as Min and Max allow: as
+// if a post of the period before had needed the overlap. It is called once; an error of load is
+// logged.
+func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, target string) (position string, err error), logger *slog.Logger) {
+	position, err := load(ctx, target)
+	if err != nil && ctx.Err() == nil {
+		logger.Error("reading the overlap failed: it is learnt anew", "error", err)
+	}
+	overlap, err := time.ParseDuration(position)
+	if err != nil {
+		return // none, or of another version
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known = overlap
+	t.overlap = max(t.overlap, t.min, min(overlap, t.max))
+	t.before = max(t.before, t.overlap/margin)
+}
