@@ -142,12 +142,20 @@ func (r *replayer) round(ctx context.Context) (any bool) {
 		if r.steps.Enter(ctx) != nil {
 			return false
 		}
-		if r.sched.takesReplays(rp.EndpointID) {
+		if r.sched.takesReplays(rp.EndpointID) && !r.paused(ctx, &rp) {
 			any = r.step(ctx, rp) || any
 		}
 		r.steps.Leave()
 	}
 	return any
+}
+
+// paused reports whether the endpoint of a replay is paused: it may have no lane that knows.
+func (r *replayer) paused(ctx context.Context, rp *deliver.Replay) bool {
+	read, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	e, err := r.cfg.Endpoints.Get(read, rp.Owner, rp.EndpointID)
+	return err == nil && !e.PausedSince.IsZero()
 }
 
 func (r *replayer) list() []deliver.Replay {
