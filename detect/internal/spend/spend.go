@@ -21,6 +21,8 @@ type Cost struct {
 	// way may exceed it. Of the nodes of a fleet each counts for itself, and keeps the
 	// part of Limit that it has of the FetchRate: on a day on which nodes come or go, more
 	// may be charged in all. Without a FetchRate each keeps the whole Limit.
+	// What was charged today is stored by the node's name: one made of the process id, as
+	// by default, has each start of the process count from 0.
 	Limit float64
 }
 
