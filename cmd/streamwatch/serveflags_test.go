@@ -130,10 +130,13 @@ func TestWhatMayPassIsNoMistake(t *testing.T) {
 		"-addr " + busy.Addr().String():     "-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
 		"-ops-addr " + busy.Addr().String(): "-ops-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
 		"-addr 192.0.2.1:0":                 `-addr "192.0.2.1:0": listen tcp`,
-		"-recordings " + below:              "-recordings " + strconv.Quote(below) + ": mkdir",
-		"-source f=feed,memory=" + below:    "-source f: memory " + strconv.Quote(below) + ": feed: mkdir",
+		"-recordings BELOW":                 "-recordings " + strconv.Quote(below) + ": mkdir",
+		"-source f=feed,memory=BELOW":       "-source f: memory " + strconv.Quote(below) + ": feed: mkdir",
 	} {
 		all := append([]string{"serve", "-platform", "bluesky", "-db", filepath.Join(dir, "new.db")}, strings.Fields(args)...)
+		for i := range all { // its folder may have spaces
+			all[i] = strings.Replace(all[i], "BELOW", below, 1)
+		}
 		if !strings.HasPrefix(args, "-addr") {
 			all = append(all, "-addr", "127.0.0.1:0")
 		}
