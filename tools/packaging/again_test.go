@@ -29,7 +29,7 @@ func TestStepsAgainKeepTheKey(t *testing.T) {
 		var steps []string
 		for line := range strings.Lines(block) {
 			if strings.Contains(line, "/etc/streamwatch/") || strings.Contains(line, "deploy/.env") {
-				steps = append(steps, strings.ReplaceAll(line, " /etc/", " "+dir+"/etc/"))
+				steps = append(steps, strings.ReplaceAll(line, " /etc/", " etc/"))
 			}
 		}
 		write := func(name, text string, mode os.FileMode) {
