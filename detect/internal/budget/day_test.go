@@ -2,6 +2,7 @@ package budget_test
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,9 @@ import (
 )
 
 // aDay is a budget with a limit of 10 a day, at midnight, whose wall clock is off by so much.
-func aDay(off *time.Duration) *kit {
+func aDay(off *atomic.Int64) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
-	k.Budget = budget.New(budget.Config{Epoch: k.epoch, Clock: k.clock, Now: func() time.Time { return time.Now().Round(0).Add(*off) },
+	k.Budget = budget.New(budget.Config{Epoch: k.epoch, Clock: k.clock, Now: func() time.Time { return time.Now().Round(0).Add(time.Duration(off.Load())) },
 		Stop: k.stop, Stopped: errStopped, Spend: spend.Config{Cost: spend.Cost{Prices: fetcher.Prices{Post: 1}, Limit: 10}},
 		Ring: func() {}, Logger: slog.New(slog.DiscardHandler)})
 	return k
@@ -24,7 +25,7 @@ func aDay(off *time.Duration) *kit {
 // set.
 func TestDayOfTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var off time.Duration
+		var off atomic.Int64
 		k := aDay(&off)
 		pass(10 * time.Hour)
 		k.Spend.Add(fetcher.Billed{Posts: 10})
@@ -35,7 +36,7 @@ func TestDayOfTheWallClock(t *testing.T) {
 			waited <- time.Since(began)
 		}()
 		pass(time.Hour)
-		off = 12 * time.Hour // it slept from 11:00 to 23:00
+		off.Store(int64(12 * time.Hour)) // it slept from 11:00 to 23:00
 		pass(time.Hour + 3*time.Second)
 		if closed := k.Closed(k.clock()); closed > 0 {
 			t.Errorf("closed for %s after midnight", closed)
@@ -53,11 +54,12 @@ func TestDayOfTheWallClock(t *testing.T) {
 	})
 	for _, ahead := range []time.Duration{3 * time.Hour, 15 * time.Hour} { // of the same day, and of the next
 		synctest.Test(t, func(t *testing.T) {
-			off := ahead
+			var off atomic.Int64
+			off.Store(int64(ahead))
 			k := aDay(&off)
 			pass(10 * time.Hour)
 			k.Spend.Add(fetcher.Billed{Posts: 10})
-			off = 0
+			off.Store(0)
 			k.Spend.Stats()
 			pass(14*time.Hour - time.Second)
 			if k.Closed(k.clock()) <= 0 {
@@ -74,13 +76,13 @@ func TestDayOfTheWallClock(t *testing.T) {
 // What was spent is not forgotten when the clock shows another day for a while.
 func TestClockShowsAnotherDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var off time.Duration
+		var off atomic.Int64
 		k := aDay(&off)
 		pass(10 * time.Hour)
 		k.Spend.Add(fetcher.Billed{Posts: 6})
-		off = 24 * time.Hour
+		off.Store(int64(24 * time.Hour))
 		k.Spend.Add(fetcher.Billed{Posts: 3})
-		off = 0
+		off.Store(0)
 		if s := k.Spend.Stats(); s.Today != 9 || s.Closed {
 			t.Errorf("%+v, want 9 spent", s)
 		}
