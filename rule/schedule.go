@@ -10,7 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Schedule says when a rule is polled.
+// Schedule says when a rule is polled, by the wall clock. A poll whose time passes while the
+// machine sleeps is made once when it wakes up.
 type Schedule struct{ next cron.Schedule }
 
 // maxSchedule bounds a cron expression, in bytes.

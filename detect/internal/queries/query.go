@@ -34,10 +34,11 @@ type Query struct {
 	dropped   bool // a post was dropped, and the log has it
 	// cold: another process has read the query, and this process not yet. If the first
 	// answer is empty, that is probably a fault.
-	cold   bool
-	again  bool  // poll at once when the poll under way is done
-	wished int64 // when schedules want the next poll, as last planned; 0 for none
-	polled bool  // a poll is under way
+	cold     bool
+	again    bool  // poll at once when the poll under way is done
+	wished   int64 // when schedules want the next poll, as last planned; 0 for none
+	wishedAt int64 // the same by the wall clock, Unix nanoseconds
+	polled   bool  // a poll is under way
 
 	stream pushed
 }

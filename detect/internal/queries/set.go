@@ -176,9 +176,10 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 			wished = min(wished, now+max(1, int64(at.Sub(wall))))
 		}
 	}
-	q.wished = 0
+	q.wished, q.wishedAt = 0, 0
 	if wished != Never {
-		q.wished = wished
+		q.wished, q.wishedAt = wished, wall.UnixNano()+wished-now
+		s.wall.wanted = true
 	}
 	return min(next, wished)
 }
@@ -188,9 +189,10 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
+	again := look(s, now)
 	at = nextAt(s, now)
 	if at > now {
-		return false, at
+		return false, min(at, again)
 	}
 	if s.env.Budget.Buckets.Any() {
 		if until := s.env.Budget.Buckets.Until(s.env.Bucket(fetcher.Call{Role: fetcher.RoleSearch})); until > now {
