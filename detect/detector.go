@@ -66,8 +66,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), cfg.Cost.Check(), poll.CheckLimits(deps.Roles)); err != nil {
 		return nil, err
 	}
-	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
-		stop: make(chan struct{}), done: make(chan struct{})}
+	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}

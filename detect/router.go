@@ -55,6 +55,7 @@ func (r *router) run(ctx context.Context) {
 	ctx, end := deadline.UntilStop(ctx, r.d.stop)
 	defer end()
 	var loading sync.WaitGroup // polls wait for it as for the routes
+	loading.Go(func() { r.d.env.Budget.Begin(ctx) })
 	loading.Go(func() { r.d.late.Begin(ctx, streaming{r.d}.position, r.d.deps.Logger) })
 	defer loading.Wait()
 	retry := time.NewTimer(0)

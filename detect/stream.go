@@ -70,8 +70,8 @@ func (s streaming) run(ctx context.Context, kind poll.Kind) {
 	s.d.streams[kind].Run(ctx)
 }
 
-// positions returns batches with the positions of the streams, the costs and the overlap that
-// are not in the journal yet, to be committed with a group. stored is to be called then.
+// positions returns batches with the positions of the streams, the costs, the rate limits and the
+// overlap that are not in the journal yet, to be committed with a group. stored is to be called then.
 func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
 	d := s.d
 	var numbers [len(d.streams)][]uint64
@@ -82,19 +82,19 @@ func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) 
 		}
 	}
 	stored = func() {}
-	with := func(target, position string, ok bool, of interface{ Stored(string) }) {
-		if before := stored; ok {
-			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
-			stored = func() { before(); of.Stored(position) }
+	with := func(of interface{ Stored(string) }) func(target, position string, ok bool) {
+		return func(target, position string, ok bool) {
+			if before := stored; ok {
+				batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
+				stored = func() { before(); of.Stored(position) }
+			}
 		}
 	}
 	for kind, of := range d.streams {
-		target, position, ok := of.Position(numbers[kind])
-		with(target, position, ok, of)
+		with(of)(of.Position(numbers[kind]))
 	}
-	target, position, ok := d.env.Budget.Spend.Position()
-	with(target, position, ok, d.env.Budget.Spend)
-	target, position, ok = d.late.Position()
-	with(target, position, ok, d.late)
+	with(d.env.Budget.Spend)(d.env.Budget.Spend.Position())
+	with(d.env.Budget)(d.env.Budget.Position())
+	with(d.late)(d.late.Position())
 	return batches, stored
 }

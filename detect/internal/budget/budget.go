@@ -26,6 +26,7 @@ type Budget struct {
 	saved   float64      // how many calls are saved at Config.PerSecond, 0 for none
 	until   atomic.Int64 // a rate limit closes the gate until then; the limit of Spend does, too
 	limited atomic.Bool  // it was closed, and no page has come since
+	met     met
 
 	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
 	changes atomic.Uint64 // of rate: see Changes
@@ -60,16 +61,23 @@ type Config struct {
 	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
 	// nobody.
 	Limited func(bucket string, until time.Time)
-	Spend   spend.Config // Now, Logger and Reached are the Budget's
-	Logger  *slog.Logger
+	// Spend's Now, Logger and Reached are the Budget's. Its Load and Store serve the Budget's
+	// own record, too: see Begin.
+	Spend  spend.Config
+	Logger *slog.Logger
 }
 
 // New makes a budget whose gate is open.
 func New(cfg Config) *Budget {
-	if cfg.Limited == nil {
-		cfg.Limited = func(string, time.Time) {}
+	b := &Budget{changed: make(chan struct{}), met: met{until: map[string]time.Time{}}}
+	told := cfg.Limited
+	cfg.Limited = func(bucket string, until time.Time) {
+		b.note(bucket, until)
+		if told != nil {
+			told(bucket, until)
+		}
 	}
-	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg), changed: make(chan struct{})}
+	b.cfg, b.Buckets = cfg, newBuckets(cfg)
 	b.rate.Store(math.Float64bits(cfg.PerSecond))
 	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.spent
 	b.Spend = spend.New(cfg.Spend)

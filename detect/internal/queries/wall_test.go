@@ -41,7 +41,7 @@ func TestSchedulesFollowTheWallClock(t *testing.T) {
 			k.at(time.Hour).ahead(2 * time.Hour)
 		}, 4 * time.Hour},
 		"the clock was ahead, and is set back": {func(k *kit) {
-			k.ahead(3 * time.Hour).schedule(daily(5*time.Hour), day)
+			k.ahead(3*time.Hour).schedule(daily(5*time.Hour), day)
 			k.turn()
 			k.at(time.Hour).ahead(0)
 		}, 2 * time.Hour},
