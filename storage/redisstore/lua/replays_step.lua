@@ -5,7 +5,10 @@
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
-if given then return shown(table.remove(given, 1), given) end
+if given then
+	if #given == 0 then return reply('unknown') end -- the owner was erased since: see erase_late.lua
+	return shown(table.remove(given, 1), given)
+end
 
 local id, owner, lane, which, cursor = arg(), arg(), arg(), arg(), arg()
 local due, updated, limit, stop, count = arg(), arg(), tonumber(arg()), tonumber(arg()), tonumber(arg())
