@@ -126,8 +126,9 @@
 // Calls that write remove some of what is too old or too much: of each kind at least 64,
 // and twice as many as they add. A commit removes events only once 64 were added since
 // the store's last commit that removed some, or a thousandth of MaxEvents if that is
-// less, and then for all of these: so a store may leave up to 63 events too many. What
-// is past its retention may be shown until it is removed.
+// less, and then for all of these: so a store may leave up to 63 events too many, and for a
+// while more after Erase has removed an owner with very many. What is past its retention
+// may be shown until it is removed.
 //
 // # To watch and to back up
 //

@@ -97,3 +97,42 @@ func TestClaimTakesFewStepsAmongManyLanes(t *testing.T) {
 		}
 	}
 }
+
+// Items without events, which Erase leaves in a list, are passed over by several calls: the
+// server waits for none of them long, and the list is emptied.
+func TestWhatEraseLeavesIsRemovedInSteps(t *testing.T) {
+	s, turns := counted(t, "outbox_settle")
+	now, ctx := time.Now(), t.Context()
+	s.opts.Now = func() time.Time { return now }
+	const events, calls = 2000, 10
+	src := deliver.Source{Kind: deliver.SourceMonitor, Owner: "acme", ID: "m"}
+	if err := s.Endpoints().Create(ctx, deliver.Endpoint{ID: "ep", Source: src, URL: "https://example.com/", Status: deliver.EndpointActive}); err != nil {
+		t.Fatal(err)
+	}
+	b := &detect.Batch{}
+	for i := range events {
+		b.Events = append(b.Events, deliver.Event{ID: fmt.Sprint("ev", i), Source: src, Body: []byte("{}")})
+	}
+	if err := s.Journal().Commit(ctx, []*detect.Batch{b}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Endpoints().Delete(ctx, "acme", "ep"); err != nil { // settles all of them
+		t.Fatal(err)
+	}
+	if _, err := s.Erase(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(s.opts.Retention)
+	for call := range calls {
+		if err := s.Outbox().Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		// Eight items for each of the 64 events that a call may remove.
+		if n := turns(); n > 5000 {
+			t.Errorf("call %d: %d turns of loops, want 5,000 at most", call, n)
+		}
+	}
+	if left, err := s.redis.LLen(ctx, s.prefix+"settled").Result(); left != 0 || err != nil {
+		t.Errorf("%d items are left after %d calls (%v), want none", left, calls, err)
+	}
+}
