@@ -12,9 +12,12 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// replaySpan is the most events that a step of a replay looks at: all other calls wait
-// for it.
-const replaySpan = 256
+// A step of a replay looks at up to replaySpan events, and passes over what is past its
+// retention among up to replayReach numbers: all other calls wait for it.
+const (
+	replaySpan  = 256
+	replayReach = 2048
+)
 
 // replayed is an event that a step looks at.
 type replayed struct {
@@ -32,9 +35,13 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		if err != nil {
 			return err
 		}
+		end, err := replayEnd(t, &r)
+		if err != nil {
+			return err
+		}
 		var create, reopen []replayed
 		looked := 0
-		enough, err := eachReplayed(t, &r, rs.s.expired(), func(e replayed) (enough bool) {
+		enough, err := eachReplayed(t, &r, end, rs.s.expired(), func(e replayed) (enough bool) {
 			send := e.ours && (!e.had.Valid || deliver.State(e.state.String) == deliver.StateFailed)
 			if send && len(create)+len(reopen) >= max(q.Limit, 1) {
 				return true
@@ -58,8 +65,11 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 		r.Created += len(create)
 		r.Reopened += len(reopen)
 		if !enough && looked < replaySpan {
-			r.Removed += r.Last - r.Cursor
-			r.Cursor, r.State = r.Last, deliver.ReplayDone
+			r.Removed += end - r.Cursor
+			r.Cursor = end
+		}
+		if r.Cursor == r.Last {
+			r.State = deliver.ReplayDone
 		}
 		r.Due, r.UpdatedAt = q.DeliverBy, q.Now
 		made, err = replay(t, &r, create, reopen)
@@ -92,15 +102,25 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 // errEnough ends a query of whose rows no more are wanted.
 var errEnough = errors.New("sqlite: enough rows")
 
-// eachReplayed calls look for the owner's next events, up to replaySpan, without those that
-// are past their retention, until it reports that they are enough. The query looks at no
-// event before it is its turn.
-func eachReplayed(t *tx, r *deliver.Replay, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
+// replayEnd is the number up to which the next step goes at most.
+func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
+	next := r.Last
+	_, err := one(t, `SELECT seq FROM events WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1`, []any{r.Owner, int64(r.Cursor)}, &next)
+	if err != nil || next >= r.Last {
+		return r.Last, err
+	}
+	return min(next+replayReach-1, r.Last), nil
+}
+
+// eachReplayed calls look for the owner's next events up to the number end, up to
+// replaySpan, without those that are past their retention, until it reports that they are
+// enough. The query looks at no event before it is its turn.
+func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
 		FROM events e LEFT JOIN deliveries d ON `+ofEvent("d.n", "e.n")+` AND d.endpoint_id = ?6
 		WHERE e.owner = ?3 AND e.seq > ?4 AND e.seq <= ?5 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT `+fmt.Sprint(replaySpan),
-		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(r.Last), r.EndpointID}, func(rows *sql.Rows) error {
+		[]any{r.SourceID, expired, r.Owner, int64(r.Cursor), int64(end), r.EndpointID}, func(rows *sql.Rows) error {
 			var e replayed
 			if err := rows.Scan(&e.seq, &e.n, &e.ours, &e.had, &e.state, &e.place); err != nil {
 				return wrap(err)
