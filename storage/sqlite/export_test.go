@@ -21,6 +21,9 @@ var Migrations = migrations
 // ScrubTry is how Scrub tries.
 var ScrubTry = scrubTry
 
+// Inspect is what Open does first, before SQLite opens the file.
+var Inspect = inspect
+
 // SetSynchronous sets when files opened from now on are synced, "FULL" or "OFF",
 // and returns what undoes it. Tests that call it do not run in parallel.
 func SetSynchronous(mode string) (undo func()) {

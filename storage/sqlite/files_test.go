@@ -183,3 +183,22 @@ func TestAnEmptyFileBecomesItsOwnersOnly(t *testing.T) {
 	must(t, err)
 	want(t, "mode", info.Mode().Perm(), fs.FileMode(0o600))
 }
+
+// Processes that start together may find no file, and make it, at the same moment.
+func TestProcessesThatMakeTheFileTogether(t *testing.T) {
+	const processes = 8
+	for round := range 200 {
+		path := filepath.Join(t.TempDir(), fmt.Sprint(round, ".db"))
+		begin, errs := make(chan struct{}), make(chan error, processes)
+		for range processes {
+			go func() {
+				<-begin
+				errs <- sqlite.Inspect(t.Context(), path)
+			}()
+		}
+		close(begin)
+		for range processes {
+			must(t, <-errs)
+		}
+	}
+}

@@ -27,7 +27,10 @@ const (
 func inspect(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return createFile(path)
+		if err := createFile(path); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		f, err = os.Open(path) // another process has made it meanwhile
 	}
 	if err != nil {
 		return wrap(err)
