@@ -174,13 +174,13 @@ func (h *Hub) remove(c *conn) {
 	defer h.mu.Unlock()
 	h.open--
 	delete(h.conns, c)
-	if k := h.keys[c.key]; k != nil {
+	if k := h.keys[c.id.KeyID]; k != nil {
 		if delete(k.conns, c); len(k.conns) == 0 {
-			delete(h.keys, c.key)
+			delete(h.keys, c.id.KeyID)
 			close(k.idle)
 		}
-		if h.owners[c.owner]--; h.owners[c.owner] == 0 {
-			delete(h.owners, c.owner)
+		if h.owners[c.id.Owner]--; h.owners[c.id.Owner] == 0 {
+			delete(h.owners, c.id.Owner)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again
 	if k == nil {
 		k = &keyConns{conns: map[*conn]struct{}{}, idle: make(chan struct{})}
 		h.keys[id.KeyID] = k
-		h.wg.Go(func() { h.recheck(id.KeyID, key, k.idle) })
+		h.wg.Go(func() { h.recheck(k) })
 	}
 	switch n := h.owners[id.Owner]; {
 	case len(k.conns) >= h.opts.MaxPerKey:
@@ -122,7 +122,7 @@ func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again
 	default:
 		k.conns[c] = struct{}{}
 		h.owners[id.Owner]++
-		c.key, c.owner = id.KeyID, id.Owner
+		c.id, c.secret = id, key
 		return true, false
 	}
 	if len(k.conns) == 0 { // it was made for this one

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/streamwatch/streamwatch/internal/batch"
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // Bounds of a connection.
@@ -46,8 +47,8 @@ type conn struct {
 	net    net.Conn // below ws, for deadlines and the hard cut
 	stream *stream
 	filter filter
-	key    string // id; "" before it is authenticated; the hub's mutex guards it
-	owner  string // the key's, likewise
+	id     Identity     // of the key; set under the hub's mutex when the connection is counted
+	secret secret.Value // the key, likewise
 
 	bell batch.Bell
 	// pos is a sequence number. Every event up to it was written, was filtered out,

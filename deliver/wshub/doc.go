@@ -27,9 +27,9 @@
 //
 // Close codes: 1001 the server goes away, 1003, 1007, 1008 and 1009 for what a
 // client must not send, 1013 come again later (the reason ends in since=<seq>
-// when the client was too slow), 4001 the key is not valid (any more), 4003 the
-// key has too many connections, 4004 monitor_id or rule_id names none of the key's
-// owner. Protocol pings go out every 20 s; a client that
+// when the client was too slow), 4001 the key is not valid (any more), or has another
+// owner or id by now, 4003 the key has too many connections, 4004 monitor_id or rule_id
+// names none of the key's owner. Protocol pings go out every 20 s; a client that
 // answers none for 40 s is cut.
 //
 // # Order

@@ -49,9 +49,9 @@ type Options struct {
 	Events Events
 	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
 	// the connection with 1013: come again. It must return when ctx ends, which is
-	// after 5 s. While a key has connections it is asked again every 3 s, and
-	// ErrBadKey then closes them, so that a revocation by another process takes
-	// effect. Any other error is ignored. Required.
+	// after 5 s. It is asked again every 3 s for the keys of all connections: ErrBadKey,
+	// and another Identity than the connection's, then closes it with 4001, so that a
+	// revocation by another process takes effect. Any other error is ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
 	// Has reports whether an owner has a monitor or rule. A client that filters by
