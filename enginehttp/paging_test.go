@@ -27,6 +27,9 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	if a := w.do(mine, "GET", social+"/stream?since_seq=2", ""); a.status != 422 || !strings.Contains(a.body, "want none but monitor_id, rule_id, since") {
 		t.Errorf("WebSocket: %d %s", a.status, a.body)
 	}
+	if a := w.do(mine, "GET", social+"/stream?since=1&since=2", ""); a.status != 400 || !strings.Contains(a.body, "since is there twice") {
+		t.Errorf("WebSocket, since twice: %d %s", a.status, a.body)
+	}
 	if a := w.do(mine, "GET", monitors+"?status=paused&status=active", ""); a.status != 400 || !strings.Contains(a.body, "status is there twice") {
 		t.Errorf("twice: %d %s", a.status, a.body)
 	}

@@ -13,23 +13,23 @@ import (
 	"unicode/utf8"
 )
 
-// readQuery parses a query string, which may have the known parameters, each at most
-// once. A malformed one is an error: if the parameters that can be read were used, a
-// filter among the others would be ignored.
-func readQuery(raw string, known []string) (url.Values, error) {
+// readQuery parses a query string, which may have the parameters of the route, each at
+// most once unless it is in rt.several. A malformed one is an error: if the parameters
+// that can be read were used, a filter among the others would be ignored.
+func (rt *route) readQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, &failure{status: http.StatusBadRequest, text: "malformed query string: want name=value pairs with & between them, and % written as %25"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(rt.params, name) {
 			allowed := "none"
-			if len(known) > 0 {
-				allowed = "none but " + strings.Join(known, ", ")
+			if len(rt.params) > 0 {
+				allowed = "none but " + strings.Join(rt.params, ", ")
 			}
 			return nil, &failure{status: http.StatusUnprocessableEntity, text: "query parameter " + quote(name) + " is not allowed: want " + allowed}
 		}
-		if len(values[name]) > 1 {
+		if len(values[name]) > 1 && !slices.Contains(rt.several, name) {
 			return nil, &failure{status: http.StatusBadRequest, text: "malformed query string: " + name + " is there twice"}
 		}
 	}

@@ -17,6 +17,7 @@ type route struct {
 	method, path string
 	name         string   // in price lists, in the ledger, and as operationId
 	params       []string // of the query string
+	several      []string // those of params that may be repeated
 	fields       []string // of the body; nil when there is none
 	bodiless     bool     // the body may be missing, which means {}
 	open         bool     // needs no key
@@ -58,7 +59,7 @@ type reply struct {
 func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	x.route = rt
 	if rt.raw != nil {
-		if _, err := readQuery(r.URL.RawQuery, rt.params); err != nil {
+		if _, err := rt.readQuery(r.URL.RawQuery); err != nil {
 			x.fail(err)
 			return
 		}
@@ -87,7 +88,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		}
 	}
 	var err error
-	if c.query, err = readQuery(r.URL.RawQuery, rt.params); err != nil {
+	if c.query, err = rt.readQuery(r.URL.RawQuery); err != nil {
 		x.fail(err)
 		return
 	}

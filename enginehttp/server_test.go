@@ -248,6 +248,9 @@ func TestWebSocketThroughTheHandler(t *testing.T) {
 	for _, row := range []struct{ key, query, want string }{
 		{w.key[mine], "", `{"type":"connected",`},
 		{w.key[mine], "?monitor_id={monitor}&rule_id={rule}", `{"type":"connected",`},
+		{w.key[mine], "?monitor_id={monitor}&monitor_id={monitor}", `{"type":"connected",`},
+		{w.key[mine], "?monitor_id={monitor}&monitor_id={rule}", `{"type":"error","code":4004,"message":"no such monitor: \"rul_`},
+		{w.key[mine], "?rule_id={rule}&rule_id={monitor}", `{"type":"error","code":4004,"message":"no such rule: \"mon_`},
 		{w.key[theirs], "?monitor_id={monitor}", `{"type":"error","code":4004,"message":"no such monitor: \"mon_`},
 		{w.key[theirs], "?rule_id={rule}", `{"type":"error","code":4004,"message":"no such rule: \"rul_`},
 		{w.key[mine], "?rule_id={monitor}", `{"type":"error","code":4004,"message":"no such rule: \"mon_`},

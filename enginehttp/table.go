@@ -10,7 +10,7 @@ import (
 // document, and the arguments of Pricing.Request.
 func (h *Handler) table() []*route {
 	seg, p := "/v1/"+h.opts.Segment, h.opts.Providers
-	stream := &route{method: "GET", path: seg + "/stream", name: "stream", params: []string{"monitor_id", "rule_id", "since"}, open: true, serve: unconfigured("WebSocket")}
+	stream := &route{method: "GET", path: seg + "/stream", name: "stream", params: []string{"monitor_id", "rule_id", "since"}, several: []string{"monitor_id", "rule_id"}, open: true, serve: unconfigured("WebSocket")}
 	if hub := h.engine.WebSocket(); hub != nil {
 		stream.raw = hub
 	}
