@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
@@ -90,6 +91,27 @@ func TestDocumentHasTheParameters(t *testing.T) {
 		slices.Sort(params)
 		if !slices.Equal(documented, params) {
 			t.Errorf("%s: documented %q, let through %q", pattern, documented, params)
+		}
+	}
+}
+
+// The document allows the same values of since as the WebSocket endpoint takes: a client of a
+// fleet resumes with <epoch>.<seq>.
+func TestDocumentHasTheFormsOfSince(t *testing.T) {
+	w := newWorld(t, func(s *setup) {
+		s.engine.WebSocket = &wshub.Options{Authenticate: enginehttp.WebSocketAuth(nobody{})}
+	})
+	since := document().Paths.Value(social+"/stream").Get.Parameters.GetByInAndName("query", "since").Schema.Value
+	for text, taken := range map[string]bool{"0": true, "41": true, "7.41": true, "": false, "-1": false, "x": false, "7.": false, ".41": false, "1.2.3": false} {
+		status := http.StatusUnprocessableEntity
+		if taken {
+			status = http.StatusUpgradeRequired
+		}
+		if a := w.send(request("GET", social+"/stream?since="+text, "")); a.status != status {
+			t.Errorf("since=%s: %d %s, want %d", text, a.status, a.body, status)
+		}
+		if err := since.VisitJSON(text); (err == nil) != taken {
+			t.Errorf("since=%s in the document: %v", text, err)
 		}
 	}
 }
