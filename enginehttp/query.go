@@ -102,9 +102,12 @@ func (p *params) id(name string) string {
 // account returns an account to filter by: a username, or the address of a feed; "" if the
 // parameter is not there.
 func (p *params) account(name string) string {
+	if !p.values.Has(name) {
+		return ""
+	}
 	v := p.values.Get(name)
 	if !strings.Contains(v, "://") {
-		return strings.TrimPrefix(p.id(name), "@")
+		return p.check(name, strings.TrimPrefix(v, "@"))
 	}
 	if len(v) > maxAddress || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		p.refuse(name, v, fmt.Sprintf("a username, or an address of at most %d visible ASCII characters", maxAddress))
