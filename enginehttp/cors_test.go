@@ -3,6 +3,7 @@ package enginehttp_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,20 @@ func TestCORS(t *testing.T) {
 				t.Errorf("preflight: %d %v", a.status, a.header)
 			}
 		})
+	}
+}
+
+// A page of an allowed origin may read every header that the document describes.
+func TestPagesReadTheHeadersOfTheDocument(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.options.Origins = []string{ourPage} })
+	r := request("GET", "/v1/account/me", "")
+	r.Header.Set("X-Api-Key", w.key[mine])
+	r.Header.Set("Origin", ourPage)
+	exposed := strings.Split(w.send(r).header.Get("Access-Control-Expose-Headers"), ", ")
+	for name := range document().Components.Headers {
+		if !slices.Contains(exposed, name) {
+			t.Errorf("%s is not exposed", name)
+		}
 	}
 }
 
