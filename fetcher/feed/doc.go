@@ -80,6 +80,7 @@
 //   - an old entry that was given a new date is delivered, once
 //   - an entry of the last half hour is delivered again if its guid changes, or if it has
 //     none and another entry gets the same link
+//   - a server that has asked to wait is asked at once
 //
 // With a Memory, such as NewDir's, none of this happens. It is written before a page with
 // something new is returned; when the process ends before the engine has stored that, the
@@ -93,11 +94,11 @@
 // the feed is not found there any more. 410 is believed when it has lasted for six hours.
 // A document that is cut off on the way is asked for again in full.
 //
-// Retry-After is waited for without a request. Cache-Control, Expires, ttl, skipHours and
-// skipDays say when a feed is to be read again, Config.MaxPause at the latest: until then
-// a poll is answered from memory, with Page.AsOf the time of the last read, so that the
-// engine goes on to read back to there. A poll that needs the posts themselves, such as
-// that for a new monitor, is made all the same.
+// Retry-After is waited for without a request, whatever the refusal it came with.
+// Cache-Control, Expires, ttl, skipHours and skipDays say when a feed is to be read again,
+// Config.MaxPause at the latest: until then a poll is answered from memory, with Page.AsOf
+// the time of the last read, so that the engine goes on to read back to there. A poll that
+// needs the posts themselves, such as that for a new monitor, is made all the same.
 //
 // Requests to one host are Config.HostGap apart, a second by default, which lets 900 feeds
 // of one host be read every 15 minutes; those that would wait for more than five seconds are told when to come. Each host is a bucket

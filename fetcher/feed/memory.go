@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Memory keeps what a Fetcher knows of the entries that feeds have shown, so that the next
-// process knows it, too. Calls are concurrent, but never for the same feed.
+// Memory keeps what a Fetcher knows of the entries that feeds have shown, and until when their
+// servers have asked to wait, so that the next process knows it, too. Calls are concurrent,
+// but never for the same feed.
 type Memory interface {
 	// Load returns what Save was given last for a feed, nil for one that it was never
 	// called for.
@@ -33,6 +34,7 @@ type memory struct {
 	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
 	Cut    int      `json:"cut"`  // first reads of a document without an end
 	Known  []*known `json:"known"`
+	Closed int64    `json:"closed,omitempty"` // until when the server has asked to wait, in Unix milliseconds
 
 	dirty bool // there is something to save
 }

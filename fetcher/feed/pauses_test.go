@@ -49,6 +49,97 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// Retry-After counts whatever the refusal, which holds meanwhile. An engine asks again after a
+// quarter of an hour.
+func TestRetryAfterOfAnyRefusal(t *testing.T) {
+	for code, meaning := range map[int]error{401: fetcher.ErrUnauthorized, 403: fetcher.ErrProtected, 404: fetcher.ErrNotFound, 410: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			refuse := true
+			f, s := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+				if refuse {
+					w.Header().Set("Retry-After", "7200")
+					w.WriteHeader(code)
+					return
+				}
+				io.WriteString(w, items("a"))
+			})
+			r := newReader(t, f)
+			for _, left := range []time.Duration{2 * time.Hour, 105 * time.Minute, 90 * time.Minute} {
+				if _, err := r.try(); fetcher.RetryAfter(err) != left || meaning != nil && !errors.Is(err, meaning) || len(s.requests) != 1 {
+					t.Errorf("status %d: error %v after %d requests, want %v for %s more after one", code, err, len(s.requests), meaning, left)
+				}
+				refuse = false
+				<-time.After(15 * time.Minute)
+			}
+			<-time.After(75 * time.Minute)
+			r.read()
+		})
+	}
+}
+
+// So does the Retry-After of a robots.txt that cannot be read.
+func TestRetryAfterOfRobots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := serving(t, func(c *feed.Config) { c.Robots = true }, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		r := newReader(t, f)
+		for _, left := range []time.Duration{time.Hour, 45 * time.Minute} {
+			if _, err := r.try(); fetcher.RetryAfter(err) != left || len(s.requests) != 1 {
+				t.Errorf("error %v after %d requests, want to wait for %s after one", err, len(s.requests), left)
+			}
+			<-time.After(15 * time.Minute)
+		}
+	})
+}
+
+// With a Memory the next process waits, too, but not for longer than a server can ask for.
+func TestRetryAfterOutlivesTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, err := feed.NewDir(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		refuse, back := true, time.Duration(0)
+		start := func() (*reader, *server) {
+			f, s := serving(t, func(c *feed.Config) {
+				c.Memory = dir
+				c.Now = func() time.Time { return time.Now().Add(-back) }
+			}, func(w http.ResponseWriter, _ *http.Request) {
+				if refuse {
+					w.Header().Set("Retry-After", "7200")
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				io.WriteString(w, items("a"))
+			})
+			return newReader(t, f), s
+		}
+		r, _ := start()
+		if _, err := r.try(); fetcher.RetryAfter(err) != 2*time.Hour {
+			t.Fatalf("error %v, want to wait for 2 hours", err)
+		}
+		refuse = false
+		<-time.After(30 * time.Minute)
+		r, s := start()
+		if _, err := r.try(); fetcher.RetryAfter(err) != 90*time.Minute || len(s.requests) > 0 {
+			t.Errorf("error %v after %d requests, want to wait for 90 minutes more", err, len(s.requests))
+		}
+		back = 365 * 24 * time.Hour // the clock is set back
+		r, _ = start()
+		if _, err := r.try(); fetcher.RetryAfter(err) != 24*time.Hour {
+			t.Errorf("error %v, want to wait for a day", err)
+		}
+		back = 0
+		<-time.After(90 * time.Minute)
+		r, _ = start()
+		if page := r.read(); len(page.Tweets) != 1 {
+			t.Errorf("%+v, want the feed", page)
+		}
+	})
+}
+
 // A feed that is not to be read yet is answered for from memory, as of when it was read.
 func TestPauses(t *testing.T) {
 	const ttl = "<ttl>60</ttl>"

@@ -157,47 +157,44 @@ const (
 	goneWait    = 24 * time.Hour
 )
 
-// refused is the error of an answer outside 2xx, and notes what it says of the feed.
-func (f *Fetcher) refused(s *state, resp *answer) error {
+// refused is the error of an answer outside 2xx, and notes what it says of the feed. That a
+// page of older entries is missing says nothing of it.
+func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, resp *answer) error {
 	now := f.cfg.Now()
 	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
 		resp.Body = io.NopCloser(strings.NewReader(http.StatusText(resp.StatusCode)))
 	}
 	err := upstream.AnswerError(resp.Response, now, "")
+	wait, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
+	gone := time.Time{}
 	var limit *fetcher.RateLimitError
-	var status *fetcher.StatusError
-	wait := time.Duration(0)
 	switch {
 	case resp.StatusCode == http.StatusGone:
-		return f.refusedGone(s, now)
+		if gone = s.get().gone; gone.IsZero() {
+			gone = now
+		}
+		err = goneError(gone, now, wait)
 	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
-		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: missingWait})
+		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: max(wait, missingWait)})
 	case errors.As(err, &limit):
 		wait = limit.RetryAfter
-	case errors.As(err, &status):
-		wait = status.RetryAfter
 	}
-	s.set(func(p *polled) {
-		p.gone, p.moved = time.Time{}, nil
-		if wait > 0 {
-			p.closed = now.Add(wait)
-		}
-	})
+	s.set(func(p *polled) { p.gone, p.moved = gone, nil })
+	switch {
+	case wait > 0 && k == newest:
+		f.close(ctx, a, s, now.Add(wait), err)
+	case wait > 0:
+		f.close(ctx, a, s, now.Add(wait), nil)
+	}
 	return err
 }
 
-// refusedGone believes 410 only after hours of it: servers give it by mistake.
-func (f *Fetcher) refusedGone(s *state, now time.Time) error {
-	var since time.Time
-	s.set(func(p *polled) {
-		if p.gone.IsZero() {
-			p.gone = now
-		}
-		since, p.moved = p.gone, nil
-	})
+// goneError is the error of a 410, which is believed only after hours of it: servers give it
+// by mistake.
+func goneError(since, now time.Time, wait time.Duration) error {
 	if now.Sub(since) < goneAfter {
-		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: time.Hour, Detail: "gone; believed when it stays so for hours"}
+		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, time.Hour), Detail: "gone; believed when it stays so for hours"}
 	}
 	return fmt.Errorf("%w: the publisher has removed the feed (410 since %s): %w", fetcher.ErrNotFound,
-		since.UTC().Format(time.RFC3339), &fetcher.StatusError{Code: http.StatusGone, RetryAfter: goneWait})
+		since.UTC().Format(time.RFC3339), &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, goneWait)})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
 // ErrDisallowed: robots.txt closes the feed. It is a fetcher.ErrProtected.
@@ -51,7 +52,8 @@ func (f *Fetcher) readRobots(ctx context.Context, file *url.URL) (body []byte, f
 			}
 			continue
 		case resp.StatusCode/100 != 4: // 4xx is "unavailable": RFC 9309, 2.3.1.3
-			err = fmt.Errorf("%s: %w", file.Host, &fetcher.StatusError{Code: resp.StatusCode, Detail: http.StatusText(resp.StatusCode)})
+			wait, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), f.cfg.Now())
+			err = fmt.Errorf("%s: %w", file.Host, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: wait, Detail: http.StatusText(resp.StatusCode)})
 		}
 		resp.Body.Close()
 		return body, resp.StatusCode/100 == 2, err

@@ -2,10 +2,14 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
 // state is what a Fetcher keeps of a feed.
@@ -24,6 +28,7 @@ type polled struct {
 	asked  time.Time // when it was asked for
 	pause  time.Time // the publisher does not want to be asked before
 	closed time.Time // the server has refused with Retry-After until then
+	why    error     // what that refusal says of the feed, nil for nothing
 	gone   time.Time // since when every answer was 410
 	doc    pauses    // what the document said last
 }
@@ -81,32 +86,37 @@ func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, k kind, 
 // identify tells which entries a document shows, and stores what is new of that.
 func (f *Fetcher) identify(ctx context.Context, a *account, doc *document, k kind) ([]identified, error) {
 	s := f.state(a)
+	release, err := f.remember(ctx, a, s)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	found := s.memory.identify(a, doc, f.cfg.Now(), k)
+	return found, f.save(ctx, a, s)
+}
+
+// remember takes the turn to use a feed's memory, which release ends, and loads it first if
+// it was not: with it comes until when the server has asked another process to wait.
+func (f *Fetcher) remember(ctx context.Context, a *account, s *state) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+		release = func() { <-s.turn }
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s.memory == nil {
-		m, err := f.load(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		s.memory = m
+	if s.memory != nil {
+		return release, nil
 	}
-	found := s.memory.identify(a, doc, f.cfg.Now(), k)
-	if f.cfg.Memory == nil || !s.memory.dirty {
-		return found, nil
+	if s.memory, err = f.load(ctx, a); err != nil {
+		release()
+		return nil, err
 	}
-	text, err := s.memory.state()
-	if err == nil {
-		err = f.cfg.Memory.Save(ctx, a.id, text)
+	closed, latest := time.UnixMilli(s.memory.Closed), f.cfg.Now().Add(upstream.MaxWait)
+	if closed.After(latest) { // the clock was set back
+		closed = latest
 	}
-	if err != nil {
-		return nil, fmt.Errorf("storing what the feed has shown: %w", err)
-	}
-	s.memory.dirty = false
-	return found, nil
+	s.set(func(p *polled) { p.closed = closed })
+	return release, nil
 }
 
 func (f *Fetcher) load(ctx context.Context, a *account) (*memory, error) {
@@ -118,4 +128,49 @@ func (f *Fetcher) load(ctx context.Context, a *account) (*memory, error) {
 		return nil, fmt.Errorf("loading what the feed has shown: %w", err)
 	}
 	return loadMemory(text)
+}
+
+// save stores what is new of a feed's memory. The caller has the turn.
+func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
+	if f.cfg.Memory == nil || !s.memory.dirty {
+		return nil
+	}
+	text, err := s.memory.state()
+	if err == nil {
+		err = f.cfg.Memory.Save(ctx, a.id, text)
+	}
+	if err != nil {
+		return fmt.Errorf("storing what the feed has shown: %w", err)
+	}
+	s.memory.dirty = false
+	return nil
+}
+
+// close notes that a server has asked to wait when it refused with err. What cannot be
+// stored of that now is stored with what the feed shows next.
+func (f *Fetcher) close(ctx context.Context, a *account, s *state, until time.Time, err error) {
+	s.set(func(p *polled) {
+		p.closed, p.why = until, nil
+		for _, lasting := range []error{fetcher.ErrNotFound, fetcher.ErrProtected, fetcher.ErrUnauthorized} {
+			if errors.Is(err, lasting) {
+				p.why = lasting
+			}
+		}
+	})
+	release, err := f.remember(ctx, a, s)
+	if err != nil {
+		return
+	}
+	defer release()
+	s.memory.Closed, s.memory.dirty = until.UnixMilli(), true
+	_ = f.save(ctx, a, s)
+}
+
+// refusal is the answer while the server is not to be asked: the refusal still holds.
+func (p *polled) refusal(wait time.Duration) error {
+	limit := &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
+	if p.why != nil {
+		return fmt.Errorf("%w: %w", p.why, limit)
+	}
+	return limit
 }

@@ -39,9 +39,14 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 
 func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	s := f.state(a)
+	release, err := f.remember(ctx, a, s)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("%s: %w", a.url.Host, err)
+	}
+	release()
 	known, now := s.get(), f.cfg.Now()
 	if wait := known.closed.Sub(now); wait > 0 {
-		return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
+		return fetcher.Page{}, fmt.Errorf("%s: %w", a.url.Host, known.refusal(wait))
 	}
 	start := a.url
 	if known.moved != nil {
@@ -66,7 +71,10 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 // read asks for a document, and makes a page of it.
 func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	var kept *upstream.Kept
-	asked := f.cfg.Now()
+	kind, asked := newest, f.cfg.Now()
+	if q.Cursor != "" {
+		kind = older
+	}
 	got, err := f.get(ctx, start, func(u *url.URL) http.Header {
 		kept = f.pages.Known(pageKey(a, u), q)
 		return kept.Header(0)
@@ -75,6 +83,9 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		var limit *fetcher.RateLimitError
 		if ctx.Err() == nil && !errors.As(err, &limit) {
 			s.set(func(p *polled) { p.moved = nil }) // where the feed has moved to, it may be no more
+			if wait := fetcher.RetryAfter(err); wait > 0 {
+				f.close(ctx, a, s, f.cfg.Now().Add(wait), err) // robots.txt asks for it
+			}
 		}
 		return fetcher.Page{}, err
 	}
@@ -87,7 +98,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && kept.Header(0) != nil
 	if !resp.NotModified && got.StatusCode/100 != 2 {
-		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(s, got))
+		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(ctx, a, s, kind, got))
 	}
 	whole := true
 	if !resp.NotModified {
@@ -107,10 +118,6 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
 	doc.cut = doc.cut || !whole
-	kind := newest
-	if q.Cursor != "" {
-		kind = older
-	}
 	posts, err := f.posts(ctx, a, doc, kind, q.Seen)
 	if err != nil {
 		return fetcher.Page{}, err
@@ -155,7 +162,7 @@ func pageKey(a *account, final *url.URL) string {
 
 // answered notes what an answer with the newest entries says of a feed.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
-	p.asked, p.final, p.gone, p.closed = asked, got.url, time.Time{}, time.Time{}
+	p.asked, p.final, p.gone, p.closed, p.why = asked, got.url, time.Time{}, time.Time{}, nil
 	if got.moved != nil {
 		p.moved = got.moved
 	}
