@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// zones are abbreviations that gofeed takes for UTC, with their offsets in minutes. Of
-// those that several countries use it is the one whose feeds write them.
+// zones are abbreviations that gofeed takes for UTC, or for the host's own zone if this has
+// them, with their offsets in minutes. Of those that several countries use it is the one
+// whose feeds write them.
 var zones = map[string]int{
 	"JST": 9 * 60, "KST": 9 * 60, "HKT": 8 * 60, "SGT": 8 * 60, "PHT": 8 * 60, "AWST": 8 * 60, "WIB": 7 * 60, "ICT": 7 * 60,
 	"IST": 5*60 + 30, "PKT": 5 * 60, "GST": 4 * 60, "IRST": 3*60 + 30, "MSK": 3 * 60, "MSD": 4 * 60, "TRT": 3 * 60, "EAT": 3 * 60,
@@ -39,12 +40,26 @@ func readDate(text string, parsed *time.Time) date {
 	}
 	at := *parsed
 	if m := named.FindStringSubmatch(text); m != nil && !offset.MatchString(text) {
-		at = at.Add(-time.Duration(zones[m[1]]) * time.Minute)
+		if minutes, ok := zones[m[1]]; ok {
+			at = at.Add(reckoned(m[1], at) - time.Duration(minutes)*time.Minute)
+		}
 	}
 	if y := at.Year(); y < 1971 || y > 9999 { // nothing is that old, "0001-01-01" is no date
 		return date{}
 	}
 	return date{at: at.UTC(), day: !clock.MatchString(text) || midnight.MatchString(text)}
+}
+
+// reckoned is the offset that gofeed has taken an abbreviation for, as time.Parse does: that
+// of the host's own zone where it has the abbreviation, else 0.
+func reckoned(abbreviation string, at time.Time) time.Duration {
+	const layout = "2006-01-02 15:04:05 "
+	at = at.UTC().Truncate(time.Second)
+	read, err := time.Parse(layout+"MST", at.Format(layout)+abbreviation)
+	if err != nil {
+		return 0
+	}
+	return at.Sub(read)
 }
 
 // midnight is what programs write that know the day alone.

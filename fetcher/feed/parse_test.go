@@ -135,6 +135,30 @@ func TestDates(t *testing.T) {
 	}
 }
 
+// A date is the same wherever it is read, also where the host's own zone has the abbreviation.
+func TestDatesOfTheHostsZone(t *testing.T) {
+	local := time.Local
+	defer func() { time.Local = local }()
+	for _, tt := range []struct {
+		host *time.Location
+		want int // minutes after midnight, UTC
+	}{
+		{time.FixedZone("JST", 9*60*60), 3 * 60},
+		{time.FixedZone("MSK", 3*60*60), 9 * 60},
+		{time.FixedZone("IST", 5*60*60+30*60), 6*60 + 30}, // India
+		{time.FixedZone("IST", 2*60*60), 6*60 + 30},       // Israel, whose feeds write offsets
+		{time.FixedZone("PST", 8*60*60), 20 * 60},         // the Philippines
+	} {
+		time.Local = tt.host
+		doc := read(t, "<rss><channel><item><title>x</title><pubDate>Mon, 02 Mar 2026 12:00:00 "+tt.host.String()+"</pubDate></item></channel></rss>")
+		want := time.Date(2026, 3, 2, 0, tt.want, 0, 0, time.UTC)
+		if got := doc.entries[0].published.at; !got.Equal(want) {
+			_, offset := time.Date(2026, 3, 2, 12, 0, 0, 0, tt.host).Zone()
+			t.Errorf("%s where it is %d seconds from UTC: %s, want %s", tt.host, offset, got, want)
+		}
+	}
+}
+
 // read parses a document that came from example.com.
 func read(t testing.TB, body string) *document {
 	t.Helper()
