@@ -77,6 +77,34 @@ func TestRetryAfterOfAnyRefusal(t *testing.T) {
 	}
 }
 
+// Reddit tells the rate by which it gives a feed, with fractions, and by no Retry-After.
+func TestReddit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := false
+		f, s := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Ratelimit-Used", "1")
+			w.Header().Set("X-Ratelimit-Remaining", "0.0")
+			w.Header().Set("X-Ratelimit-Reset", "57")
+			if refuse {
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			io.WriteString(w, items("a"))
+		})
+		r := newReader(t, f)
+		if limit := r.read().RateLimit; !limit.Known || limit.Remaining != 0 || !limit.Reset.Equal(time.Now().Add(57*time.Second)) {
+			t.Errorf("%+v, want no call for 57 s", limit)
+		}
+		refuse = true
+		for _, wait := range []time.Duration{57 * time.Second, 42 * time.Second} {
+			if _, err := r.try(); fetcher.RetryAfter(err) != wait || len(s.requests) != 2 {
+				t.Errorf("error %v after %d requests, want to wait for %s after two", err, len(s.requests), wait)
+			}
+			<-time.After(15 * time.Second)
+		}
+	})
+}
+
 // So does the Retry-After of a robots.txt that cannot be read.
 func TestRetryAfterOfRobots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

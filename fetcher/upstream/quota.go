@@ -112,13 +112,23 @@ func (f ResetForm) parse(s string, now time.Time) time.Time {
 // readLimit reads a limit without its reset; false if there is no number of remaining
 // calls.
 func readLimit(h http.Header, remaining, limit string) (rl fetcher.RateLimit, ok bool) {
-	left, err := strconv.Atoi(strings.TrimSpace(h.Get(remaining)))
-	if err != nil || left < 0 {
+	left, ok := count(h.Get(remaining))
+	if !ok {
 		return rl, false
 	}
 	rl = fetcher.RateLimit{Known: true, Remaining: left}
-	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(limit))); err == nil && n > 0 {
+	if n, ok := count(h.Get(limit)); ok {
 		rl.Limit = n
 	}
 	return rl, true
+}
+
+// count reads a number of calls. Some servers write it with a fraction: Reddit "0.0".
+func count(s string) (n int, ok bool) {
+	whole, fraction, _ := strings.Cut(strings.TrimSpace(s), ".")
+	n, err := strconv.Atoi(whole)
+	if err != nil || n < 0 || strings.Trim(fraction, "0123456789") != "" {
+		return 0, false
+	}
+	return n, true
 }

@@ -16,8 +16,8 @@ const MaxWait = 24 * time.Hour
 // ParseRateLimit reads the rate-limit headers in use among the platforms:
 // X-Rate-Limit-*, X-RateLimit-* and RateLimit-*, each with Limit, Remaining and
 // Reset, which is read as ResetAny: Mastodon writes an RFC 3339 time, X a Unix time,
-// others a number of seconds. Invalid values are ignored. Config.Quota names the headers
-// of a server with others.
+// others a number of seconds. Counts may have a fraction, which is cut. Invalid values
+// are ignored. Config.Quota names the headers of a server with others.
 func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	for _, prefix := range []string{"X-Rate-Limit-", "X-Ratelimit-", "Ratelimit-"} {
 		if rl, ok := readLimit(h, prefix+"Remaining", prefix+"Limit"); ok {
