@@ -102,7 +102,8 @@
 //
 // Requests to one host are Config.HostGap apart, a second by default, which lets 900 feeds
 // of one host be read every 15 minutes; those that would wait for more than five seconds are told when to come. Each host is a bucket
-// (fetcher.Bucketer): one that answers 429 holds up no other. The User-Agent has
+// (fetcher.Bucketer): one that answers 429 holds up no other. A limit of a host that a feed
+// leads to by a redirect is the feed's alone, unless it has moved there. The User-Agent has
 // Config.Contact. robots.txt is asked with Config.Robots only: feeds are there for
 // programs.
 //

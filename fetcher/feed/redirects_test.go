@@ -70,6 +70,48 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// The limit of a host that feeds lead to holds up no feed of the host that they are named by,
+// and the bucket of a feed that has moved is that of its new host, also when this refuses.
+func TestLimitBehindARedirect(t *testing.T) {
+	for _, code := range []int{http.StatusFound, http.StatusMovedPermanently} {
+		synctest.Test(t, func(t *testing.T) {
+			refuse := false
+			f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Host == "example.com":
+					http.Redirect(w, r, "https://cdn.example.org/1", code)
+				case refuse:
+					w.Header().Set("Retry-After", "600")
+					w.WriteHeader(http.StatusTooManyRequests)
+				default:
+					w.Header().Set("RateLimit-Remaining", "0")
+					w.Header().Set("RateLimit-Reset", "600")
+					io.WriteString(w, items("a"))
+				}
+			})
+			moves, bucket := code == http.StatusMovedPermanently, "example.com"
+			if moves {
+				bucket = "cdn.example.org"
+			}
+			r := newReader(t, f)
+			for range 2 { // as it was read first, and unchanged
+				if page := r.read(); page.RateLimit.Known != moves {
+					t.Errorf("status %d: %+v, want a limit: %t", code, page.RateLimit, moves)
+				}
+			}
+			refuse = true
+			_, err := r.try()
+			var limit *fetcher.RateLimitError
+			if !errors.As(err, &limit) || limit.RetryAfter != 10*time.Minute || limit.Target == moves {
+				t.Errorf("status %d: error %v, want a limit of the feed alone: %t", code, err, !moves)
+			}
+			if got := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); got != bucket {
+				t.Errorf("status %d: bucket %q, want %q", code, got, bucket)
+			}
+		})
+	}
+}
+
 // A feed that has moved to where a web page is now is looked for at its own address again.
 func TestMovedToAPage(t *testing.T) {
 	parked := false

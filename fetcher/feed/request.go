@@ -166,7 +166,7 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, res
 	}
 	err := upstream.AnswerError(resp.Response, now, "")
 	wait, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
-	gone := time.Time{}
+	gone, moved := time.Time{}, (*url.URL)(nil)
 	var limit *fetcher.RateLimitError
 	switch {
 	case resp.StatusCode == http.StatusGone:
@@ -177,9 +177,10 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, res
 	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
 		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: max(wait, missingWait)})
 	case errors.As(err, &limit):
-		wait = limit.RetryAfter
+		wait, moved = limit.RetryAfter, s.get().moved // the host is there
+		limit.Target = resp.url.Host != a.bucket(moved)
 	}
-	s.set(func(p *polled) { p.gone, p.moved = gone, nil })
+	s.set(func(p *polled) { p.gone, p.moved = gone, moved })
 	switch {
 	case wait > 0 && k == newest:
 		f.close(ctx, a, s, now.Add(wait), err)

@@ -93,7 +93,14 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	resp := &upstream.Response{Header: got.Header, RateLimit: upstream.ParseRateLimit(got.Header, f.cfg.Now())}
 	resp.ServerTime, _ = http.ParseTime(got.Header.Get("Date"))
 	defer resp.Release()
-	if !resp.RateLimit.Known {
+	moved := s.get().moved
+	if got.moved != nil && q.Cursor == "" {
+		moved = got.moved
+	}
+	switch {
+	case got.url.Host != a.bucket(moved): // whose limit it is not
+		resp.RateLimit = fetcher.RateLimit{}
+	case !resp.RateLimit.Known:
 		resp.RateLimit = f.hosts.limit(got.url.Host)
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && kept.Header(0) != nil
@@ -190,10 +197,16 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	f.mu.Lock()
 	s := f.feeds[a.id]
 	f.mu.Unlock()
-	if s != nil {
-		if moved := s.get().moved; moved != nil {
-			return moved.Host
-		}
+	if s == nil {
+		return a.bucket(nil)
+	}
+	return a.bucket(s.get().moved)
+}
+
+// bucket is the host whose limits a feed counts against, which has moved if moved is not nil.
+func (a *account) bucket(moved *url.URL) string {
+	if moved != nil {
+		return moved.Host
 	}
 	return a.url.Host
 }
