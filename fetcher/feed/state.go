@@ -31,6 +31,7 @@ type polled struct {
 	why    error     // what that refusal says of the feed, nil for nothing
 	gone   time.Time // since when every answer was 410
 	doc    pauses    // what the document said last
+	cut    bool      // it had a fault: see keep
 }
 
 // state returns what is kept of an account's feed.

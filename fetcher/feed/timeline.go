@@ -93,7 +93,8 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	resp := &upstream.Response{Header: got.Header, RateLimit: upstream.ParseRateLimit(got.Header, f.cfg.Now())}
 	resp.ServerTime, _ = http.ParseTime(got.Header.Get("Date"))
 	defer resp.Release()
-	moved := s.get().moved
+	known := s.get()
+	moved := known.moved
 	if got.moved != nil && q.Cursor == "" {
 		moved = got.moved
 	}
@@ -113,9 +114,13 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 			return fetcher.Page{}, err
 		}
 	}
-	if kept.Same(0, resp) {
+	again := resp
+	if known.cut {
+		again = withoutValidators(resp)
+	}
+	if kept.Same(0, again) {
 		s.set(func(p *polled) { f.answered(p, got, asked) })
-		page := f.pages.Unchanged(kept, resp)
+		page := f.pages.Unchanged(kept, again)
 		page.ServerTime = time.Time{} // entries have times of other clocks, and a cache an old Date
 		return page, nil
 	}
@@ -136,7 +141,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		UserID: a.id, RateLimit: resp.RateLimit}
 	if kind == newest {
 		s.set(func(p *polled) {
-			p.doc = doc.pauses
+			p.doc, p.cut = doc.pauses, doc.cut
 			f.answered(p, got, asked)
 		})
 		f.keep(a, got, resp, &page, doc.cut, whole)
@@ -152,11 +157,17 @@ func (f *Fetcher) keep(a *account, got *answer, resp *upstream.Response, page *f
 		return
 	}
 	if cut {
-		resp.Header = resp.Header.Clone()
-		resp.Header.Del("ETag")
-		resp.Header.Del("Last-Modified")
+		resp = withoutValidators(resp)
 	}
 	f.pages.Keep(pageKey(a, got.url), page, resp)
+}
+
+// withoutValidators is an answer that is known by its body alone.
+func withoutValidators(resp *upstream.Response) *upstream.Response {
+	header := resp.Header.Clone()
+	header.Del("ETag")
+	header.Del("Last-Modified")
+	return &upstream.Response{Body: resp.Body, Header: header, RateLimit: resp.RateLimit, NotModified: resp.NotModified}
 }
 
 // pageKey names what a validator belongs to.
