@@ -28,7 +28,7 @@ var levels = [][]string{
 	{"rule/query", "deliver"},
 	{"rule"},
 	{"deliver/dispatch/internal/health"},
-	{"deliver/dispatch/internal/retry", "deliver/dispatch/internal/outdated", "deliver/dispatch/internal/timing", "deliver/dispatch/internal/limits"},
+	{"deliver/dispatch/internal/retry", "deliver/dispatch/internal/outdated", "deliver/dispatch/internal/timing", "deliver/dispatch/internal/limits", "deliver/dispatch/internal/sending"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},

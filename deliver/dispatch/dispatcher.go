@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/sending"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -151,7 +152,7 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	if s == nil {
 		return nil
 	}
-	return boundedSender{s, d.cfg.Timeout}
+	return sending.Bounded{Sender: s, Timeout: d.cfg.Timeout}
 }
 
 // Flush waits until the outcomes of all attempts that have ended are recorded, at most 5 s.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/sending"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 )
 
@@ -54,7 +54,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	res, timedOut := deliver.Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
 	if j.sender != nil {
 		attempt, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
-		res = send(attempt, j.sender, &j.dv)
+		res = sending.Send(attempt, j.sender, &j.dv)
 		timedOut = !res.OK && (attempt.Err() != nil || res.Error == deliver.TimeoutError)
 		cancel()
 	}
@@ -88,29 +88,4 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	if wait > 0 && (first || !isSealed(err)) {
 		w.cfg.Logger.Error("reading an endpoint failed; its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
 	}
-}
-
-// send calls a sender. A panic of the sender is a failure.
-func send(ctx context.Context, s deliver.Sender, dv *deliver.Delivery) (r deliver.Result) {
-	defer func() {
-		if v := recover(); v != nil {
-			r = deliver.Result{Error: fmt.Sprintf("sender panicked: %v", v)}
-		}
-	}()
-	return s.Send(ctx, dv)
-}
-
-// boundedSender bounds a sender as attempts do.
-type boundedSender struct {
-	sender  deliver.Sender
-	timeout time.Duration
-}
-
-// Send implements deliver.Sender.
-func (b boundedSender) Send(ctx context.Context, dv *deliver.Delivery) deliver.Result {
-	ctx, cancel := context.WithTimeout(ctx, b.timeout)
-	defer cancel()
-	r := send(ctx, b.sender, dv)
-	r.Bound()
-	return r
 }
