@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/clocks"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/fleet"
 )
@@ -140,6 +141,6 @@ func (c *Config) sender(rawURL string) (deliver.Sender, string) {
 }
 
 // leaseCovers reports whether a claim lasts long enough to begin an attempt or to change
-// it. A claim about to end may already belong to another process with a different clock;
-// it is left to expire.
-func (c *Config) leaseCovers(claimed, now time.Time) bool { return !claimed.Before(now.Add(c.Timeout)) }
+// it, by both clocks. A claim about to end may already belong to another process with a
+// different clock; it is left to expire.
+func (c *Config) leaseCovers(end, now time.Time) bool { return clocks.Left(now, end) >= c.Timeout }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/clocks"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/limits"
@@ -142,7 +143,7 @@ func (l *lane) mayReplay() bool {
 
 // fresh reports whether the record was read lately enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
-	return l.handler || l.state.Record >= lanestate.RecordActive && now.Sub(l.record.readAt) < endpointTTL
+	return l.handler || l.state.Record >= lanestate.RecordActive && clocks.Left(now, l.record.readAt.Add(endpointTTL)) > 0
 }
 
 // idle reports whether forgetting the lane loses nothing.

@@ -99,7 +99,7 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 		it := l.queue.pop()
 		if !s.cfg.leaseCovers(it.Due, now) {
 			delete(s.held, it.ID)
-			s.alarm.WakeAt(it.Due)
+			s.alarm.WakeAt(it.Due.Round(0)) // the store's claim ends by the wall clock
 			continue
 		}
 		it.sending = true
