@@ -47,6 +47,9 @@ type Endpoint struct {
 	// is when Status changed last.
 	StatusReason string
 	StatusSince  time.Time
+	// EnabledAt is when endpoints.Manager.Enable was called last, also for an active
+	// endpoint; zero for never. Attempts before it do not count any more.
+	EnabledAt time.Time `json:",omitzero"`
 	// PausedSince is when the endpoint was paused, zero if it is not: its deliveries
 	// are kept, and none is attempted. A pause lasts up to MaxPause; then the endpoint
 	// is disabled.

@@ -45,6 +45,6 @@ func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 // receivesAnew reports whether earlier failures do not count any more, because the receiver
 // or the request to it has changed, or its owner says that it is up.
 func receivesAnew(was, is *deliver.Endpoint) bool {
-	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) ||
+	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) || !was.EnabledAt.Equal(is.EnabledAt) ||
 		!was.PausedSince.IsZero() && is.PausedSince.IsZero() || !was.FailingSince.IsZero() && is.FailingSince.IsZero())
 }

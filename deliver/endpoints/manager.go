@@ -254,7 +254,7 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 	}
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if s == deliver.EndpointActive {
-			e.FailingSince, e.PausedSince = time.Time{}, time.Time{}
+			e.FailingSince, e.PausedSince, e.EnabledAt = time.Time{}, time.Time{}, now
 		}
 		if e.Status != s {
 			e.Status, e.StatusReason, e.StatusSince = s, reason, now

@@ -242,7 +242,8 @@ func TestManagerDisablesAndEnables(t *testing.T) {
 	} {
 		now = now.Add(time.Hour)
 		got, err := row.do()
-		if err != nil || got.Status != row.status || got.StatusReason != row.reason || !got.StatusSince.Equal(begun.Add(row.since)) || got.Secret != "" {
+		if err != nil || got.Status != row.status || got.StatusReason != row.reason || !got.StatusSince.Equal(begun.Add(row.since)) || got.Secret != "" ||
+			got.Status == deliver.EndpointActive && !got.EnabledAt.Equal(now) {
 			t.Errorf("%s: %+v, %v", row.name, got, err)
 		}
 		if got, err = m.Get(t.Context(), "o", e.ID); err != nil || got.StatusReason != row.reason || got.Secret != "" {

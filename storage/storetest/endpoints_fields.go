@@ -15,7 +15,7 @@ func fullEndpoint(t *storeTest) deliver.Endpoint {
 		Headers:    []deliver.Header{{Name: "X-Tenant", Value: "acme"}, {Name: "Authorization", Value: "Bearer of_the_receiver"}},
 		Limits:     deliver.Limits{Rate: 2.25, Burst: 7, InFlight: 3},
 		Bound:      true, From: t.at(-60),
-		Status: deliver.EndpointDisabled, StatusReason: "answered 410 three times", StatusSince: t.at(8),
+		Status: deliver.EndpointDisabled, StatusReason: "answered 410 three times", StatusSince: t.at(8), EnabledAt: t.at(5),
 		PausedSince: t.at(7), FailingSince: t.at(6),
 		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(9), Version: 41,
 	}
@@ -43,6 +43,7 @@ func endpointFieldCases() []storeCase {
 		{"Status", func(t *storeTest, e *deliver.Endpoint) { e.Status = deliver.EndpointActive }},
 		{"StatusReason", func(t *storeTest, e *deliver.Endpoint) { e.StatusReason = "" }},
 		{"StatusSince", func(t *storeTest, e *deliver.Endpoint) { e.StatusSince = time.Time{} }},
+		{"EnabledAt", func(t *storeTest, e *deliver.Endpoint) { e.EnabledAt = t.at(4) }},
 		{"PausedSince", func(t *storeTest, e *deliver.Endpoint) { e.PausedSince = time.Time{} }},
 		{"FailingSince", func(t *storeTest, e *deliver.Endpoint) { e.FailingSince = t.at(5) }},
 		{"UpdatedAt", func(t *storeTest, e *deliver.Endpoint) { e.UpdatedAt = t.at(10) }},

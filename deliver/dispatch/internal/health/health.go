@@ -35,20 +35,20 @@ type Verdict struct {
 	Paused bool // disabled because its pause was too long
 	gone   bool // disabled because of 410, also without a FailingSince
 
-	url         string    // of the receiver that was judged
-	statusSince time.Time // in the record then
+	url                    string    // of the receiver that was judged
+	statusSince, enabledAt time.Time // in the record then
 }
 
-// Of returns v as a verdict of the receiver in e: a record that has another by the time v is
-// written stays as it is.
+// Of returns v as a verdict of the receiver in e: a record that has another, or was enabled
+// again, by the time v is written stays as it is.
 func (v Verdict) Of(e *deliver.Endpoint) Verdict {
-	v.url, v.statusSince = e.URL, e.StatusSince
+	v.url, v.statusSince, v.enabledAt = e.URL, e.StatusSince, e.EnabledAt
 	return v
 }
 
-// of reports whether v is a verdict of the receiver with this URL and StatusSince.
-func (v *Verdict) of(url string, statusSince time.Time) bool {
-	return v.url == url && v.statusSince.Equal(statusSince)
+// sameReceiver reports whether two verdicts are of the same receiver.
+func (v *Verdict) sameReceiver(as Verdict) bool {
+	return v.url == as.url && v.statusSince.Equal(as.statusSince) && v.enabledAt.Equal(as.enabledAt)
 }
 
 // Record counts an attempt that began at the given time. An attempt that was answered with

@@ -57,7 +57,7 @@ func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.pending[id]
-	if before.Kind == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered && before.of(v.url, v.statusSince) {
+	if before.Kind == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered && before.sameReceiver(v) {
 		return
 	}
 	w.pending[id] = change{v, owner, at, before.Kind == deliver.NoticeRecovered}
@@ -162,7 +162,7 @@ func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notic
 
 // apply changes a record, and reports whether there is anything to write.
 func (p *change) apply(e *deliver.Endpoint) bool {
-	if e.Status == deliver.EndpointDisabled || !p.of(e.URL, e.StatusSince) {
+	if e.Status == deliver.EndpointDisabled || !p.sameReceiver(Verdict{}.Of(e)) {
 		return false
 	}
 	switch p.Kind {

@@ -98,6 +98,7 @@ func TestVerdictOfAnEarlierReceiver(t *testing.T) {
 		return health.Verdict{Kind: deliver.NoticeFailing, Since: time.Now()}.Of(&deliver.Endpoint{URL: url, StatusSince: status})
 	}
 	enabled := func(e *deliver.Endpoint) { e.StatusSince = time.Now().UTC() }
+	again := func(e *deliver.Endpoint) { e.EnabledAt = time.Now().UTC() }
 	moved := func(e *deliver.Endpoint) { e.URL = "https://b" }
 	for _, row := range []struct {
 		name   string
@@ -110,6 +111,8 @@ func TestVerdictOfAnEarlierReceiver(t *testing.T) {
 		{"gone", gone, func(*deliver.Endpoint) {}, nil, deliver.EndpointDisabled, false},
 		{"gone, then moved", gone, moved, nil, deliver.EndpointActive, false},
 		{"gone, then enabled", gone, enabled, nil, deliver.EndpointActive, false},
+		{"gone, then enabled while active", gone, again, nil, deliver.EndpointActive, false},
+		{"failing, then enabled while active", failing, again, nil, deliver.EndpointActive, false},
 		{"failing", failing, func(*deliver.Endpoint) {}, nil, deliver.EndpointActive, true},
 		{"failing, then moved", failing, moved, nil, deliver.EndpointActive, false},
 		{"gone, then moved, then failing", gone, moved, failing, deliver.EndpointActive, true},

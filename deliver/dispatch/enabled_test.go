@@ -1,0 +1,82 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+)
+
+// An active endpoint that its owner enables is not disabled for what was answered before,
+// which the store could not take until then.
+func TestEnabledEndpointStaysActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		var down atomic.Bool
+		down.Store(true)
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
+		}, func(c *dispatch.Config) {
+			c.Observer = w.observe
+			c.Endpoints = failUpdate{c.Endpoints, func() error {
+				if down.Load() {
+					return errors.New("store is down")
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.run()
+		b.commit("a", "p", 3, true)
+		pass(10 * time.Second)
+		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		down.Store(false)
+		pass(2 * time.Minute)
+		if e, err := b.store.Endpoints().Get(t.Context(), "o", "a"); err != nil || e.Status != deliver.EndpointActive || w.kinds() != "" {
+			t.Errorf("the endpoint is %s, %v; told %q", e.Status, err, w.kinds())
+		}
+		b.stop()
+	})
+}
+
+// An active endpoint that another process enables gets what was kept for it at once, also
+// where its record does not say that it is failing.
+func TestEnabledElsewhereGetsWhatWasKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var up atomic.Bool
+		b := newBench(t, asks(50*time.Minute, &up), nil)
+		b.endpoint("a")
+		b.run()
+		other := newBench(t, nil, func(c *dispatch.Config) { c.Outbox, c.Endpoints = b.store.Outbox(), b.store.Endpoints() })
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: other.d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.commit("a", "p", 5, true)
+		pass(time.Second)
+		up.Store(true)
+		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		if n := b.open(); n > 0 {
+			t.Errorf("%d of 5 deliveries are open 10 s after the other process has enabled the endpoint, want none", n)
+		}
+		b.stop()
+	})
+}
