@@ -23,7 +23,8 @@ const modulePath = "github.com/streamwatch/streamwatch"
 var levels = [][]string{
 	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/top", "internal/planted", "internal/heard", "internal/testsize"},
 	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature", "deliver/dispatch/internal/breaker", "deliver/dispatch/internal/alarm",
-		"deliver/dispatch/internal/turnstile", "deliver/dispatch/internal/kept", "deliver/dispatch/internal/lanestate", "deliver/dispatch/internal/clocks"},
+		"deliver/dispatch/internal/turnstile", "deliver/dispatch/internal/kept", "deliver/dispatch/internal/lanestate", "deliver/dispatch/internal/clocks",
+		"deliver/dispatch/internal/lookout"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},

@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lookout"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/sending"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
@@ -62,9 +63,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.sched.open(func(j *job) { d.workers.start(ctx, j) }) {
 		return errors.New("dispatch: Run called twice")
 	}
-	var settling, writing, replaying sync.WaitGroup
+	var settling, writing, replaying, looking sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
 	writing.Go(d.health.Run)
+	looking.Go(func() { lookout.Run(ctx, d.stop, d.records.resting, d.Follow) })
 	if d.cfg.Replays != nil {
 		replaying.Go(func() { d.replayer.run(ctx) })
 	}
@@ -72,6 +74,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer unhook()
 	d.reader.run(ctx)
 	replaying.Wait()
+	looking.Wait()
 	d.sched.close()
 	d.workers.running.Wait()
 	close(d.settler.stop)

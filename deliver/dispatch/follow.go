@@ -9,8 +9,8 @@ import (
 )
 
 // Follow applies a change another process made: it calls Drop if the endpoint is gone,
-// Reset if its receiver changed or was enabled, Refresh otherwise. It reads the record. If
-// the endpoint has no lane, it does nothing.
+// Reset if its receiver changed or was enabled, Refresh after another change. It reads the
+// record. If the endpoint has no lane, or nothing has changed, it does nothing.
 func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error {
 	was, ok := d.records.last(endpointID)
 	if !ok {
@@ -22,6 +22,8 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 		d.Drop(endpointID)
 	case err != nil && !isSealed(err):
 		return err
+	case err == nil && was.ID != "" && was.Version == e.Version: // as the lane has read it
+		d.replayer.hint() // a replay may have waited for it
 	case err == nil && receivesAnew(&was, &e):
 		d.Reset(endpointID)
 	default:
@@ -40,6 +42,21 @@ func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 		return deliver.Endpoint{}, false
 	}
 	return l.record.endpoint, true
+}
+
+// resting returns the endpoints whose lanes wait for long because of the receiver, with
+// their owners. Such a lane does not read its record, which a process that is no fleet with
+// this one may change without telling.
+func (r records) resting() map[string]string {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	list := map[string]string{}
+	for l := range r.s.overflow.blocked {
+		if !l.handler && l.parked() && l.record.failures == 0 && l.record.endpoint.PausedSince.IsZero() {
+			list[l.id] = l.owner
+		}
+	}
+	return list
 }
 
 // receivesAnew reports whether earlier failures do not count any more, because the receiver

@@ -67,3 +67,52 @@ func TestFollow(t *testing.T) {
 		})
 	}
 }
+
+// A lane that waits for long because of its receiver sees within a minute what another
+// process has changed without telling.
+func TestRestingLaneSeesChanges(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*deliver.Endpoint)
+		sends  bool
+	}{
+		{"another url", func(e *deliver.Endpoint) { e.URL = "https://b.example.com/" }, true},
+		{"enabled", func(e *deliver.Endpoint) { e.EnabledAt = time.Now().UTC().Round(0) }, true},
+		{"another limit", func(e *deliver.Endpoint) { e.Limits.InFlight = 3 }, false},
+		{"deleted", nil, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var up atomic.Bool
+				b := newBench(t, asks(50*time.Minute, &up), nil)
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 5, true)
+				pass(10 * time.Minute)
+				asked := len(b.all())
+				up.Store(true)
+				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if row.change == nil {
+					err = b.store.Endpoints().Delete(t.Context(), "o", "a")
+				} else {
+					row.change(&e)
+					err = b.store.Endpoints().Update(t.Context(), e)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				pass(70 * time.Second)
+				if sent := len(b.all()) > asked; sent != row.sends || sent && b.open() > 0 {
+					t.Errorf("a minute later: sent %t, %d deliveries open; want sent %t", sent, b.open(), row.sends)
+				}
+				if remembered := b.d.Remembers("a"); remembered == (row.change == nil) {
+					t.Errorf("the endpoint has a lane: %t", remembered)
+				}
+				b.stop()
+			})
+		})
+	}
+}

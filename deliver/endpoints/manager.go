@@ -243,7 +243,7 @@ func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (delive
 
 // Enable lets an endpoint have what is detected from now on, at once: what
 // attempts before met does not count any more, and a breaker that they opened is
-// closed. It ends a pause, too.
+// closed. It ends a pause, too. Other processes learn of it as of an Update.
 func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.setStatus(ctx, owner, id, deliver.EndpointActive, "")
 }

@@ -35,7 +35,8 @@ type Update struct {
 }
 
 // Update makes all changes of u to an endpoint, or none. The result has the new secret if
-// there is one. Other processes apply the change within 10 s.
+// there is one. Other processes apply the change within 10 s; those that are no fleet with
+// this one, and wait for the receiver, end the wait within about a minute.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.cfg.Allowed(); err != nil {
 		return deliver.Endpoint{}, err
