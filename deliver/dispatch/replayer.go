@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"maps"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,7 +19,7 @@ const (
 	maxReplays  = 256         // replays running at once in a process
 	replayIdle  = time.Second // how often to look whether a lane has room again
 	replayShare = 4           // the rest after a step is this many times its duration
-	sharedFound = 16_384      // replays read at once if some may be other dispatchers'
+	maxFound    = 16_384      // replays read at once: many may wait, or be other dispatchers'
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
@@ -179,11 +181,7 @@ func (r *replayer) look(ctx context.Context) {
 		r.mu.Unlock()
 		return
 	}
-	due, limit := r.cfg.Now(), maxReplays
-	if shares, _ := r.moves.shares(); shares {
-		limit = sharedFound
-	}
-	taken := r.taken
+	due, taken := r.cfg.Now(), r.taken
 	if taken {
 		due = due.Add(r.cfg.Lease) // another dispatcher's last step has moved Due
 	}
@@ -191,7 +189,7 @@ func (r *replayer) look(ctx context.Context) {
 	r.mu.Unlock()
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := r.cfg.Replays.Running(read, due, limit)
+	found, err := r.cfg.Replays.Running(read, due, maxFound)
 	if err != nil {
 		r.mu.Lock()
 		r.taken = r.taken || taken
@@ -204,6 +202,9 @@ func (r *replayer) look(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// Those that made no step lately, and those that want their places, have the same chance.
+	maps.DeleteFunc(r.running, func(_ string, rp deliver.Replay) bool { return !rp.Due.After(due) })
+	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	for _, rp := range found {
 		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID && r.moves.has(rp.EndpointID) {
 			r.running[rp.EndpointID] = rp
