@@ -162,6 +162,8 @@ func refused(err error) error {
 		return errNotFound
 	case errors.As(err, &field), errors.Is(err, deliver.ErrReplayRunning):
 		return &failure{http.StatusConflict, "Refused: " + err.Error() + "."}
+	case errors.Is(err, deliver.ErrSealed):
+		return &failure{http.StatusConflict, "Refused: the secret of the endpoint cannot be opened with the keys that are there."}
 	}
 	return err
 }

@@ -210,11 +210,14 @@ func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
 	return err
 }
 
-// Get reads an endpoint; ErrEndpointNotFound for an id that is unknown or
-// another's.
+// Get reads an endpoint, also one whose secrets cannot be opened; ErrEndpointNotFound for
+// an id that is unknown or another's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
-	e, err := m.cfg.Store.Get(ctx, owner, id)
-	return m.shown(e, false), err
+	e, err := m.find(ctx, owner, id)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	return m.shown(e, false), nil
 }
 
 // List gives an owner's endpoints, oldest first; of one source only when

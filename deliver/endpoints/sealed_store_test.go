@@ -182,6 +182,9 @@ func TestSealedStoreRefusesOtherRows(t *testing.T) {
 			if list, err := m.List(t.Context(), "o", ""); err != nil || len(list) != 2 {
 				t.Errorf("the manager's List: %v, %v", list, err)
 			}
+			if got, err := m.Get(t.Context(), "o", "a"); err != nil || got.ID != "a" || got.Secret != "" || got.Headers[0].Value != "" {
+				t.Errorf("the manager's Get has to show it without secrets: %+v, %v", got, err)
+			}
 			if _, err := m.RotateSecret(t.Context(), "o", "a"); !errors.Is(err, deliver.ErrSealed) {
 				t.Errorf("RotateSecret: %v", err)
 			}
