@@ -57,7 +57,7 @@ type follows struct {
 	owner string
 }
 
-func (f follows) has(i *item) bool { return f.all || f.owner == i.Owner }
+func (f follows) has(owner string) bool { return f.all || f.owner == owner }
 
 // follows is everything for an operator who has chosen no owner.
 func (v *view) follows() follows {
@@ -99,41 +99,67 @@ type tailClient struct {
 	group   string // whose clients are counted together
 	queue   []item
 	dropped int
+	skip    int // events of those being published for which its queue has no room
 	wake    chan struct{}
 }
 
-// publish takes new events. It does not block.
+// publish takes new events. It does not block. Of many that come at once only those are
+// looked into that are kept, or wait for a client.
 func (t *tail) publish(events []deliver.Event) {
-	if len(events) > tailKept {
-		events = events[len(events)-tailKept:]
-	}
-	items := make([]item, len(events))
-	for i := range events {
-		items[i] = newItem(&events[i])
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range items {
-		if len(t.recent) < tailKept {
-			t.recent = append(t.recent, items[i])
-		} else {
-			t.recent[t.next] = items[i]
-			t.next = (t.next + 1) % tailKept
+	for c := range t.clients {
+		c.skip = -tailQueue
+		for i := range events {
+			if c.has(events[i].Source.Owner) {
+				c.skip++
+			}
+		}
+	}
+	for i := range events {
+		var it item // made when it is wanted
+		wanted := func() item {
+			if it.Clock == "" {
+				it = newItem(&events[i])
+			}
+			return it
+		}
+		if i >= len(events)-tailKept {
+			t.keep(wanted())
 		}
 		for c := range t.clients {
-			if !c.has(&items[i]) {
-				continue
-			}
-			if len(c.queue) == tailQueue {
-				c.queue = append(c.queue[:0], c.queue[1:]...)
+			switch {
+			case !c.has(events[i].Source.Owner):
+			case c.skip > 0:
+				c.skip--
 				c.dropped++
-			}
-			c.queue = append(c.queue, items[i])
-			select {
-			case c.wake <- struct{}{}:
 			default:
+				c.add(wanted())
 			}
 		}
+	}
+}
+
+// keep puts an event into the ring.
+func (t *tail) keep(i item) {
+	if len(t.recent) < tailKept {
+		t.recent = append(t.recent, i)
+		return
+	}
+	t.recent[t.next] = i
+	t.next = (t.next + 1) % tailKept
+}
+
+// add has an event wait for the client.
+func (c *tailClient) add(i item) {
+	if len(c.queue) == tailQueue {
+		c.queue = append(c.queue[:0], c.queue[1:]...)
+		c.dropped++
+	}
+	c.queue = append(c.queue, i)
+	select {
+	case c.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -142,7 +168,7 @@ func (t *tail) latest(of follows) (list []item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for n := len(t.recent) - 1; n >= 0 && len(list) < tailShown; n-- {
-		if i := &t.recent[(t.next+n)%len(t.recent)]; of.has(i) {
+		if i := &t.recent[(t.next+n)%len(t.recent)]; of.has(i.Owner) {
 			list = append(list, *i)
 		}
 	}
