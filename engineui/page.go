@@ -95,6 +95,9 @@ func (v *view) Chosen() bool { return v.Viewer.All && v.query.Has("owner") }
 // CanWrite reports whether the page may have forms.
 func (v *view) CanWrite() bool { return v.Viewer.Write }
 
+// Fleet reports whether other nodes do a part of the work.
+func (v *view) Fleet() bool { return v.c.engine.Nodes() > 1 }
+
 // LoggedIn reports whether the viewer can log out.
 func (v *view) LoggedIn() bool {
 	return v.c.login != nil && v.page != loginPage && v.page != failurePage

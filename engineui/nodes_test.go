@@ -1,0 +1,86 @@
+package engineui_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/engineui"
+)
+
+// node is a node of a fleet with its console.
+type node struct {
+	*engineui.Console
+	engine *streamwatch.Engine
+}
+
+// twoNodes starts a fleet of two that have their shares, with the world of the first.
+func twoNodes(t *testing.T, change func(*streamwatch.Config)) (w *world, both []node) {
+	t.Helper()
+	w = newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+		cfg.Fleet = &streamwatch.FleetConfig{Name: "one"}
+		change(cfg)
+	})
+	hook := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: hookSecret})
+	cfg := streamwatch.Config{Fetcher: w.platform, Store: w.store, Webhook: webhook.Config{Transport: hook.RoundTripper()}, Fleet: &streamwatch.FleetConfig{Name: "two"}}
+	change(&cfg)
+	engine, err := streamwatch.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	console, err := engineui.New(engineui.Config{Engine: engine, Authorize: byHeader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		console.Close()
+		if err := engine.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-time.After(30 * time.Second)
+	return w, []node{{w.Console, w.engine}, {console, engine}}
+}
+
+// A node tells how an endpoint's receiver stands, and when the next attempt may begin, where
+// it is the one that sends.
+func TestEndpointOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, both := twoNodes(t, func(*streamwatch.Config) {})
+		w.post("acme_news", "Lift-off")
+		<-time.After(10 * time.Second)
+		hooks, err := w.engine.Endpoints().List(t.Context(), "acme", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, senders := "/endpoint?endpoint="+hooks[0].ID, 0
+		for _, n := range both {
+			if _, sends := n.engine.Lane(hooks[0].ID); sends {
+				senders++
+				has(t, shows(t, n, "acme", path), "Breaker closed Next try at once Receiver steady Queued 0; 0 under way")
+				_, page := submit(t, n, "acme", path, "action=disable")
+				has(t, page, "State disabled: disabled in the console", "Next try – Receiver")
+				continue
+			}
+			page := shows(t, n, "acme", path)
+			has(t, page, "nothing was sent lately by this node; another one may send to it")
+			for _, text := range []string{"Breaker", "Next try", "Queued"} {
+				if strings.Contains(page, text) {
+					t.Errorf("a node that does not send tells of %q:\n%s", text, page)
+				}
+			}
+		}
+		if senders != 1 {
+			t.Errorf("%d nodes have a lane, want one", senders)
+		}
+	})
+}
+
