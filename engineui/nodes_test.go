@@ -9,8 +9,10 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/engineui"
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // node is a node of a fleet with its console.
@@ -84,3 +86,34 @@ func TestEndpointOfAnotherNode(t *testing.T) {
 	})
 }
 
+// A plan is for the fleet, what is measured is of a node.
+func TestPlanOfAFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, both := twoNodes(t, func(cfg *streamwatch.Config) {
+			cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: 4, Cost: detect.Cost{Prices: fetcher.Prices{Post: 0.5}}}
+		})
+		for _, n := range both {
+			get(n, "operator", "/sources") // has the plan made
+			synctest.Wait()
+			page := shows(t, n, "operator", "/sources")
+			has(t, page, "Budget 4 calls a second of all nodes", "a day of all nodes")
+			page = shows(t, n, "operator", "/")
+			has(t, page, "Of 2 accounts of all nodes; planned", "measured on this node alone over")
+		}
+	})
+}
+
+// Without a plan there is no figure of it.
+func TestSourcesWithoutAPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Detect.Cost = detect.Cost{Prices: fetcher.Prices{Post: 0.5}, Limit: 1000}
+		})
+		if err := w.engine.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		get(w, "operator", "/sources") // has the plan made
+		synctest.Wait()
+		has(t, shows(t, w, "operator", "/sources"), "Planned no plan could be made")
+	})
+}
