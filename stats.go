@@ -25,12 +25,18 @@ type Stats struct {
 }
 
 // Causes returns what the time from publication to acknowledgement was spent on, in
-// the order of the flow: the parts of latency.Parts, the wait for the first attempt
-// ("handover"), and the successful attempts ("send").
+// the order of the flow: the parts of latency.Parts, of the accounts and queries of all
+// sources, the wait for the first attempt ("handover"), and the successful attempts ("send").
 func (s *Stats) Causes() []latency.Cause {
-	causes := append(s.Detect.Latency.Causes(),
-		latency.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, latency.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
-	return latency.Shares(causes)
+	parts := s.Detect.Latency.Add(s.Detect.Queries.Latency)
+	if s.Sources != nil {
+		parts = latency.Parts{}
+		for _, d := range s.Sources {
+			parts = parts.Add(d.Latency).Add(d.Queries.Latency)
+		}
+	}
+	return latency.Shares(append(parts.Causes(),
+		latency.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, latency.Cause{Name: "send", Mean: s.Deliver.Send.Mean()}))
 }
 
 // Stats reads the counters.

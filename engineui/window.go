@@ -33,7 +33,7 @@ func take(at time.Time, st streamwatch.Stats) sample {
 	s := sample{at: at, calls: map[string]int64{}, handover: st.Deliver.Handover, send: st.Deliver.Send, total: st.Deliver.Total}
 	s.counts.Delivered, s.counts.Retried, s.counts.Failed = st.Deliver.Delivered, st.Deliver.Retried, st.Deliver.Failed
 	for name, d := range sourceStats(&st) {
-		s.parts = addParts(s.parts, addParts(d.Latency, d.Queries.Latency))
+		s.parts = s.parts.Add(d.Latency).Add(d.Queries.Latency)
 		s.counts.Events += d.Events
 		s.counts.Calls += d.Calls
 		s.calls[name] = d.Calls
@@ -51,10 +51,6 @@ func sourceStats(st *streamwatch.Stats) map[string]detect.Stats {
 	return map[string]detect.Stats{"": st.Detect}
 }
 
-func addParts(a, b latency.Parts) latency.Parts {
-	return eachPart(a, b, latency.Snapshot.Add)
-}
-
 // since is what came between an earlier sample and s.
 func (s sample) since(earlier sample) window {
 	calls := map[string]int64{}
@@ -63,16 +59,17 @@ func (s sample) since(earlier sample) window {
 	}
 	return window{
 		calls: calls,
-		From:  earlier.at, To: s.at, parts: eachPart(s.parts, earlier.parts, latency.Snapshot.Sub), handover: s.handover.Sub(earlier.handover),
+		From:  earlier.at, To: s.at, parts: subParts(s.parts, earlier.parts), handover: s.handover.Sub(earlier.handover),
 		send: s.send.Sub(earlier.send), total: s.total.Sub(earlier.total), Counts: s.counts.sub(earlier.counts),
 	}
 }
 
-func eachPart(a, b latency.Parts, f func(a, b latency.Snapshot) latency.Snapshot) latency.Parts {
+// subParts are what came between b and a.
+func subParts(a, b latency.Parts) latency.Parts {
 	return latency.Parts{
-		Schedule: f(a.Schedule, b.Schedule), Visibility: f(a.Visibility, b.Visibility), Failure: f(a.Failure, b.Failure),
-		Queue: f(a.Queue, b.Queue), Fetch: f(a.Fetch, b.Fetch), Process: f(a.Process, b.Process), Commit: f(a.Commit, b.Commit),
-		Total: f(a.Total, b.Total), Detection: f(a.Detection, b.Detection),
+		Schedule: a.Schedule.Sub(b.Schedule), Visibility: a.Visibility.Sub(b.Visibility), Failure: a.Failure.Sub(b.Failure),
+		Queue: a.Queue.Sub(b.Queue), Fetch: a.Fetch.Sub(b.Fetch), Process: a.Process.Sub(b.Process), Commit: a.Commit.Sub(b.Commit),
+		Total: a.Total.Sub(b.Total), Detection: a.Detection.Sub(b.Detection),
 	}
 }
 

@@ -58,3 +58,12 @@ func (l *Parts) Causes() []Cause {
 		{Name: "fetch", Mean: l.Fetch.Mean()}, {Name: "process", Mean: l.Process.Mean()}, {Name: "commit", Mean: l.Commit.Mean()},
 	})
 }
+
+// Add returns what l and other hold together.
+func (l Parts) Add(other Parts) Parts {
+	return Parts{
+		Schedule: l.Schedule.Add(other.Schedule), Visibility: l.Visibility.Add(other.Visibility), Failure: l.Failure.Add(other.Failure),
+		Queue: l.Queue.Add(other.Queue), Fetch: l.Fetch.Add(other.Fetch), Process: l.Process.Add(other.Process), Commit: l.Commit.Add(other.Commit),
+		Total: l.Total.Add(other.Total), Detection: l.Detection.Add(other.Detection),
+	}
+}

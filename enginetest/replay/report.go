@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -138,6 +139,7 @@ func causesBetween(before, after streamwatch.Stats) []latency.Cause {
 	} {
 		*part.is = part.is.Sub(*part.was)
 	}
+	after.Sources, after.Detect.Queries = nil, detect.QueryStats{} // the recording's accounts alone
 	return after.Causes()
 }
 
