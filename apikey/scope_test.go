@@ -83,6 +83,38 @@ func TestRevokeButLast(t *testing.T) {
 	revoke(second.ID, apikey.ErrLastAdmin)
 }
 
+// A key that ends sooner, such as one in its grace period after a rotation, does not stand in
+// for the last with scope admin; the owner would have none when it has ended.
+func TestRevokeButLastCountsNoKeyThatEndsSooner(t *testing.T) {
+	o := newOffice(t, nil)
+	old := o.issue(t, func(r *apikey.IssueRequest) { r.Scope = apikey.ScopeAdmin })
+	next, err := o.Rotate(t.Context(), "acme", old.ID, apikey.Rotation{Grace: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := func(d time.Duration) string {
+		return o.issue(t, func(r *apikey.IssueRequest) {
+			r.Owner, r.Scope, r.ExpiresAt = "globex", apikey.ScopeAdmin, o.clock.Now().Add(d)
+		}).ID
+	}
+	sooner, later, alike := until(time.Hour), until(2*time.Hour), until(2*time.Hour)
+	for _, row := range []struct {
+		owner, id string
+		want      error
+	}{
+		{"acme", next.ID, apikey.ErrLastAdmin}, {"acme", old.ID, nil}, {"acme", next.ID, apikey.ErrLastAdmin},
+		{"globex", alike, nil}, {"globex", later, apikey.ErrLastAdmin}, {"globex", sooner, nil},
+	} {
+		if _, err := o.RevokeButLast(t.Context(), row.owner, row.id); !errors.Is(err, row.want) {
+			t.Errorf("%s of %s: error %v, want %v", row.id, row.owner, err, row.want)
+		}
+	}
+	o.clock.Advance(time.Hour)
+	if got := o.who(t, next.Secret); got != next.ID {
+		t.Errorf("after the grace period: %s, want the key that the rotation made", got)
+	}
+}
+
 // Of two that revoke each other at the same moment one is left.
 func TestRevokeButLastAtOnce(t *testing.T) {
 	for range 50 {
