@@ -34,6 +34,8 @@
 //     was busy, are charged later: at most the last 60, at most as many as have
 //     begun by a clock that does not jump, and only of streams that were active
 //     at an earlier tick and still are. While no process ran nothing is charged.
+//   - A tick that has no time to charge all owners, because the ledger is slow, leaves the
+//     rest to the next one, which begins with them and charges these minutes, too.
 //   - At each tick a stream goes on if the owner's available credits cover what it
 //     owes and its next hour, beside those of the streams that go before it; else
 //     it is paused and the minute is not charged. The oldest goes first: what is

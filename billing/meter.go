@@ -73,6 +73,8 @@ type Meter struct {
 	// The rest belongs to Run.
 	paid map[streamKey]payment
 	low  map[string]int // owner → how many of marks are told
+	// first is the owner whom the next tick charges first, "" for the first by name.
+	first string
 }
 
 type streamKey struct {
@@ -94,6 +96,8 @@ const (
 	// tickTimeout bounds the charges of a tick, so that a store that hangs delays one
 	// or two.
 	tickTimeout = 50 * time.Second
+	// balanceTimeout is for how long of that a tick reads balances.
+	balanceTimeout = 40 * time.Second
 	// A tick pauses streams until pauseTimeout after its beginning, and resumes streams
 	// until resumeTimeout. If the charges took longer, each has changeLeast, so that the
 	// tick ends before the next one.

@@ -68,17 +68,42 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 			delete(m.low, owner)
 		}
 	}
-	var bills []*bill
+	return m.chargeEach(ctx, owners, payment{now, wall, at})
+}
+
+// chargeEach charges the streams of each owner in turn. It charges as it reads the balances, so
+// that what takes too long leaves only the owners after it uncharged: the next tick begins with
+// these.
+func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid payment) ([]*bill, error) {
+	reading, cancel := context.WithDeadline(ctx, paid.at.Add(balanceTimeout))
+	defer cancel()
+	turn := sortedKeys(owners)
+	begin, _ := slices.BinarySearch(turn, m.first)
+	turn, m.first = slices.Concat(turn[begin:], turn[:begin]), ""
+	var bills, due []*bill
 	var errs []error
-	for _, owner := range sortedKeys(owners) {
-		b, err := m.billOf(ctx, owner, owners[owner], now, at)
+	size := 0 // entries of due
+	for i, owner := range turn {
+		b, err := m.billOf(reading, owner, owners[owner], paid.minute, paid.at)
 		if err != nil {
 			errs = append(errs, err)
-			continue
+			if reading.Err() == nil {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("billing: no time for %d of %d owners", len(turn)-i, len(turn)))
+			if i == 0 { // it has had all the time: the others go first
+				i++
+			}
+			m.first = turn[i%len(turn)]
+			break
 		}
-		bills = append(bills, b)
+		if size += len(b.entries); size > appendBatch {
+			errs = append(errs, m.charge(ctx, due, paid))
+			due, size = nil, len(b.entries)
+		}
+		bills, due = append(bills, b), append(due, b)
 	}
-	return bills, errors.Join(append(errs, m.charge(ctx, bills, payment{now, wall, at}))...)
+	return bills, errors.Join(append(errs, m.charge(ctx, due, paid))...)
 }
 
 // changeEach calls change for the streams in list of each bill: one of each owner in turn,
