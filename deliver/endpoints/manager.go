@@ -324,7 +324,14 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 }
 
 func (m *Manager) remove(ctx context.Context, owner, id string) error {
-	return m.withMoved(ctx, owner, id, "", func() error {
+	return m.withMoved(ctx, owner, id, "", func(from string) error {
+		if from != "" {
+			if e, err := m.find(ctx, owner, id); err != nil {
+				return err
+			} else if e.URL != from {
+				return errMovedMeanwhile
+			}
+		}
 		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 			return err
 		}

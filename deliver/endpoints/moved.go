@@ -3,30 +3,46 @@ package endpoints
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
+// errMovedMeanwhile: since the URL was read, another call has changed it.
+var errMovedMeanwhile = fmt.Errorf("endpoints: another call has changed the URL: %w", deliver.ErrEndpointConflict)
+
 // withMoved calls Config.Moved for a change of an endpoint's URL to another, "" for none,
-// and then do, which makes the change. If the process dies between the two, the monitor
-// does not have the URL any more and the endpoint does; the same call made again changes
-// the endpoint. If do fails, withMoved calls Moved with the URL that the endpoint has then.
-func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func() error) error {
+// and then do, which makes the change if the endpoint still has the URL from, and otherwise
+// returns errMovedMeanwhile; a from of "" stands for any. If the process dies between the
+// two, the monitor does not have the URL any more and the endpoint does; the same call made
+// again changes the endpoint. If do fails, withMoved calls Moved with the URL that the
+// endpoint has then, and after errMovedMeanwhile begins again.
+func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(from string) error) error {
+	for tries := 1; ; tries++ {
+		err := moveOnce(ctx, m, owner, id, to, do)
+		if !errors.Is(err, errMovedMeanwhile) || tries == changeTries {
+			return err
+		}
+	}
+}
+
+// moveOnce is withMoved without beginning again.
+func moveOnce(ctx context.Context, m *Manager, owner, id, to string, do func(from string) error) error {
 	if m.cfg.Moved == nil {
-		return do()
+		return do("")
 	}
 	e, err := m.find(ctx, owner, id)
 	if err != nil {
 		return err
 	}
 	if e.URL == to {
-		return do()
+		return do(e.URL)
 	}
 	moved, err := m.cfg.Moved(ctx, e.Source, e.URL, to)
 	if err != nil {
 		return err
 	}
-	if err = do(); err == nil || !moved {
+	if err = do(e.URL); err == nil || !moved {
 		return err
 	}
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)

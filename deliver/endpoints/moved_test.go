@@ -2,6 +2,7 @@ package endpoints_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -74,6 +75,75 @@ func TestMovedIsToldWhatBecameOfIt(t *testing.T) {
 		_, err = m.Update(t.Context(), "o", "a", u)
 		if !slices.Equal(told, row.want) || (err == nil) != (row.name == "nothing") {
 			t.Errorf("%s meanwhile: told %q, %v; want %q", row.name, told, err, row.want)
+		}
+	}
+}
+
+// What shows the URL of an endpoint shows the one that the endpoint has in the end, "" if it
+// is gone, also when another call changes it in the middle of a change or a deletion.
+func TestURLIsShownAsItIsBesideAnotherChange(t *testing.T) {
+	const url, another = "https://b.example.com/", "https://c.example.com/"
+	calls := map[string]func(ctx context.Context, m *endpoints.Manager) error{
+		"change": func(ctx context.Context, m *endpoints.Manager) error {
+			_, err := m.Update(ctx, "o", "a", endpoints.Update{URL: ptr(url)})
+			return err
+		},
+		"deletion": func(ctx context.Context, m *endpoints.Manager) error { return m.Delete(ctx, "o", "a") },
+	}
+	for call, do := range calls {
+		for _, meanwhile := range []string{"a change of the endpoint", "a change of the monitor"} {
+			for _, when := range []string{"before", "after"} {
+				b := newBench(t, nil, nil)
+				b.endpoint("a")
+				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				shown, begun := e.URL, false
+				cfg := endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d}
+				bound, err := endpoints.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var m *endpoints.Manager
+				other := func(ctx context.Context) error {
+					if begun {
+						return nil
+					}
+					begun = true
+					by := m
+					if meanwhile == "a change of the monitor" {
+						shown, by = another, bound
+					}
+					_, err := by.Update(ctx, "o", "a", endpoints.Update{URL: ptr(another)})
+					return err
+				}
+				cfg.Moved = func(ctx context.Context, _ deliver.Source, from, to string) (moved bool, err error) {
+					if when == "before" {
+						err = other(ctx)
+					}
+					if shown == from {
+						shown, moved = to, true
+					}
+					if when == "after" {
+						err = other(ctx)
+					}
+					return moved, err
+				}
+				if m, err = endpoints.New(cfg); err != nil {
+					t.Fatal(err)
+				}
+				if err := do(t.Context(), m); err != nil {
+					t.Errorf("%s, %s %s: %v", call, meanwhile, when, err)
+				}
+				has, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				if errors.Is(err, deliver.ErrEndpointNotFound) {
+					err = nil
+				}
+				if err != nil || shown != has.URL {
+					t.Errorf("%s, %s %s: %q is shown, the endpoint has %q, %v", call, meanwhile, when, shown, has.URL, err)
+				}
+			}
 		}
 	}
 }

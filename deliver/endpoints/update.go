@@ -45,18 +45,19 @@ func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliv
 		return deliver.Endpoint{}, err
 	}
 	if u.URL == nil {
-		return m.update(ctx, owner, id, u)
+		return m.update(ctx, owner, id, "", u)
 	}
 	var e deliver.Endpoint
-	err := m.withMoved(ctx, owner, id, *u.URL, func() (err error) {
-		e, err = m.update(ctx, owner, id, u)
+	err := m.withMoved(ctx, owner, id, *u.URL, func(from string) (err error) {
+		e, err = m.update(ctx, owner, id, from, u)
 		return err
 	})
 	return e, err
 }
 
-// update makes the changes of u, which was checked.
-func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
+// update makes the changes of u, which was checked. It returns errMovedMeanwhile if the
+// endpoint has another URL than from, unless that is "".
+func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) (deliver.Endpoint, error) {
 	var key deliver.Secret
 	if u.Secret != nil {
 		if key = *u.Secret; key == "" {
@@ -67,6 +68,9 @@ func (m *Manager) update(ctx context.Context, owner, id string, u Update) (deliv
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if u.Version != 0 && u.Version != e.Version {
 			return deliver.ErrEndpointConflict
+		}
+		if from != "" && e.URL != from {
+			return errMovedMeanwhile
 		}
 		overlap := u.overlap()
 		if u.URL != nil {
