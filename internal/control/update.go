@@ -48,14 +48,37 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 	if err := m.repairs.ready(ctx, id); err != nil {
 		return none, "", err
 	}
-	old, err := m.get(ctx, owner, id, q.Version)
-	if err != nil {
-		return none, "", err
+	for tries := 1; ; tries++ {
+		old, err := m.get(ctx, owner, id, q.Version)
+		if err != nil {
+			return none, "", err
+		}
+		r, generated, err := updateFrom(ctx, m, old, q, change)
+		var met metAnother
+		if q.Version != 0 || tries == updateTries || !errors.As(err, &met) {
+			return r, generated, err
+		}
 	}
+}
+
+// updateTries bounds how often a change for any version is tried again after changes of
+// other processes.
+const updateTries = 5
+
+// metAnother is the conflict of a change of which nothing is stored: another process has
+// changed the record since it was read.
+type metAnother struct{ error }
+
+func (e metAnother) Unwrap() error { return e.error }
+
+// updateFrom is update of a record as it was read.
+func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+	var none R
 	r, p, err := m.changed(old, q, change)
 	if err != nil {
 		return none, "", err
 	}
+	id, owner := *m.kind.Head(&r).ID, *m.kind.Head(&r).Owner
 	done, err := m.cfg.Admit(ctx, &old, r)
 	if err != nil {
 		return none, "", err
@@ -123,8 +146,14 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh 
 // store stores a changed record and moves its endpoint. If the endpoint cannot be
 // moved, the record is stored as it was.
 func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
+	met := func(err error) error {
+		if errors.Is(err, m.kind.ErrConflict) {
+			return metAnother{err}
+		}
+		return err
+	}
 	if q.WebhookURL == nil && q.WebhookSecret == nil {
-		return "", write(ctx, m, r)
+		return "", met(write(ctx, m, r))
 	}
 	was, h := m.kind.Head(old), m.kind.Head(r)
 	id, owner, before, changed := *h.ID, *h.Owner, *old, *r
@@ -139,7 +168,7 @@ func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (genera
 		if !known(m, err) {
 			m.repairs.begin(ctx, id, undo)
 		}
-		return "", err
+		return "", met(err)
 	}
 	*h.Version++
 	if generated, err = m.cfg.Webhooks.Change(ctx, *r, *was.WebhookURL, *h.WebhookURL, q.key()); err != nil {
