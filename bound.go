@@ -97,7 +97,7 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 	i := ownEndpoint(list, from)
 	switch {
 	case i >= 0 && to == "":
-		return "", b.Delete(ctx, src.Owner, list[i].ID)
+		return "", ignore(b.Delete(ctx, src.Owner, list[i].ID), deliver.ErrEndpointNotFound)
 	case i >= 0:
 		u := endpoints.Update{URL: &to}
 		if key != "" {
@@ -144,7 +144,7 @@ func (b bound) unmake(owner, id string) {
 // change may have taken effect, and undoing it may have failed.
 func (b bound) note(err error) {
 	var refused *deliver.FieldError
-	if err == nil || errors.Is(err, ErrBusy) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
+	if err == nil || errors.Is(err, ErrBusy) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) {
 		return
 	}
 	b.failed.Ring()

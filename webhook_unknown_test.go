@@ -152,3 +152,57 @@ func TestEndpointThatComesLateGoes(t *testing.T) {
 		}
 	})
 }
+
+// goneStore is a store whose next endpoint that is changed or deleted another node has
+// just deleted.
+type goneStore struct {
+	*memory.Store
+	gone atomic.Bool
+}
+
+func (s *goneStore) Endpoints() deliver.EndpointStore { return goneEndpoints{s.Store.Endpoints(), s} }
+
+type goneEndpoints struct {
+	deliver.EndpointStore
+	s *goneStore
+}
+
+func (g goneEndpoints) Update(ctx context.Context, e deliver.Endpoint) error {
+	if g.s.gone.Swap(false) {
+		_ = g.EndpointStore.Delete(ctx, e.Source.Owner, e.ID)
+	}
+	return g.EndpointStore.Update(ctx, e)
+}
+
+func (g goneEndpoints) Delete(ctx context.Context, owner, id string) error {
+	if g.s.gone.Swap(false) {
+		_ = g.EndpointStore.Delete(ctx, owner, id)
+	}
+	return g.EndpointStore.Delete(ctx, owner, id)
+}
+
+// A monitor or rule shows no webhook that another node deletes while its webhook_url is
+// changed. To remove it is no error then.
+func TestWebhookThatIsDeletedDuringAChange(t *testing.T) {
+	for _, of := range webhooksOf {
+		for to, want := range map[string]error{"": nil, otherURL: deliver.ErrEndpointNotFound} {
+			t.Run(string(of.kind)+" to "+to, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &goneStore{Store: memory.New(memory.Options{})}
+					e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
+					defer startEngine(t, e)()
+					id := of.create(t, e, firstURL)
+					pass(10 * time.Minute)
+					store.gone.Store(true)
+					if err := of.update(t, e, id, &to, nil); !errors.Is(err, want) {
+						t.Errorf("error %v, want %v", err, want)
+					}
+					pass(5 * time.Minute)
+					if url, set := of.shows(t, e, id); url != "" || set {
+						t.Errorf("webhook_url %q, webhook_secret_set %t of a webhook that is gone", url, set)
+					}
+				})
+			})
+		}
+	}
+}
