@@ -78,12 +78,12 @@ func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 
 // ownEndpoint is the index of the endpoint that a source's webhook_url has made, or less than
 // 0: the one with the URL that was shown. Where none has it, a process died between the record
-// and the endpoint, which is then the one that is bound.
+// and the endpoint, which is then the one that is bound and was not made by itself.
 func ownEndpoint(list []deliver.Endpoint, shown string) int {
 	if i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == shown }); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound })
+	return slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound && !e.Separate })
 }
 
 // change makes, moves or removes the endpoint that a source's webhook_url makes: see

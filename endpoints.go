@@ -178,8 +178,10 @@ func (r reconciler) find(ctx context.Context) (halves, error) {
 		if !ep.From.IsZero() {
 			h.from = append(h.from, deliver.Endpoint{ID: ep.ID, Source: ep.Source, From: ep.From})
 		}
-		if ep.Bound {
+		if ep.Bound && !ep.Separate {
 			bound[of] = append(bound[of], ep.URL)
+		}
+		if ep.Bound {
 			h.orphans[ep.ID] = deliver.Endpoint{ID: ep.ID, Source: ep.Source}
 		}
 		return nil

@@ -246,7 +246,7 @@ func wire(e *Engine) (err error) {
 	if e.bound, err = newBound(mc, e.admission); err != nil {
 		return err
 	}
-	mc.Moved, mc.Admit, mc.Allowed, mc.Failed = managers{e}.webhookMoved, e.admission.newEndpoint, e.admission.open, e.bound.unmake
+	mc.Moved, mc.Admit, mc.Allowed, mc.Failed, mc.Separate = managers{e}.webhookMoved, e.admission.newEndpoint, e.admission.open, e.bound.unmake, true
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}

@@ -178,6 +178,55 @@ func TestNewSecretWithoutItsWebhook(t *testing.T) {
 	}
 }
 
+// A webhook that was made by itself stays as it is when the monitor or rule, which shows none,
+// gets a webhook_url and loses it again, and is not shown after a restart.
+func TestWebhookOfItsOwnIsLeftAlone(t *testing.T) {
+	for _, of := range webhooksOf {
+		t.Run(string(of.kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New(memory.Options{})
+				engine := func() *streamwatch.Engine {
+					return newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
+				}
+				e := engine()
+				id := of.create(t, e, "")
+				own, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: id}, URL: firstURL, Bound: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range []struct{ to, want string }{{"", firstURL}, {otherURL, firstURL + " " + otherURL}, {"", firstURL}} {
+					if err := of.update(t, e, id, &row.to, nil); err != nil {
+						t.Fatal(err)
+					}
+					var urls []string
+					for _, ep := range endpointsOf(t, e, id) {
+						urls = append(urls, ep.URL)
+					}
+					if got := strings.Join(urls, " "); got != row.want {
+						t.Fatalf("webhook_url %q: endpoints %q, want %q", row.to, got, row.want)
+					}
+				}
+				e = engine()
+				stop := startEngine(t, e)
+				pass(5 * time.Minute)
+				if url, set := of.shows(t, e, id); url != "" || set {
+					t.Errorf("webhook_url %q, webhook_secret_set %t after a restart", url, set)
+				}
+				if got := onlyEndpoint(t, e, id); got.ID != own.ID || got.URL != firstURL {
+					t.Errorf("endpoint %s of %q after a restart, want %s of %q", got.ID, got.URL, own.ID, firstURL)
+				}
+				stop()
+				if err := of.remove(t, engine(), id); err != nil {
+					t.Fatal(err)
+				}
+				if list := endpointsOf(t, e, id); len(list) != 0 {
+					t.Errorf("%d endpoints of what was deleted", len(list))
+				}
+			})
+		})
+	}
+}
+
 // deadStore is a store whose process dies at a call: nothing after it is done.
 type deadStore struct {
 	storage.Store

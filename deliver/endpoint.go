@@ -38,6 +38,9 @@ type Endpoint struct {
 	// because a process died while it created or deleted the source, the engine removes
 	// the endpoint some time after the next start.
 	Bound bool
+	// Separate says that the endpoint was made by itself: a change of the webhook_url of its
+	// monitor or rule does not affect it, unless that shows its URL.
+	Separate bool `json:",omitzero"`
 	// From is endpoints.NewEndpoint.From. If an endpoint with From has no replay, because a
 	// process died before it stored one, the engine begins the replay at the next start.
 	From time.Time `json:",omitzero"`

@@ -47,6 +47,8 @@ type Config struct {
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
 	MaxPerSource int
+	// Separate is deliver.Endpoint.Separate of what Create makes.
+	Separate bool
 	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
 	// is called once the endpoint is stored, or is not to be.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
@@ -177,7 +179,7 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 		return deliver.Endpoint{}, invalid.Field("deliver", "from", n.From.Format(time.RFC3339), "a time that is not in the future")
 	}
 	e := deliver.Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
+		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Separate: m.cfg.Separate, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		if !errors.Is(err, deliver.ErrEndpointDuplicate) {
 			err = errors.Join(err, m.unmake(ctx, &e))
