@@ -127,7 +127,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		case why := <-told:
 			err := r.keep(why)
 			if err != nil {
-				r.forget(why)
+				r.forget()
 			}
 			r.log(err, why)
 			told, pause = nil, time.After(r.opts.Apart)
@@ -156,13 +156,16 @@ func (r *Recorder) log(err error, why string) {
 }
 
 // DumpOnPanic writes a dump to Options.Dir when the goroutine that defers it panics, and
-// lets the panic go on. Panics of other goroutines do not reach it.
+// lets the panic go on; without a Dir it writes none. Panics of other goroutines do not
+// reach it.
 //
 //	defer rec.DumpOnPanic()
 func (r *Recorder) DumpOnPanic() {
 	if v := recover(); v != nil {
-		err := os.MkdirAll(r.opts.Dir, 0o700)
-		r.log(errors.Join(err, r.keep("panic")), "panic")
+		if r.opts.Dir != "" {
+			err := os.MkdirAll(r.opts.Dir, 0o700)
+			r.log(errors.Join(err, r.keep("panic")), "panic")
+		}
 		panic(v)
 	}
 }

@@ -66,12 +66,12 @@ func (r *Recorder) caused(why string, now time.Time) {
 	}
 }
 
-// forget has the next loss of a cause write a dump, though one was wanted less than
-// causeApart ago: that could not be written.
-func (r *Recorder) forget(why string) {
+// forget has the next loss of any cause write a dump, though one was wanted less than
+// causeApart ago: the dump that was to have them all could not be written.
+func (r *Recorder) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.dumped, why)
+	clear(r.dumped)
 }
 
 // opened has a dump written when a gap opens.

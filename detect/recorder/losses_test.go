@@ -128,6 +128,40 @@ func TestDumpThatFailedIsWrittenLater(t *testing.T) {
 	})
 }
 
+// A dump has all that came before it: where it could not be written, the next loss of any
+// cause has one written, also of a cause that came while it was waiting.
+func TestDumpThatFailedWasOfAllCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "dumps")
+		rec, err := recorder.New(recorder.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- rec.Run(ctx) }()
+		synctest.Wait()
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		rec.Trigger("first")
+		synctest.Wait()
+		rec.Trigger("second") // waits until dumps are apart
+		recorder.OpenGap(rec)
+		pass(5 * time.Minute)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		recorder.OpenGap(rec)
+		pass(5 * time.Minute)
+		stop()
+		<-ran
+		if files, err := filepath.Glob(filepath.Join(dir, "recording-*-gap.jsonl.gz")); err != nil || len(files) != 1 {
+			t.Errorf("files %v, %v: want one of the second gap", files, err)
+		}
+	})
+}
+
 // spoilt is a platform whose newest post is spoilt.
 type spoilt struct {
 	early, nameless atomic.Bool

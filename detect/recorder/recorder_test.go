@@ -286,6 +286,27 @@ func TestDumpOnPanic(t *testing.T) {
 	}
 }
 
+// Without a Dir only Dump writes.
+func TestDumpOnPanicWithoutADir(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rec, err := recorder.New(recorder.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if v := recover(); v != "boom" {
+				t.Errorf("recovered %v: want the panic to go on", v)
+			}
+		}()
+		defer rec.DumpOnPanic()
+		panic("boom")
+	}()
+	if files, err := filepath.Glob("*"); err != nil || len(files) > 0 {
+		t.Errorf("files in the working directory: %v, %v", files, err)
+	}
+}
+
 // A gap has a dump written.
 func TestGapIsAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
