@@ -182,7 +182,12 @@ func TestEndpoint(t *testing.T) {
 		shows(t, w, "operator", "/endpoints", "hooks.acme.example.com", "hooks.globex.example.com", "globex", "steady", "closed")
 		shows(t, w, "operator", follow(t, shows(t, w, "operator", "/endpoints?owner=globex", "hooks.globex.example.com"), "endpoint?endpoint="), "globex-monitor")
 		path := follow(t, shows(t, w, "acme", "/endpoints", "hooks.acme.example.com", "active"), "endpoint?endpoint=")
-		shows(t, w, "acme", path, "steady", "Lift-off", "delivered", "no rate")
+		page := shows(t, w, "acme", path, "steady", "Lift-off", "delivered", "no rate", `name="hours"`)
+		// Enter in a field presses the first button of its form.
+		before, _, _ := strings.Cut(page, `name="hours"`)
+		if form := before[strings.LastIndex(before, "<form"):]; strings.Contains(form, "<button") {
+			t.Errorf("Enter in the field of the hours presses another button: %s", form)
+		}
 		for _, row := range []struct{ form, want, then string }{
 			{"action=test", "accepted with the status 200", ""},
 			{"action=pause", "is paused", "End the pause"},
