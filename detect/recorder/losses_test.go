@@ -80,15 +80,12 @@ func TestGapsLeaveTheDumpOfALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		rec.Trigger("lost: no id")
-		ctx, stop := context.WithCancel(t.Context())
-		ran := make(chan error)
-		go func() { ran <- rec.Run(ctx) }()
+		stop := running(t, rec)
 		for range 45 {
 			pass(2 * time.Minute)
 			recorder.OpenGap(rec)
 		}
 		stop()
-		<-ran
 		for why, want := range map[string]int{"lost--no-id": 1, "gap": 2} {
 			files, err := filepath.Glob(filepath.Join(dir, "recording-*-"+why+".jsonl.gz"))
 			if err != nil || len(files) != want {
@@ -106,9 +103,7 @@ func TestDumpThatFailedIsWrittenLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		ran := make(chan error)
-		go func() { ran <- rec.Run(ctx) }()
+		stop := running(t, rec)
 		synctest.Wait()
 		if err := os.Remove(dir); err != nil {
 			t.Fatal(err)
@@ -121,7 +116,6 @@ func TestDumpThatFailedIsWrittenLater(t *testing.T) {
 		recorder.OpenGap(rec)
 		pass(5 * time.Minute)
 		stop()
-		<-ran
 		if files, err := filepath.Glob(filepath.Join(dir, "recording-*-gap.jsonl.gz")); err != nil || len(files) != 1 {
 			t.Errorf("files %v, %v: want one of the second gap", files, err)
 		}
@@ -137,9 +131,7 @@ func TestDumpThatFailedWasOfAllCauses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		ran := make(chan error)
-		go func() { ran <- rec.Run(ctx) }()
+		stop := running(t, rec)
 		synctest.Wait()
 		if err := os.Remove(dir); err != nil {
 			t.Fatal(err)
@@ -155,11 +147,21 @@ func TestDumpThatFailedWasOfAllCauses(t *testing.T) {
 		recorder.OpenGap(rec)
 		pass(5 * time.Minute)
 		stop()
-		<-ran
 		if files, err := filepath.Glob(filepath.Join(dir, "recording-*-gap.jsonl.gz")); err != nil || len(files) != 1 {
 			t.Errorf("files %v, %v: want one of the second gap", files, err)
 		}
 	})
+}
+
+// running runs a recorder until stop is called.
+func running(t *testing.T, rec *recorder.Recorder) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error)
+	go func() { ran <- rec.Run(ctx) }()
+	return func() {
+		cancel()
+		<-ran
+	}
 }
 
 // spoilt is a platform whose newest post is spoilt.

@@ -266,21 +266,25 @@ func TestRunWritesDumps(t *testing.T) {
 	})
 }
 
+// panics has a goroutine panic that defers DumpOnPanic.
+func panics(t *testing.T, rec *recorder.Recorder) {
+	t.Helper()
+	defer func() {
+		if v := recover(); v != "boom" {
+			t.Errorf("recovered %v: want the panic to go on", v)
+		}
+	}()
+	defer rec.DumpOnPanic()
+	panic("boom")
+}
+
 func TestDumpOnPanic(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := recorder.New(recorder.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	func() {
-		defer func() {
-			if v := recover(); v != "boom" {
-				t.Errorf("recovered %v: want the panic to go on", v)
-			}
-		}()
-		defer rec.DumpOnPanic()
-		panic("boom")
-	}()
+	panics(t, rec)
 	if files, _ := filepath.Glob(filepath.Join(dir, "*-panic.jsonl.gz")); len(files) != 1 {
 		t.Errorf("files %v: want one dump", files)
 	}
@@ -293,15 +297,7 @@ func TestDumpOnPanicWithoutADir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	func() {
-		defer func() {
-			if v := recover(); v != "boom" {
-				t.Errorf("recovered %v: want the panic to go on", v)
-			}
-		}()
-		defer rec.DumpOnPanic()
-		panic("boom")
-	}()
+	panics(t, rec)
 	if files, err := filepath.Glob("*"); err != nil || len(files) > 0 {
 		t.Errorf("files in the working directory: %v, %v", files, err)
 	}
