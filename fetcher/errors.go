@@ -30,7 +30,8 @@ var (
 	ErrResubscribe = errors.New("fetcher: the stream has to be opened again for other accounts")
 )
 
-// RateLimitError reports that the platform refused a call because of a rate limit.
+// RateLimitError reports that the platform refused a call because of a rate limit. A wait of
+// 10 s and more holds for the next process, too, unless Target is set.
 type RateLimitError struct {
 	// RetryAfter is how long to wait; 0 when the platform did not say.
 	RetryAfter time.Duration
