@@ -42,7 +42,7 @@ func (e *Env) panicked(v any, p *Poll) error {
 
 // ReadTogether makes the polls of several accounts with one upstream call. Those
 // that need no more pages do not wait for the others. It takes those that have
-// landed out of the group.
+// landed out of the group, where they become nil.
 func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll)) {
 	asked := e.Now()
 	for _, p := range group {
@@ -108,7 +108,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	return pages, nil
 }
 
-// lasting reports whether an error says that the account itself is the matter.
+// lasting reports whether an error is about the account itself, and will come again.
 func lasting(err error) bool {
 	return errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
 }

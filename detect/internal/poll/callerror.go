@@ -18,9 +18,8 @@ const (
 	maxErrorField = 256
 )
 
-// heard asks an error for its text while a panic of it, such as that of a nil pointer, is
-// still one of the call. It returns err itself if the text is short, otherwise a
-// shortened error.
+// heard calls err.Error where a panic in it, as of a nil pointer, still counts as one of the
+// call. It returns err itself if the text is short, otherwise a shortened error.
 func heard(err error) error {
 	if err == nil {
 		return nil
@@ -31,7 +30,8 @@ func heard(err error) error {
 	return err
 }
 
-// shortened is the beginning of a long error: each failing target keeps its last error.
+// shortened has the beginning of a long text, and of the error what known returns: each
+// failing target keeps its last error in memory.
 type shortened struct {
 	text  string
 	wraps []error
@@ -40,12 +40,12 @@ type shortened struct {
 func (s shortened) Error() string   { return s.text }
 func (s shortened) Unwrap() []error { return s.wraps }
 
-// sentinels are errors that the engine, and those whom it tells, find with errors.Is.
+// sentinels are errors that the engine and its users look for with errors.Is.
 var sentinels = []error{fetcher.ErrNotFound, fetcher.ErrUnauthorized, fetcher.ErrProtected, fetcher.ErrMalformed,
 	fetcher.ErrUnsupported, context.Canceled, context.DeadlineExceeded}
 
-// known returns what the engine, and those whom it tells, look for in an error, without
-// anything else that it refers to.
+// known returns copies of the errors that the engine and its users look for in err, which
+// keep nothing else of it in memory.
 func known(err error) (found []error) {
 	if e := as[*fetcher.RateLimitError](err); e != nil {
 		found = append(found, &fetcher.RateLimitError{RetryAfter: e.RetryAfter, Target: e.Target, All: e.All, Reason: cut(e.Reason)})
@@ -56,7 +56,7 @@ func known(err error) (found []error) {
 	if e := as[*fetcher.ArgumentError](err); e != nil {
 		found = append(found, &fetcher.ArgumentError{Package: cut(e.Package), Field: cut(e.Field), Value: cut(e.Value), Allowed: cut(e.Allowed)})
 	}
-	// Errors of the network, whose hosts are kept from owners.
+	// Errors of the network: the engine looks for these to hide their hosts from owners.
 	if e := as[*url.Error](err); e != nil {
 		found = append(found, &url.Error{Op: cut(e.Op), URL: cut(e.URL), Err: flat(e.Err)})
 	}

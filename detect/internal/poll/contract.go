@@ -9,20 +9,20 @@ import (
 )
 
 // Contract notices a Fetcher that breaks its contract in ways that lose posts without
-// an error. Unchanged pages are not looked at.
+// an error. It does not look at unchanged pages.
 type Contract struct {
 	longest  atomic.Int64 // posts of the longest page so far
 	ends     sync.Once    // logs the first full page without Next
 	versions atomic.Bool  // one was wrong: they are not used any more
 }
 
-// leastFull is how many posts a page has at least that is taken for a full one
-// because none was longer.
+// leastFull is the fewest posts of a page that counts as full for the reason alone that no
+// page was longer.
 const leastFull = 10
 
-// endsEarly reports whether a page without Next hides posts: a full one that does not
-// reach back to the last complete poll, and shows nothing of what that saw. An account of
-// which no post is remembered cannot show one: where others share the answer, they tell.
+// endsEarly reports whether a page without Next hides posts: it is full, does not reach
+// back to the last complete poll, and shows no post that is remembered. Where other accounts
+// share the answer, an account of which no post is remembered is left out: it cannot show one.
 func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	pl, out := &p.Plan, &p.Out
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
@@ -64,27 +64,29 @@ func (c *Contract) measure(pg *fetcher.Page) {
 // AuditShare: one in so many first pages that could be unchanged is read.
 const AuditShare = 64
 
-// AskKnown lets a poll's first page be unchanged since the version that was dealt
-// with last. One in AuditShare polls asks for the page all the same, to compare it.
+// AskKnown lets the Fetcher answer that a poll's first page is unchanged since version, the
+// last whose posts were dealt with. One in AuditShare polls asks for the page all the same,
+// to audit it; 0 is for no version.
 func (m *Machine) AskKnown(p *Poll, version uint64) {
 	if version == 0 || m.env.Contract.versions.Load() {
 		return
 	}
 	// Multiples of the golden ratio spread the audits over all accounts, whatever
 	// order they are polled in.
-	m.known++
-	if m.known*0x9E3779B97F4A7C15 < math.MaxUint64/AuditShare {
+	m.asked++
+	if m.asked*0x9E3779B97F4A7C15 < math.MaxUint64/AuditShare {
 		p.Plan.Audit = version
 		return
 	}
 	p.Plan.Timeline.Known, p.Plan.Search.Known = version, version
 }
 
-// known is the version that a poll has asked to compare the first page with, 0 for
-// none.
+// known returns the version since which the Fetcher may answer that the first page is
+// unchanged, 0 for none: see AskKnown, which sets it for both queries.
 func (pl *Plan) known() uint64 { return pl.Timeline.Known }
 
-// audit compares a page with what the page before it that had its version showed.
+// audit checks a first page that has the version of the one before it: all its posts must
+// be known.
 func (m *Machine) audit(p *Poll) {
 	out := &p.Out
 	if p.Plan.Audit == 0 || len(out.Pages) == 0 || out.Version != p.Plan.Audit {

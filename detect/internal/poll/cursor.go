@@ -12,9 +12,9 @@ type Cursor struct {
 	Gaps   []Gap     `json:"gaps,omitzero"`
 }
 
-// Stored returns a cursor as the journal has it, but for a Since that is ahead of the
-// clock: nothing published before that would ever be found. It is now where clocks may
-// differ by so much; otherwise the target is read as if for the first time.
+// Stored returns a cursor from the journal. It corrects a Since that is ahead of the clock, for
+// no post published before that would be found: to now if clocks may differ by so much, else
+// to zero, so that the target is read as if for the first time.
 func (e *Env) Stored(target string, c Cursor) *Cursor {
 	now := e.Now()
 	switch ahead := c.Since.Sub(now); {
@@ -27,8 +27,8 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	return &c
 }
 
-// cursor is what to store with this poll, nil when that can wait: a stored
-// cursor that lags only makes the next start read further back.
+// cursor returns the cursor to store with this poll, nil when that can wait: a stored
+// cursor that lags only makes the next process read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {
 	since, id, out := m.targets.Since(p.Slot), p.Plan.Timeline.UserID, &p.Out
 	if p.Plan.Gap != nil {
@@ -66,7 +66,7 @@ func period(hash uint64, at time.Time) int64 {
 	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
 }
 
-// after are a target's gaps after the poll.
+// after returns a target's gaps as they are after the poll.
 func (b *gapBook) after(p *Poll) []Gap {
 	gaps := b.gaps[p.Slot]
 	if len(p.Healed) > 0 {

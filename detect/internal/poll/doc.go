@@ -9,6 +9,6 @@
 //	apply   Settled on the shard: what was committed is known from now on
 //
 // Nothing is remembered before it is committed, so a failed commit has nothing
-// to undo. What the targets are, and where what is known of them is kept, the
-// Machine is told by a Targets.
+// to undo. The targets themselves, and what is known of them, are behind the
+// interface Targets.
 package poll

@@ -23,8 +23,8 @@ const (
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
-// Env is what all polls of a detector share. All fields are required; of the Roles
-// those that are used.
+// Env is what all polls of a detector share. All fields but Handlers, Platform and WaitPage
+// are required, and those Roles that are used.
 type Env struct {
 	Fetcher  fetcher.Fetcher
 	Roles    fetcher.Roles
@@ -58,10 +58,10 @@ type Rest struct {
 	Seed                   uint64 // of the jitter
 }
 
-// NewRest returns one with a Seed at random.
+// NewRest returns a Rest with a random Seed.
 func NewRest(least, most time.Duration) Rest { return Rest{least, most, rand.Uint64()} }
 
-// Callbacks are told of what happens. All but Tape are required.
+// Callbacks are told of what happens. All but Tape and Later are required.
 type Callbacks struct {
 	// Tape gets a record of every poll; nil is nobody.
 	Tape Tape

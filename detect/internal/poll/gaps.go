@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Gap is a range of a target that could not be read within the page cap: see
-// detect.Gap, of which it is the form.
+// Gap is a range of a target that could not be read within the page cap. It converts to
+// detect.Gap, which explains the fields.
 type Gap struct {
 	Target   string    `json:"target"`
 	From     time.Time `json:"from,omitzero"`
@@ -32,16 +32,16 @@ const (
 	fillWait  = time.Minute // after the first of them; then twice as long each time
 )
 
-// Unreadable is how many polls in a row may fail before an older page that
-// cannot be read counts as a gap. Failed commits are not the page's.
+// Unreadable is how many polls in a row fail before an older page that cannot be
+// read becomes a gap. Failed commits do not count.
 const Unreadable = 8
 
 // GapStats tells of the ranges of targets that could not be read.
 type GapStats struct {
 	Gaps   int64 // found
 	Filled int64 // read later, those among them that an earlier process had found
-	// OpenGaps are there now: found and not read yet. One that cannot be read any more, as
-	// one from before Horizon, is counted only by the process that found it.
+	// OpenGaps are found and not read yet. A gap that cannot be read any more, such as one
+	// from before Horizon, is counted only by the process that found it.
 	OpenGaps int64
 }
 
@@ -59,7 +59,7 @@ type gapBook struct {
 	resumes bool // see Traits
 	gaps    map[int32][]Gap
 	queue   due.Queue     // targets with gaps to read on, by when to try
-	tries   map[int32]int // to read them that failed in a row
+	tries   map[int32]int // by target, how many fills have failed in a row
 	starved int           // polls started since the last fill
 }
 
@@ -73,8 +73,8 @@ func (b *gapBook) release(slot int32) {
 	delete(b.tries, slot)
 }
 
-// giveUpPage makes a gap of what an older page hides that keeps failing, so that
-// the newer pages need not wait for it.
+// giveUpPage ends a poll at an older page that keeps failing, as the page cap would: what
+// is on that page and behind it becomes a gap, and the newer pages need not wait for it.
 func giveUpPage(p *Poll, tr *trouble) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
@@ -150,7 +150,7 @@ func addGap(gaps []Gap, g Gap) []Gap {
 // Gaps are the ranges of a target that could not be read. Do not change them.
 func (m *Machine) Gaps(slot int32) []Gap { return m.book.gaps[slot] }
 
-// set replaces them.
+// set replaces a target's gaps.
 func (b *gapBook) set(slot int32, gaps []Gap) {
 	b.env.Count.open.Add(b.open(gaps) - b.open(b.gaps[slot]))
 	if len(gaps) == 0 {
@@ -160,7 +160,7 @@ func (b *gapBook) set(slot int32, gaps []Gap) {
 	b.gaps[slot] = gaps
 }
 
-// open counts those of gaps that OpenGaps has.
+// open returns how many of gaps count as GapStats.OpenGaps.
 func (b *gapBook) open(gaps []Gap) (n int64) {
 	for i := range gaps {
 		if gaps[i].Resume != "" || !gaps[i].FoundAt.Before(b.env.Epoch) {
@@ -182,8 +182,8 @@ func (b *gapBook) restore(slot int32, gaps []Gap) {
 	}
 }
 
-// giveUpBefore returns gaps of which none that ends before oldest is to be read on. It
-// copies them if it changes any.
+// giveUpBefore returns gaps without the Resume of those that end before oldest, so that
+// these are not read on. It copies the slice if it changes any.
 func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
 	tooOld := func(g Gap) bool { return g.Resume != "" && g.To.Before(oldest) }
 	if !slices.ContainsFunc(gaps, tooOld) {
@@ -205,7 +205,7 @@ func (b *gapBook) report(p *Poll) {
 		b.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
 		b.env.On.Gap(*g)
 		if g.Resume != "" {
-			delete(b.tries, p.Slot) // they were of another gap
+			delete(b.tries, p.Slot) // they were fills of another gap
 			b.queue.Set(p.Slot, b.env.Clock())
 		}
 	}
@@ -276,7 +276,7 @@ func (b *gapBook) filled(p *Poll, err error, now int64) {
 	case err != nil:
 	case p.Closing == nil:
 		b.tries[p.Slot]++
-	default: // it is read, as far as it was, or given up
+	default: // the fill has read something, or the gap is given up
 		delete(b.tries, p.Slot)
 		if p.Out.Err == nil {
 			b.queue.Set(p.Slot, now) // there may be more, or another
@@ -286,8 +286,8 @@ func (b *gapBook) filled(p *Poll, err error, now int64) {
 	b.queue.Set(p.Slot, now+int64(fillWait<<min(b.tries[p.Slot], MaxFills)))
 }
 
-// ReadUntil is until when a target was read without a gap that is to be read yet,
-// but for gaps from before oldest.
+// ReadUntil returns the time up to which a target was read: since, or the beginning of the
+// earliest gap that is still to be read. Gaps that end before oldest do not count.
 func ReadUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
 	for _, g := range gaps {
 		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {

@@ -15,7 +15,7 @@ type judge struct {
 
 	// Scratch, of one poll.
 	view    View
-	inPoll  map[string]int // where each id is, see onPage
+	inPoll  map[string]int // numbers of posts by id: see onPage
 	page    knownPage
 	scratch []byte
 }
@@ -176,11 +176,11 @@ func (j *judge) twice(p *Poll, page, i int) bool {
 	return true
 }
 
-// onPage is where a post is in a poll: at one of its pages.
+// onPage numbers the posts of a poll: it returns the number of the i-th post of a page.
 func onPage(page, i int) int { return page*MaxPageTweets + i }
 
-// sameID reports whether a post has the id of another one on its page, which is at
-// other. The same post may be there twice.
+// sameID reports whether a post and the one numbered other, which have the same id, are
+// different posts on one page. The same post may be there twice.
 func (out *Outcome) sameID(page, i, other int) bool {
 	if other/MaxPageTweets != page {
 		return false
@@ -190,9 +190,9 @@ func (out *Outcome) sameID(page, i, other int) bool {
 	return !a.PublishedAt.Equal(b.PublishedAt) || a.Text != b.Text || a.UserID != b.UserID || a.Username != b.Username
 }
 
-// history reports whether an unseen post is nevertheless old news: from so long
-// before another process has read the target that it would not become visible since,
-// or older than the journal is sure to remember. In a gap everything is news.
+// history reports whether an unseen post is nevertheless old news: published so long before
+// another process read the target that it must have been visible then, or longer ago than
+// the journal is sure to know events. In a gap everything is news.
 func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	v := &j.view
 	switch {
@@ -201,7 +201,7 @@ func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	case v.Since.IsZero() || !before(tw.PublishedAt, p.Plan.Cutoff):
 		return false
 	case !v.Cold.IsZero() && before(tw.PublishedAt, v.Cold):
-		return true // the rest may have become visible late, while none ran
+		return true // later posts may have become visible while no process ran
 	case tw.PublishedAt.Before(now.Add(-j.env.Horizon)):
 		j.env.Count.Ancient.Add(1)
 		return true

@@ -31,7 +31,7 @@ type Machine struct {
 	Pushes   Pushes
 	Memory   Memory // of polls of accounts
 
-	known uint64 // polls whose first page could be unchanged
+	asked uint64 // calls of AskKnown with a version: it has some polls audit the page
 	judge judge
 	noted State // scratch of tapeLanded
 }
@@ -172,7 +172,8 @@ func (m *Machine) apply(p *Poll) {
 	}
 }
 
-// storeRest is the longest rest after a commit that failed, of a target without an interval.
+// storeRest is the longest wait before the next poll of a target without an interval whose
+// commit failed.
 const storeRest = time.Minute
 
 // reschedule sets a target's next poll after one whose commit ended with err.
@@ -184,7 +185,7 @@ func (m *Machine) reschedule(p *Poll, err error) {
 		if m.troubles[p.Slot] == nil {
 			m.targets.Done(p, now)
 		}
-	case errors.Is(err, fleet.ErrFenced): // it may be another node's by now, or will be given up
+	case errors.Is(err, fleet.ErrFenced): // another node has the target, or will have it soon
 		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
 		wait := m.env.backoff(p, m.trouble(p).commitFailed(err))
@@ -272,8 +273,8 @@ func Committing(m *Machine) map[int32]bool {
 	return slots
 }
 
-// Contact returns when the last page of a target came, where that was not of a whole
-// poll; ok is false when it was.
+// Contact returns when the last page of a target came; ok is false if a whole poll brought
+// it, whose time the Targets have.
 func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {
 	sec, ok := m.contacts[slot]
 	return time.Unix(sec, 0), ok
@@ -283,7 +284,7 @@ func (e *Env) countPoll(p *Poll) {
 	c, out, kind := &e.Count, &p.Out, p.Machine.count
 	kind.Polls.Add(1)
 	c.Posts.Add(int64(out.Posts))
-	if out.excess > 0 { // the shards share the counters
+	if out.excess > 0 { // seldom, as below: all shards write to the same counters
 		c.Excess.Add(int64(out.excess))
 	}
 	if out.panicked {

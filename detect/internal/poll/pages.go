@@ -3,6 +3,7 @@ package poll
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -10,8 +11,8 @@ import (
 
 // Read makes a poll's calls: it reads pages, newest first, until they reach posts
 // older than the cutoff, there are no more, or the page cap is met. A high-water
-// mark would be cheaper and would miss the posts that become visible late. pg is used
-// for one page after the other: the worker's, which stays in its processor's cache.
+// mark would be cheaper and would miss the posts that become visible late. pg is the
+// worker's, used for one page after the other so that it stays in the processor's cache.
 func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	p.begin(e.Now())
 	if p.Out.Err = e.call(ctx, p, pg); p.Out.Err != nil {
@@ -102,7 +103,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if pl.Gap != nil {
 		most = min(most, FillPages)
 	}
-	looped := out.looped(pg.Next)
+	looped := slices.Contains(out.cursors, pg.Next)
 	switch {
 	case reached || !cut && pl.meets(pg):
 		out.Complete = true
@@ -127,23 +128,14 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	return true
 }
 
-// meets reports whether a page says that there is nothing older back to the bound that
-// the query had. An empty one says so by its OldestAt alone.
+// meets reports whether a page has no next one and reaches back to the Since that the query
+// asked for. An empty page says so by its OldestAt alone.
 func (pl *Plan) meets(pg *fetcher.Page) bool {
 	since := pl.Timeline.Since
 	if since.IsZero() {
 		since = pl.Search.Since
 	}
 	return !since.IsZero() && pg.Next == "" && !pg.OldestAt.IsZero() && !pg.OldestAt.After(since)
-}
-
-func (out *Outcome) looped(next string) bool {
-	for _, c := range out.cursors {
-		if c == next {
-			return true
-		}
-	}
-	return false
 }
 
 // add adds a page and reports whether it had to be cut.
@@ -176,7 +168,8 @@ func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 // platform tells publication times to the second.
 const orderSlack = time.Second
 
-// order looks whether a page goes on newest first, and gives its newest post.
+// order sets Unordered if a page does not go on newest first after a post published at last,
+// and returns when the newest post of the page was published.
 func (out *Outcome) order(last time.Time, tweets []fetcher.Tweet) (newest time.Time) {
 	for i := range tweets {
 		at := tweets[i].PublishedAt

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Past is a poll that has ended: see detect.PastPoll, of which it is the form.
+// Past is a poll that has ended. It converts to detect.PastPoll, which explains the fields.
 type Past struct {
 	Begun, Due         time.Time
 	Read, Took         time.Duration
@@ -29,11 +29,11 @@ const Remembered = 1024
 // pastError bounds the text of an error that is remembered.
 const pastError = 200
 
-// Memory has the polls of a Machine that have ended lately. Those that found something or
-// failed do not make room for those that did not. It belongs to the Machine's shard.
+// Memory has the polls of a Machine that have ended lately. The many polls that found nothing
+// do not displace those that found something or failed. It belongs to the Machine's shard.
 type Memory struct{ notable, quiet ring }
 
-// ring keeps the last entries, some.
+// ring keeps the last entries, up to Remembered.
 type ring struct {
 	list []entry
 	next int // where the next one goes
@@ -105,7 +105,7 @@ func (m *Memory) add(p *Poll, end time.Time, err error) {
 		e.delay, e.longest = millis(sum/time.Duration(len(p.Found))), millis(longest)
 	}
 	if err != nil {
-		e.err = strings.Clone(invalid.Cut(fmt.Sprint(err), pastError)) // which may be a nil of some type
+		e.err = strings.Clone(invalid.Cut(fmt.Sprint(err), pastError)) // Sprint: err may be a nil pointer
 	}
 	of := &m.quiet
 	if err != nil || e.found > 0 || e.flags&(pastGap|pastFill) != 0 {
@@ -141,9 +141,9 @@ func (m *Memory) Past(hash uint64) (list []Past) {
 	return list[:min(len(list), maxPast)]
 }
 
-// Delays calls fn for the targets of which polls are remembered that found posts, with
-// the mean time from publication until commit of these posts. The slot may be another
-// target's by now, of another hash.
+// Delays calls fn for each target of which polls that found posts are remembered, with the
+// mean time from publication to commit of these posts. By now the slot may belong to another
+// target, with another hash.
 func (m *Memory) Delays(fn func(slot int32, hash uint64, mean time.Duration)) {
 	type target struct {
 		slot int32

@@ -70,19 +70,19 @@ type Plan struct {
 	Expected  bool // the target had posts before
 	Blank     bool // none of its posts is remembered
 	Unordered bool // its answers are not newest first
-	First     bool // since the process began: its pages are history
+	First     bool // the target's first poll in this process: its pages are history
 	Failed    bool // it follows polls or commits that failed
 
 	Pushed  bool      // a stream has brought the posts: nothing is read
 	Covered time.Time // since when a stream brings the target's posts; zero for never
 
 	Gap   *Gap   // what to read, in place of the newest posts
-	Audit uint64 // the version of the first page that is compared: see Machine.AskKnown
+	Audit uint64 // version by which the first page is audited, 0 for no audit: see Machine.AskKnown
 
 	// What the target showed lately: one of them.
 	Window *seen.Poll
 	Set    *seen.Set
-	// Refresh has also known posts remembered anew.
+	// Refresh: News has the known posts that were shown again, too.
 	Refresh bool
 }
 
@@ -101,7 +101,7 @@ type Outcome struct {
 	Shallow   bool          // and complete, but short of the whole overlap
 	Capped    bool          // the page cap, or a cursor that loops, ended it early
 	Unordered bool          // an answer was not newest first
-	Together  bool          // in a call with others, which failed
+	Together  bool          // a call that was shared with other accounts failed
 	Err       error         // of the last call; the pages before it are good
 
 	cursors  []string // of the pages after the first
@@ -122,8 +122,8 @@ func (p *Poll) Kind() Kind { return p.Machine.traits.Kind }
 // Key is the target's name in the journal.
 func (p *Poll) Key() string { return p.Machine.targets.Key(p.Slot) }
 
-// Whole reports whether a poll left nothing out that it should have read, or
-// has said what.
+// Whole reports whether a poll read all that it should have read, or opens a gap
+// for the rest. A poll that reads on in a gap is not whole.
 func (p *Poll) Whole() bool {
 	return p.Plan.Gap == nil && p.Out.Err == nil && (p.Out.Complete || p.Opened != nil)
 }
@@ -146,8 +146,8 @@ func (pl *Plan) Has(id string) bool {
 	return pl.Set.Has(id)
 }
 
-// KnowsAll reports whether a page has posts, and known ones alone; those that it
-// leaves out are known.
+// KnowsAll reports whether a page has posts and all of them are known. Posts that
+// the page leaves out count as known.
 func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
 	for i := range pg.Tweets {
 		if !pl.Has(pg.Tweets[i].ID) {

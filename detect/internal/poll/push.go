@@ -18,8 +18,8 @@ type Push struct {
 type Pushes struct {
 	m    *Machine
 	held map[int32][]Push // until the target is not being polled
-	late map[int32]int64  // since when a target is due that was being polled then
-	turn []int32          // targets of late that are not being polled any more
+	late map[int32]int64  // when a target was due that was being polled already: see Late
+	turn []int32          // targets from late whose poll goes before the posts that wait
 }
 
 // Add judges posts of a target that a stream has brought, and has what is new committed.
@@ -32,17 +32,19 @@ func (s *Pushes) Add(slot int32, polled bool, posts ...Push) {
 	}
 }
 
-// Late notes that a target was due, at a time, while it was being polled. When that has
-// ended it is due before the posts that wait: otherwise a stream that brings posts faster
-// than they are committed would leave no turn to polls.
+// Late notes that a target was due at a time at which it was being polled already: pushed
+// posts were being committed, or a gap read. Afterwards the poll that was due goes before the
+// posts that wait: otherwise a stream that brings posts faster than they are committed would
+// leave no turn to polls.
 func (s *Pushes) Late(slot int32, due int64) {
 	if _, ok := s.late[slot]; !ok {
 		s.late[slot] = due
 	}
 }
 
-// GoOn takes the posts that have left their turn to a poll which could not begin. It has to
-// be called when the polls that are due have begun, as far as they may.
+// GoOn takes the posts that wait for a poll of their target which has not begun, because
+// slots or the budget do not allow it. It has to be called when the polls that are due have
+// begun, as far as they may.
 func (s *Pushes) GoOn(polled func(slot int32) bool) {
 	turn := s.turn
 	s.turn = nil
@@ -81,7 +83,7 @@ func (s *Pushes) begin(slot int32, posts []Push) {
 	m.commit(p, events)
 }
 
-// settled ends a poll that begin has made.
+// settled applies a poll that begin has made, and ends it; err is its commit's.
 func (s *Pushes) settled(p *Poll, err error) {
 	m, slot := s.m, p.Slot
 	if err == nil {
@@ -93,7 +95,8 @@ func (s *Pushes) settled(p *Poll, err error) {
 	s.goOn(slot)
 }
 
-// goOn takes the posts that have waited for a poll, unless the next one is late.
+// goOn takes the posts that have waited for a target's poll to end. If the next poll is late,
+// it has the turn.
 func (s *Pushes) goOn(slot int32) {
 	if due, ok := s.late[slot]; ok {
 		delete(s.late, slot)
@@ -107,7 +110,7 @@ func (s *Pushes) goOn(slot int32) {
 	}
 }
 
-// drop drops them, of a target that nobody watches any more.
+// drop drops the posts that wait, of a target that nobody watches any more.
 func (s *Pushes) drop(slot int32) {
 	delete(s.late, slot)
 	s.turn = slices.DeleteFunc(s.turn, func(other int32) bool { return other == slot })

@@ -6,8 +6,8 @@ import "time"
 // and that of a server which answers through a cache or another machine.
 const maxSkew = 2 * time.Second
 
-// mostSkew is more than a clock is off that was never set, and begins in 1970 or later. A
-// Date that is off by more is not a clock's.
+// mostSkew is the largest difference that counts: a clock that was never set begins in 1970
+// or later, and is off by less.
 const mostSkew = 100 * 365 * 24 * time.Hour
 
 // compareClocks compares our clock with the upstream's, which stood at server at
@@ -23,9 +23,9 @@ func (e *Env) compareClocks(out *Outcome, server, asked, now time.Time) {
 		return
 	}
 	e.Count.Skewed.Add(1)
-	// What was read is told by the upstream's clock: ours may be ahead by more
-	// than the overlap, and must not hide posts. So the most counts, and one
-	// answer that is wrong in the other direction must not hide posts either.
+	// Begun is kept in the upstream's time: ours may be ahead by more than the
+	// overlap, and must not hide posts. Of the range, the highest difference is
+	// taken. Begun is never moved ahead: one wrong answer must not hide posts either.
 	out.Skew = most
 	out.Begun = out.Begun.Add(-max(0, most))
 }

@@ -41,8 +41,9 @@ func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed
 	s.Detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
 }
 
-// NoteLatency counts a post for which an event was committed. It may be called
-// by another goroutine than the shard's while the poll is being committed.
+// NoteLatency records the latency of a post for which an event was committed, and has the
+// overlap learn from it. It may be called by another goroutine than the shard's while the
+// poll is being committed.
 func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if p.Plan.Gap != nil {
 		return

@@ -28,7 +28,7 @@ func TapeOf(f fetcher.Fetcher) Tape {
 	return nil
 }
 
-// Record is a poll: what it was given, and what it decided by that alone.
+// Record is what is kept of a poll: what it was given, and what it decided by that alone.
 type Record struct {
 	Env  *Env
 	Kind Kind
@@ -51,14 +51,14 @@ type Given struct {
 	Covered, Pushed bool   // a stream brings the target's posts, these
 
 	Before  State
-	Judging []ReaderState // when they changed meanwhile
+	Judging []ReaderState // subscribers when the poll was judged, if others than Before has
 
 	Answers []Answer
 	Err     error // of the last call, or of waiting for it
 	Reading
 	Refused  []Refusal
-	Window   seen.Poll // as the target was remembered, and what of it was shown
-	Recalled *Recalled // in its place, of a query
+	Window   seen.Poll // the posts that an account was remembered to have shown, and which of them it showed again
+	Recalled *Recalled // of a query, in place of Window
 	Settled  Times
 	Hurried  bool  // a subscriber or a probe wants the target polled again at once
 	Wished   int64 // when schedules of rules want it next: see Next
@@ -67,15 +67,15 @@ type Given struct {
 
 // Reading is when a poll read.
 type Reading struct {
-	Begun  time.Time // of one that got no answer
-	Judged time.Time // of one that brought posts
+	Begun  time.Time // set if no answer came
+	Judged time.Time // set if posts came
 }
 
 // Decided is what became of a poll.
 type Decided struct {
 	Asked  fetcher.TimelineQuery // without Seen and Known
 	Cutoff time.Time
-	Fills  *Gap // what was read on
+	Fills  *Gap // the gap that the poll reads on in, if any
 	Whole  bool
 	Events []deliver.Event
 	Cursor *Cursor
@@ -93,10 +93,10 @@ type Answer struct {
 	Page      fetcher.Page
 }
 
-// Refusal is a post that a subscriber would have got, and did not want.
+// Refusal is a post that was for a subscriber, whose filter or query refused it.
 type Refusal struct{ Post, Source string }
 
-// Shut is for how long a rate limit closed which calls, before jitter.
+// Shut says which bucket a rate limit closed, and for how long, before jitter.
 type Shut struct {
 	Bucket string
 	Wait   time.Duration
@@ -163,7 +163,7 @@ type ReaderState struct {
 
 // The functions below do nothing without Callbacks.Tape.
 
-// tapeState is the state of a target that is about to be planned, which may change it.
+// tapeState returns the state of a target before Plan, which may change it.
 func tapeState(m *Machine, slot int32) *State {
 	if m.env.On.Tape == nil {
 		return nil
@@ -287,7 +287,7 @@ func (r *Recalled) note(set *seen.Set, posts []fetcher.Tweet) {
 	}
 }
 
-// tapeSettling keeps what decides about the next poll beside this one.
+// tapeSettling keeps what else decides about the next poll, before Done resets it.
 func tapeSettling(m *Machine, p *Poll) {
 	if p.tape != nil {
 		p.tape.Hurried = m.targets.NextAt(p.Slot).Hurried

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Trouble is a target whose polls keep failing, or with a nil Err has recovered: see
-// detect.Trouble, of which it is the form.
+// Trouble is a target whose polls keep failing, or with a nil Err has recovered. It converts
+// to detect.Trouble.
 type Trouble struct {
 	Username, Query string
 	Source          deliver.Source
@@ -150,8 +150,8 @@ func (e *Env) retryWait(p *Poll, failures int, err error) time.Duration {
 	return wait
 }
 
-// noteRateLimit closes the budget, or the poll's bucket, when that is over its limit.
-// An error that is of all calls closes the budget, and with it every bucket.
+// noteRateLimit closes the poll's bucket if its error is a rate limit of more than its target.
+// A limit of all calls closes the budget, and with it every bucket.
 func (e *Env) noteRateLimit(p *Poll, failures int) {
 	err := p.Out.Err
 	var rl *fetcher.RateLimitError
@@ -174,7 +174,7 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 	e.close(p, wait, err.Error())
 }
 
-// close has calls wait that count against the same limit as a poll's.
+// close closes the bucket that a poll's calls count against, or the budget if they have none.
 func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	name := e.Bucket(p.Machine.traits.call(p))
 	p.tape.shut(name, wait)

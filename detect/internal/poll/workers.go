@@ -37,7 +37,7 @@ type job struct {
 	landed func()                // is called, however it ended
 }
 
-// NewWorkers makes workers for so many calls at a time. landed gets each poll
+// NewWorkers returns Workers for up to slots calls at a time. landed gets each poll
 // whose pages have come, on a worker's goroutine.
 func NewWorkers(env *Env, slots int, landed func(*Poll)) *Workers {
 	return &Workers{env: env, landed: landed, work: make(chan job, slots), call: make(chan struct{}, 1)}
@@ -69,12 +69,12 @@ func (w *Workers) Ended(p *Poll) {
 	}
 }
 
-// Do has a worker call fn, and landed after it. Done says that the shard knows.
+// Do has a worker call fn, and landed after it. The shard has to call Done once it knows.
 func (w *Workers) Do(ctx context.Context, fn func(context.Context), landed func()) {
 	w.give(job{ctx: ctx, other: fn, landed: landed})
 }
 
-// Done takes note that what Do was given has ended.
+// Done notes that the shard knows that a call of Do has ended.
 func (w *Workers) Done() { w.busy-- }
 
 func (w *Workers) give(j job) {
@@ -123,8 +123,8 @@ func (w *Workers) next(page *fetcher.Page) bool {
 	}
 }
 
-// errEnded is what a poll fails with whose Fetcher ended the goroutine that it was
-// called on, with runtime.Goexit, as t.FailNow does.
+// errEnded is the error of a poll whose Fetcher has ended the worker's goroutine by
+// runtime.Goexit, as t.FailNow does.
 var errEnded = errors.New("detect: fetcher ended its goroutine")
 
 // do makes a call.
