@@ -39,8 +39,8 @@ func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 // Close is CloseFor for what another process has met: Limited is not told.
 func (b *Buckets) Close(name string, wait time.Duration, why string) { b.close(name, wait, why) }
 
-// close reports until when it has closed a bucket; ok is false when that is closed for
-// longer.
+// close closes a bucket and returns when it opens; ok is false if it was closed for longer
+// already.
 func (b *Buckets) close(name string, wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
@@ -84,7 +84,7 @@ func (b *Buckets) Until(name string) int64 {
 	return 0
 }
 
-// Closed returns until when each of the buckets is closed that are.
+// Closed returns when each of the closed buckets opens, by name.
 func (b *Buckets) Closed() map[string]time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

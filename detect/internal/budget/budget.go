@@ -23,12 +23,12 @@ type Budget struct {
 	Spend *spend.Spend
 
 	cfg     Config
-	saved   float64      // how many calls are saved at Config.PerSecond, 0 for none
-	until   atomic.Int64 // a rate limit closes the gate until then; the limit of Spend does, too
-	limited atomic.Bool  // it was closed, and no page has come since
+	saved   float64      // how many calls may be saved at Config.PerSecond, 0 for none
+	until   atomic.Int64 // when the gate opens that a rate limit has closed; Spend may keep it closed
+	limited atomic.Bool  // the gate was closed, and no page has come since
 	met     met
 
-	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
+	rate    atomic.Uint64 // bits of a float64: calls a second, as set by SetRate
 	changes atomic.Uint64 // of rate: see Changes
 
 	reading atomic.Int64 // polls that wait to read on: see WaitPage
@@ -57,7 +57,7 @@ type Config struct {
 	Now     func() time.Time
 	Stop    <-chan struct{} // closed to end all waiting
 	Stopped error           // with this
-	Ring    func()          // wakes those that Reading held up, or the rate
+	Ring    func()          // wakes callers that wait because of Reading, or for a ticket at another rate
 	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
 	// nobody.
 	Limited func(bucket string, until time.Time)
@@ -101,13 +101,13 @@ func (b *Budget) Stopped() error { return b.cfg.Stopped }
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
 // Closed returns for how long the gate stays closed, 0 or less when it is open. The limit of
-// Spend is of a day of the wall clock, which may be set, and goes on while a machine sleeps: who
-// waits asks again after AskAgain.
+// Spend ends by the wall clock, which may be set, or go on while the machine sleeps: whoever
+// waits has to ask again after AskAgain at most.
 func (b *Budget) Closed(now int64) time.Duration {
 	return max(time.Duration(b.until.Load()-now), b.Spend.Wait())
 }
 
-// AskAgain is the longest wait for the gate after which Closed is to be asked again.
+// AskAgain is the longest wait for the gate before Closed is asked again.
 const AskAgain = time.Minute
 
 // Ticket takes one call out of the budget and returns when it may be made.
@@ -140,7 +140,7 @@ func (b *Budget) GiveBack(at int64, changes uint64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if changes != b.changes.Load() { // it is of another rate
+	if changes != b.changes.Load() { // the ticket is of another rate
 		b.bucket.tokens++
 		return
 	}
@@ -175,7 +175,7 @@ func (b *Budget) Wait(ctx context.Context) error {
 			case b.Closed(b.cfg.Clock()) <= 0:
 				return nil
 			}
-			continue // it closed meanwhile, or has another rate
+			continue // the gate has closed meanwhile, or the rate has changed
 		}
 		if err := b.pause(ctx, min(closed, AskAgain), changed); err != nil {
 			return err
@@ -228,13 +228,14 @@ func (b *Budget) CloseFor(wait time.Duration, why string) {
 // to, and Limited is not told.
 func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
 
-// spent takes note that the limit of Spend has closed the gate.
+// spent notes that the limit of Spend has closed the gate for a time: it is Spend's Reached.
 func (b *Budget) spent(wait time.Duration, why string) {
 	b.limited.Store(true)
 	b.cfg.Logger.Warn("rate limited", "until", b.cfg.Now().Add(wait), "why", why)
 }
 
-// close reports until when it has closed the gate; ok is false when that is closed for longer.
+// close closes the gate and returns when it opens; ok is false if it was closed for longer
+// already.
 func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
@@ -259,7 +260,8 @@ func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool
 	}
 }
 
-// Limits returns until when each limit is closed that is, "" for the gate; nil for none.
+// Limits returns when each closed bucket opens, by name, and the gate, as ""; nil if none is
+// closed.
 func (b *Budget) Limits() map[string]time.Time {
 	closed := b.Buckets.Closed()
 	if wait := b.Closed(b.cfg.Clock()); wait > 0 {

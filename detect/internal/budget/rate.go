@@ -7,11 +7,12 @@ import (
 // never is a time that does not come, with room for sums.
 const never = int64(1 << 62)
 
-// Rate is how many calls a second may be made, 0 for no bound or, where Bounded, for none.
+// Rate returns how many calls a second may be made. 0 means no calls if Bounded, else no
+// bound.
 func (b *Budget) Rate() float64 { return math.Float64frombits(b.rate.Load()) }
 
-// Changes counts the changes of Rate. A ticket from before the last one is to be given
-// back: it may be for much too late.
+// Changes counts the changes of Rate. A ticket from before the last change is to be given
+// back: its call may be due much too late.
 func (b *Budget) Changes() uint64 { return b.changes.Load() }
 
 // SetRate changes how many calls a second may be made, where they are bounded: 0 is none.
@@ -41,8 +42,8 @@ func (b *Budget) SetRate(perSecond float64) {
 // not cost calls.
 func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
 
-// LostFrom returns what tells from when on a call that nobody makes is lost, because as many
-// are saved as may be. It is nil where none can be.
+// LostFrom returns a function that returns the time from which on calls that nobody makes are
+// lost, because no more can be saved. It returns nil if no calls can be saved.
 func (b *Budget) LostFrom() func(now int64) int64 {
 	if b.saved == 0 || b.cfg.Shared {
 		return nil
@@ -64,7 +65,7 @@ func (b *Budget) lostFrom(now int64) int64 {
 	return b.bucket.last + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
 }
 
-// forget loses the calls that are saved, and saves none until then: a platform that refuses
+// forget drops the saved calls, and has none saved before until: a platform that has refused
 // calls is not to get many at once afterwards.
 func (b *Budget) forget(until int64) {
 	if b.saved == 0 {
@@ -78,8 +79,8 @@ func (b *Budget) forget(until int64) {
 	b.bucket.advance(b.cfg.Clock())
 }
 
-// change is how often the rate has changed, and a channel that is closed when it does
-// again.
+// change returns how often the rate has changed, and a channel that is closed at the next
+// change.
 func (b *Budget) change() (n uint64, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +91,7 @@ func (b *Budget) change() (n uint64, changed <-chan struct{}) {
 type bucket struct {
 	rate      float64 // tokens a second
 	burst     float64
-	saved     float64 // how many of burst are saved calls
+	saved     float64 // how many of burst may be saved calls
 	savesFrom int64   // none is saved before that
 	tokens    float64 // below 0 when tickets were given for later
 	last      int64   // when tokens was right

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// leastStored is the shortest wait that is stored: a process does not end and begin
-	// within less.
+	// leastStored is the shortest wait that is stored: shorter ones are over, or nearly so, when
+	// the next process begins.
 	leastStored = 10 * time.Second
-	// mostStored bounds the limits in a record; more are those of the first.
+	// mostStored bounds the limits in a record; those met beyond it are not stored.
 	mostStored = 100
 )
 
-// met are the limits that the platform has told of, until when by the wall clock, for the next
-// process: their waits hold beyond a restart. "" is the gate.
+// met are the limits that this process has met, to be stored for the next one: their waits
+// hold beyond a restart.
 type met struct {
 	mu     sync.Mutex
-	until  map[string]time.Time
-	stored string
+	until  map[string]time.Time // when they end, by bucket; "" is the gate
+	stored string               // the position in the journal
 }
 
-// note has a limit stored that was closed for long.
+// note has a limit stored if it closes a bucket for leastStored or longer.
 func (b *Budget) note(name string, until time.Time) {
 	now := b.cfg.Now()
 	if until.Sub(now) < leastStored || b.cfg.Spend.Store == nil {
@@ -43,7 +43,8 @@ func (m *met) add(name string, until, now time.Time) {
 	}
 }
 
-// target is the name in the journal. Those of accounts and queries have a prefix.
+// target returns the name of the record in the journal, which no account or query has: their
+// names begin with a prefix.
 func (b *Budget) target() string {
 	if node := b.cfg.Spend.Node; node != "" {
 		return "limits/" + node
@@ -51,8 +52,8 @@ func (b *Budget) target() string {
 	return "limits"
 }
 
-// Position is what to store of the limits that were met; ok is false when it is in the journal
-// already.
+// Position returns the record to store of the limits that were met; ok is false if there are
+// none, or the record is in the journal already.
 func (b *Budget) Position() (name, position string, ok bool) {
 	b.met.mu.Lock()
 	defer b.met.mu.Unlock()
@@ -74,18 +75,18 @@ func (b *Budget) Stored(position string) {
 	b.met.stored = position
 }
 
-// Begin closes what another process has stored as closed. It is called once; an error of the
-// journal is logged.
+// Begin closes the buckets that another process has stored as closed. It is called once; an
+// error of the journal is logged.
 func (b *Budget) Begin(ctx context.Context) {
 	position, err := b.cfg.Spend.Load(ctx, b.target())
 	if err != nil && ctx.Err() == nil {
-		b.cfg.Logger.Error("reading the rate limits failed: those that hold are met again", "error", err)
+		b.cfg.Logger.Error("reading the rate limits failed: those that still hold will be met again", "error", err)
 	}
 	var until map[string]int64
 	if json.Unmarshal([]byte(position), &until) != nil {
 		return // none, or of another version
 	}
-	const why = "told before the process began"
+	const why = "an earlier process has met it"
 	now := b.cfg.Now()
 	for name, seconds := range until {
 		wait := min(time.Unix(seconds, 0).Sub(now), MaxClosed) // 0 or less closes nothing

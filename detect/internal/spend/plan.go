@@ -14,9 +14,9 @@ type Expected struct {
 	Streamed bool    // all posts are pushed as well
 }
 
-// PerDay is what a platform charges for a day: for each post once as it is found, once more
-// where it is pushed as an event, and once for each account that is probed. What it charges
-// for the same thing again on that day, only the count tells.
+// PerDay returns what a platform charges for a day: for each post once as it is found, once
+// more where it is pushed as an event, and once for each account that is probed. What is
+// charged for the same thing again on that day is not foreseen; Spend counts it.
 func PerDay(p fetcher.Prices, e Expected) float64 {
 	perDay := e.Posts * (24 * time.Hour).Seconds()
 	cost := perDay * p.Post

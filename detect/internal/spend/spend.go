@@ -21,8 +21,8 @@ type Cost struct {
 	// way may exceed it. Of the nodes of a fleet each counts for itself, and keeps the
 	// part of Limit that it has of the FetchRate: on a day on which nodes come or go, more
 	// may be charged in all. Without a FetchRate each keeps the whole Limit.
-	// What was charged today is stored by the node's name: one made of the process id, as
-	// by default, has each start of the process count from 0.
+	// What was charged today is stored under the node's name. With the default name, which
+	// is made of the process id, each process counts from 0.
 	Limit float64
 }
 
@@ -30,8 +30,8 @@ type Cost struct {
 type Config struct {
 	Cost
 	Now func() time.Time
-	// Reached is called when the limit of a day is reached. Nothing more may be asked
-	// for until the next one.
+	// Reached is called when the limit of a day is reached: for wait, nothing more may be
+	// asked for.
 	Reached func(wait time.Duration, why string)
 	// Load reads a position from the journal, "" if there is none, and Store has a commit
 	// made that carries it.
@@ -43,7 +43,8 @@ type Config struct {
 	Node string
 }
 
-// target is the name in the journal. Those of accounts and queries have a prefix.
+// target returns the name of the record in the journal, which no account or query has: their
+// names begin with a prefix.
 func (c *Config) target() string {
 	if c.Node == "" {
 		return "spend"
@@ -73,22 +74,22 @@ const maxAmount = 1e9
 // Spend counts what a platform charges. It is safe for concurrent use.
 type Spend struct {
 	cfg   Config
-	until atomic.Int64 // Unix nanoseconds; before it nothing may be asked for
+	until atomic.Int64 // Unix nanoseconds before which nothing may be asked for
 
 	mu     sync.Mutex
-	limit  float64   // the part of Cost.Limit that is kept
-	day    time.Time // that today is of
+	limit  float64   // the part of Cost.Limit that this process keeps
+	day    time.Time // midnight UTC at which today began
 	today  fetcher.Billed
 	before struct { // the day that was before: the clock may be set back to it
 		day   time.Time
 		spent fetcher.Billed
 	}
-	late   time.Duration // after midnight, so that processes do not come back at the same time
+	late   time.Duration // wait beyond midnight, so that processes do not come back at the same time
 	total  fetcher.Billed
-	stored string
+	stored string // the position in the journal
 }
 
-// New counts from nothing on.
+// New returns a Spend that has counted nothing.
 func New(cfg Config) *Spend { return &Spend{cfg: cfg, limit: cfg.Limit, late: rand.N(2 * time.Second)} }
 
 // SetShare says how much of the limit is kept, as a part of 1 above 0.
@@ -118,8 +119,8 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.judge()
 }
 
-// turn begins a new day when it has come. When the clock is set back to an earlier day, what was
-// charged since is of that day. s.mu is held.
+// turn begins a new day if the clock shows one. If the clock was set back to an earlier day, what
+// was charged since counts for that day. s.mu is held.
 func (s *Spend) turn() {
 	switch day := dayOf(s.cfg.Now()); {
 	case day.Equal(s.day):
@@ -136,7 +137,7 @@ func (s *Spend) turn() {
 	}
 }
 
-// judge closes the rest of the day when the limit is reached. s.mu is held.
+// judge allows nothing more on this day if the limit is reached. s.mu is held.
 func (s *Spend) judge() {
 	cost := s.cfg.Prices.Cost(s.today)
 	if s.limit == 0 || cost < s.limit {
@@ -157,8 +158,8 @@ func (s *Spend) Wait() time.Duration {
 	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
 }
 
-// Begin goes on from what another process has stored today, where there is a limit.
-// Nothing may have been added.
+// Begin goes on from what another process has stored today, where there is a limit. It is
+// called before Add.
 func (s *Spend) Begin(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
@@ -210,7 +211,7 @@ func (s *Spend) Stored(position string) {
 // storeEvery is how often a position is stored that no other commit has carried.
 const storeEvery = 10 * time.Second
 
-// End has stored what Run has left. Nothing may be added any more.
+// End has the last position stored. It is called after Run and the last Add.
 func (s *Spend) End() { s.store() }
 
 // store has the position stored, unless it is in the journal.
@@ -243,8 +244,9 @@ func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 type Stats struct {
 	Billed fetcher.Billed // since the process began
 	Total  float64        // its price by Config.Cost.Prices
-	// Today is since midnight, in UTC, by other processes before included where there is
-	// a Limit; Limit is Config.Cost.Limit, or the part of it that a node of a fleet keeps.
+	// Today is the price since midnight UTC, where there is a Limit including what earlier
+	// processes were charged; Limit is Config.Cost.Limit, or the part of it that a node of a
+	// fleet keeps.
 	Today, Limit float64
 	// Closed: the limit is reached, and nothing is asked for until midnight.
 	Closed bool
@@ -258,7 +260,7 @@ func (s *Spend) Stats() Stats {
 	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.limit, Closed: s.Wait() > 0}
 }
 
-// Prober returns one that counts what p's answers cost; nil for nil.
+// Prober returns a Prober that counts what p's answers cost; nil if p is nil.
 func (s *Spend) Prober(p fetcher.Prober) fetcher.Prober {
 	if p == nil {
 		return nil
