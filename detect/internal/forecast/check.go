@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Comparison sets a plan beside what then happened: see detect.Comparison.
+// Comparison compares a plan with what happened then: see detect.Comparison.
 type Comparison struct {
 	From, To       time.Time
 	Plan           Plan // made at From

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Plan is what a way of polling brings and costs: see detect.Plan, of which it is
-// the form.
+// Plan is what a way of polling brings and costs. It converts to detect.Plan, which
+// explains the fields.
 type Plan struct {
 	Budget          float64
 	Mean, P95       time.Duration
@@ -74,7 +74,7 @@ func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
 	calls := cfg.CallsPerPoll(cfg.Together(float64(accounts)))
 	f := pace.Intervals(groups)
 	if polls := f.CallsPerMinute / 60; cfg.Rate > 0 && polls*calls > cfg.Rate {
-		// More are due at a time: calls are as full as they need to be, or can.
+		// More accounts are due at a time, and share calls as far as they must, or can.
 		full := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
 		if calls = max(full, cfg.Rate/polls); calls == full {
 			f = pace.IntervalsWithin(groups, cfg.Rate/full)
@@ -115,8 +115,8 @@ func (cfg Settings) Together(accounts float64) float64 {
 	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
 }
 
-// CallsPerPoll is how many calls a poll takes whose first page so many accounts
-// share; pages after the first are read alone.
+// CallsPerPoll returns how many calls a poll takes if so many accounts share the call for
+// their first pages. Later pages are read alone.
 func (cfg Settings) CallsPerPoll(together float64) float64 { return 1/together + cfg.Pages - 1 }
 
 func (cfg Settings) plan(f pace.Forecast, calls float64) Plan {

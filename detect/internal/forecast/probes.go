@@ -12,8 +12,8 @@ type ProbePlan struct {
 type ProbeSettings struct {
 	Rate    float64 // calls a second that they have to themselves, 0 for none
 	Limit   int     // accounts in a call
-	Missed  float64 // the part of the posts that marks do not show
-	Speedup float64 // the mean wait with probes in parts of that without, where they share the calls
+	Missed  float64 // the share of posts that marks do not show
+	Speedup float64 // the mean wait with probes, relative to that without, where they share the calls
 }
 
 // Probes is what probes make of a plan for so many accounts.

@@ -13,11 +13,11 @@ type Rule struct {
 	Query   string
 	Every   time.Duration // the shortest time between two polls
 	Authors []string      // whose timelines have its posts
-	Covered bool          // they bring them
+	Covered bool          // its posts come from these timelines
 }
 
-// Query says how a query's posts are found, and what that costs: see
-// detect.PlannedQuery, of which it is the form.
+// Query says how a query's posts are found, and what that costs. It converts to
+// detect.PlannedQuery, which explains the fields.
 type Query struct {
 	Query          string
 	Sources        []string

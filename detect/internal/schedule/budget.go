@@ -18,9 +18,9 @@ type BudgetConfig struct {
 	// PollRate returns how many accounts a second can be polled now. It replaces
 	// Pace.Budget.
 	PollRate func() float64
-	// LostFrom returns from when on a call that nobody makes is lost. Until then polls wait
-	// for their time, but for accounts' first ones, and from then on accounts are polled
-	// ahead of it. Nil is for always: no call can be saved.
+	// LostFrom returns from when on calls that nobody makes are lost. Until then accounts are
+	// polled at their time, but for their first polls, which need not wait; from then on
+	// ahead of it. Nil is for no saved calls: unused calls are lost at once.
 	LostFrom func(now int64) int64
 	// MinBackoff is how long an account rests when counting its poll failed.
 	MinBackoff time.Duration
@@ -85,7 +85,7 @@ func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 	return Due{slot, now}, ok // it is due when it may be polled
 }
 
-// begun takes note that an account does not wait for its first poll, or not any more.
+// begun notes that an account does not wait for its first poll any more.
 func (s *ByBudget) begun(slot int32) {
 	if delete(s.waiting, slot); len(s.waiting) == 0 {
 		s.waiting = nil // what a million accounts took at the start
@@ -167,7 +167,8 @@ func (s *ByBudget) Budget() float64 { return math.Float64frombits(s.budget.Load(
 // Demand is how many of them the longest times between polls need.
 func (s *ByBudget) Demand() float64 { return math.Float64frombits(s.demand.Load()) }
 
-// Refresh asks for PollRate, and warns when it stops sufficing for Demand.
+// Refresh sets the budget to PollRate, and logs a warning when it has become too small for
+// Demand.
 func (s *ByBudget) Refresh() {
 	sufficed := s.Demand() <= s.Budget()
 	if rate := s.cfg.PollRate(); rate != s.Budget() {

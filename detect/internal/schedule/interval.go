@@ -6,18 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// lookAhead is the part of its interval (one in so many) by which an account may be
-// polled early to share a call with others that are due.
-const lookAhead = 10
-
-// LookAhead is lookAhead, for forecasts of how many accounts share a call.
-const LookAhead = lookAhead
+// LookAhead bounds how early an account may be polled to share a call with others that are
+// due: by one part in LookAhead of its interval.
+const LookAhead = 10
 
 // ByInterval polls each account at its interval, at a moment of it that follows
 // from its name.
 type ByInterval struct {
-	// Gather has polls begin together that are due within so much time, at the end of
-	// it; 0 for each when it is due. Those that are to be made at once do not wait.
+	// Gather is a window of time: polls that are due within it begin together, at its end;
+	// 0 begins each when it is due. Polls that are to be made at once do not wait.
 	Gather time.Duration
 
 	queue    due.Queue
@@ -44,7 +41,7 @@ func (s *ByInterval) NextAt(int64) (at int64, ok bool) {
 
 func (s *ByInterval) Next(now int64, sharing bool) (Due, bool) {
 	slot, at, ok := s.queue.Next()
-	if !ok || at > now && (!sharing || at > now+int64(s.accounts.Interval(slot))/lookAhead) {
+	if !ok || at > now && (!sharing || at > now+int64(s.accounts.Interval(slot))/LookAhead) {
 		return Due{}, false
 	}
 	s.queue.Remove(slot)

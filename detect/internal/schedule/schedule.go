@@ -72,10 +72,10 @@ type First uint8
 
 const (
 	AtOnce  First = iota // it has a new subscriber
-	Changed              // when the changed terms have it polled
+	Changed              // when the changed terms have it polled: by interval at once
 	Spread               // when its place in the interval comes, or sooner
 	Planned              // as planned before: it rests, or is being polled
-	Anew                 // as if it had been polled now, or sooner
+	Anew                 // when it would be after a poll made now, or sooner if it is due
 )
 
 // Poll is what a schedule may learn of a successful poll.
