@@ -238,7 +238,7 @@ func (x *Elsewhere) remove(hash uint64, source int32) {
 	x.of[at] = ^(first - 1)
 }
 
-// key returns the key of a hash, which is not 0.
+// key returns the key of a hash; it is never 0, which marks an empty entry.
 func key(hash uint64) uint64 { return max(hash, 1) }
 
 // home returns where the search for a key begins.

@@ -30,15 +30,8 @@ func NewShare(platform string, streamed [2]bool) *Share {
 // Alone reports whether Set was never called: then all parts are the detector's own.
 func (s *Share) Alone() bool { return s.own.Load() == nil }
 
-// Set sets the detector's own parts, and returns those that it had before and has no more.
-func (s *Share) Set(own fleet.Set) (given fleet.Set) {
-	before := s.own.Swap(&own)
-	if before == nil {
-		all := fleet.All()
-		before = &all
-	}
-	return before.Minus(own)
-}
+// Set sets the detector's own parts.
+func (s *Share) Set(own fleet.Set) { s.own.Store(&own) }
 
 // Parts returns how many parts are the detector's own.
 func (s *Share) Parts() int {
