@@ -13,7 +13,7 @@ type Source struct {
 	Match func(*fetcher.Tweet) bool
 
 	program *query.Program // in place of Match: see Index.Follow
-	asked   uint64         // the last post that the program answered, by Index.asked
+	matched uint64         // number of the last lookup whose post the program matched
 }
 
 // QueryChanged reports whether p is another query than the one that decides for the
@@ -26,7 +26,7 @@ func (src *Source) QueryChanged(p *query.Program) bool {
 type Index struct {
 	set     *query.Set
 	sources map[string]*Source // those with a program, by id
-	asked   uint64             // posts that were looked up
+	lookups uint64             // posts that were looked up
 }
 
 // NewIndex makes an empty index.
@@ -49,17 +49,17 @@ func (x *Index) Follow(src *Source, p *query.Program) {
 // Len is the number of programs.
 func (x *Index) Len() int { return x.set.Len() }
 
-// Crowd is up to how many subscribers of an account it is cheaper to ask one by one
-// than to look into the index.
+// Crowd is the most subscribers of an account that are asked one by one. For more, the
+// index is cheaper.
 const Crowd = 8
 
-// Asker tells which sources want a post. One is for the posts of one poll.
+// Asker tells which sources want a post. It is for the posts of one poll.
 type Asker struct {
 	index  *Index
 	looked *fetcher.Tweet // the post that was looked up last
 }
 
-// Asker returns one for a target with so many subscribers.
+// Asker returns an Asker for a target with a number of subscribers.
 func (x *Index) Asker(subscribers int) Asker {
 	if subscribers <= Crowd {
 		return Asker{}
@@ -78,8 +78,8 @@ func (a *Asker) Wants(src *Source, tw *fetcher.Tweet) bool {
 	}
 	if a.looked != tw {
 		a.looked = tw
-		x.asked++
-		x.set.Match(tw, func(id string) { x.sources[id].asked = x.asked })
+		x.lookups++
+		x.set.Match(tw, func(id string) { x.sources[id].matched = x.lookups })
 	}
-	return src.asked == x.asked
+	return src.matched == x.lookups
 }

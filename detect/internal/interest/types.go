@@ -1,6 +1,8 @@
 package interest
 
 import (
+	"slices"
+
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -11,14 +13,9 @@ func OfTypes(types []monitor.FilterType) func(*fetcher.Tweet) bool {
 	if len(types) == 0 {
 		return nil
 	}
-	types = append([]monitor.FilterType(nil), types...)
+	types = slices.Clone(types)
 	return func(t *fetcher.Tweet) bool {
-		for _, ft := range types {
-			if isType(t, ft) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(types, func(ft monitor.FilterType) bool { return isType(t, ft) })
 	}
 }
 

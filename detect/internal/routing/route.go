@@ -52,7 +52,7 @@ type Facts struct {
 	// if it has got none.
 	ReadUntil time.Time
 	Stored    time.Time // the journal's cursor of its query, zero if there is none
-	Oldest    time.Time // the journal knows events from then on; older ones it may forget
+	Oldest    time.Time // the journal is sure to know events from then on
 	Overlap   time.Duration
 }
 
@@ -118,8 +118,8 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 }
 
 // readBefore returns the time up to which earlier processes have read a rule's posts for
-// it. If rules share the query, the others may have been searched for while this rule got
-// its posts from timelines: then the earlier of both times counts.
+// it, s being its state. If rules share the query, the others may have been searched for
+// while this rule got its posts from timelines: then the earlier of both times counts.
 func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if s.SearchedBefore.IsZero() {
 		return s.TimelinesBefore
