@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// Behind returns the cursors to store, by slot, of a source's accounts that the next process
-// would read too little of by the journal's: the source lacks posts from before the cursor
-// by more than polls look back.
+// Behind returns cursors to store, by slot, of those accounts whose cursor in the journal is too
+// late for a source: the source lacks posts from before it, by more than polls look back, and
+// the next process would not read them.
 func Behind(a *Targets, sourceID string) map[int32]*poll.Cursor {
 	behind := map[int32]*poll.Cursor{}
 	if src := a.Source(sourceID); src != nil {
@@ -21,6 +21,7 @@ func Behind(a *Targets, sourceID string) map[int32]*poll.Cursor {
 	return behind
 }
 
+// isBehind reports whether an account's cursor in the journal is too late for a source.
 func isBehind(a *Targets, slot int32, src *Source) (is bool) {
 	t := a.At(slot)
 	if t.Since == 0 {

@@ -10,8 +10,8 @@ import (
 type Given struct {
 	// Wanted are their hashes, by the sources that want them.
 	Wanted map[*Source][]uint64
-	// Cursors are the cursors to store, by key, of accounts of which the next node would
-	// read too little by the journal's: a source has joined that lacks earlier posts.
+	// Cursors are to be stored, by key, in place of cursors in the journal from which the next
+	// node would read too little: a source has joined the account and lacks earlier posts.
 	Cursors map[string]*poll.Cursor
 }
 
@@ -94,9 +94,9 @@ func lack(t *Table, slot int32) (since time.Time, ok bool) {
 	return since, ok
 }
 
-// readElsewhere returns how far back an account has to be read for a source for which
-// another node has read it until now, by the cursor with which the account was taken; zero
-// if there was none.
+// readElsewhere returns how far back an account has to be read for a source for which another
+// node has read it so far. It follows from the cursor in the journal when the account was
+// taken; zero if there was none.
 func readElsewhere(a *Targets, slot int32) time.Time {
 	if a.found.chunks == nil || *a.found.at(slot) == 0 {
 		return time.Time{}

@@ -216,7 +216,9 @@ func (s *Pushed) follow(slot int32, now int64) {
 	if polled || s.a.Polls.Failures(slot) > 0 {
 		first = schedule.Planned
 	}
-	if _, planned := s.a.Sched.At(slot); planned && polled && !audited { // for an audit: no poll ends that plans the next
+	if _, planned := s.a.Sched.At(slot); planned && polled && !audited {
+		// Pushed posts are being committed, after which no poll is planned: without Again the
+		// account would rest until the audit.
 		s.a.At(slot).Set(Again, true)
 	}
 	s.a.Sched.Set(slot, now, s.a.ask(slot), first)

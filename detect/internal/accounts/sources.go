@@ -24,8 +24,8 @@ type Terms struct {
 	interest.Source
 	Interval time.Duration // the longest time between two polls; 0 for none
 	Weight   float64       // how much latency counts
-	// Read is the time up to which the source has got the posts of all its accounts in
-	// another way, or by another process; zero if it has got none so.
+	// Read is the time up to which the source has got the posts of all its accounts from a
+	// search, or by another process; zero if it has got none that way.
 	Read time.Time
 	// Resumes: another process has read for the source all its accounts that are cold.
 	Resumes bool

@@ -23,12 +23,12 @@ type Subscription struct {
 	Joined  time.Time         // when the source joined its accounts; zero for long ago
 }
 
-// Told is the longest time from when a change is stamped until all nodes have heard of it: it
-// may take 11 s until it is stored.
+// Told is the longest time from a change's stamp until all nodes have heard of the change. To
+// store it alone may take 11 s.
 const Told = 45 * time.Second
 
-// Unheard reports whether a target that was read up to a time may have been read by who had
-// not heard that a source joined; zero for long ago.
+// Unheard reports whether polls that read a target up to read may have left out a source that
+// joined at joined, because their node had not heard of it yet. A zero joined is long ago.
 func Unheard(read, joined time.Time) bool {
 	return !read.IsZero() && !joined.IsZero() && !read.After(joined.Add(Told))
 }
@@ -87,8 +87,8 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	return true
 }
 
-// readBefore returns the time up to which an account was read, by the journal, when it was
-// taken from another node, or by earlier processes; of an account read since then, zero.
+// readBefore returns the time up to which others have read an account: another node if taken
+// is set, else earlier processes, as long as this one has not read it. It is zero if none has.
 func readBefore(a *Targets, slot int32, taken bool) time.Time {
 	switch {
 	case taken && a.found.chunks != nil:

@@ -201,8 +201,9 @@ func (a *Targets) Every(slot int32) time.Duration { return a.Table.Interval(slot
 func (a *Targets) Fail(slot int32, until int64)   { a.Sched.Fail(slot, until) }
 func (a *Targets) Polled(slot int32) bool         { return a.Table.At(slot).State != Idle }
 
-// Waits returns until when an account cannot be polled, because its gap is being read or
-// the limit is closed that its calls count against; 0 if it can be polled now.
+// Waits returns until when an account cannot be polled: it is being polled already, to read a
+// gap or to commit pushed posts, or the bucket of its calls is closed; 0 if it can be polled
+// now.
 func (a *Targets) Waits(slot int32) (until int64) {
 	if a.Polled(slot) {
 		return a.times.Now + poll.BusyPause
