@@ -7,9 +7,9 @@ import (
 )
 
 // GiveUp gives up the queries for which kept returns false, so that another node may search
-// for them: afterwards no rule here has them. It returns the cursors to store, by text, of
-// queries of which the next node would read too little by the journal's: a rule has joined
-// that lacks earlier posts.
+// for them: afterwards no rule here has them. It returns cursors to store, by text, in place of
+// cursors in the journal from which the next node would read too little: a rule has joined the
+// query and lacks earlier posts.
 func GiveUp(s *Targets, kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
 	for text, q := range s.byText {

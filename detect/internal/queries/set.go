@@ -189,7 +189,7 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
-	again := look(s, now)
+	again := checkWall(s, now)
 	at = nextAt(s, now)
 	if at > now {
 		return false, min(at, again)
@@ -208,7 +208,7 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	return at <= account, at
 }
 
-// Polled returns what reports whether a query is being polled.
+// Polled returns a function that reports whether a query is being polled.
 func Polled(s *Targets) func(slot int32) bool {
 	return func(slot int32) bool { return s.slots[slot].polled }
 }

@@ -3,22 +3,22 @@ package queries
 import "time"
 
 const (
-	// lookEvery is how often a shard looks whether the wall clock was moved against the
+	// lookEvery is how often a shard checks whether the wall clock was moved against the
 	// detector's: it was set, or went on while the machine slept.
 	lookEvery = int64(time.Minute)
 	// leastMove is what counts as moved: less may be the time between reading both.
 	leastMove = int64(10 * time.Millisecond)
 )
 
-// wall is what a shard knows of the wall clock, which the schedules of rules go by.
+// wall says when to check the wall clock, which the schedules of rules go by.
 type wall struct {
 	wanted bool  // a rule had a schedule
-	lookAt int64 // when to look again whether it was moved
+	lookAt int64 // when to check again whether the clock was moved
 }
 
-// look plans the queries with schedules anew if the wall clock was moved: those whose time
-// has come by it are due. It returns when to look again, Never if no rule has a schedule.
-func look(s *Targets, now int64) int64 {
+// checkWall plans the queries with schedules anew if the wall clock was moved: those whose time
+// has come by it are due. It returns when to check again, Never if no rule has a schedule.
+func checkWall(s *Targets, now int64) int64 {
 	switch w := &s.wall; {
 	case !w.wanted:
 		return Never
@@ -26,12 +26,12 @@ func look(s *Targets, now int64) int64 {
 		return w.lookAt
 	}
 	s.wall.lookAt = now + lookEvery
-	is := s.Wall(now).UnixNano()
+	wallNow := s.Wall(now).UnixNano()
 	for _, q := range s.byText {
 		if at, ok := s.Sched.At(q.slot); !ok || at <= now || q.wished == 0 || s.Polls.Failures(q.slot) > 0 {
 			continue // it is polled, due or resting, or no schedule wants it
 		}
-		had, wished := q.wishedAt, now+max(0, q.wishedAt-is)
+		had, wished := q.wishedAt, now+max(0, q.wishedAt-wallNow)
 		if moved := wished - q.wished; -leastMove < moved && moved < leastMove {
 			continue
 		}
