@@ -32,7 +32,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 	defer keeping.Wait()
 	keeping.Go(func() { s.keepConnected(ctx) })
 	var next time.Time // when the accounts may be read again
-	planned := true    // they will be, by changed
+	planned := true    // the timer changed is going to fire
 	changed, refresh, store := time.NewTimer(0), time.NewTicker(refreshEvery), time.NewTicker(storeEvery)
 	defer changed.Stop()
 	defer refresh.Stop()
@@ -78,9 +78,11 @@ func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.anew = s.anew || !slices.Equal(s.wanted, accounts)
+	s.untold = s.untold || !slices.Equal(s.wanted, accounts)
 	s.wanted, s.names, s.rate = accounts, names, rate
-	if len(s.covering) > 0 { // one that left and came back meanwhile is no change for the stream
+	// An account that left and came back since the last reading is no change for the
+	// connection, but new to the Sink.
+	if len(s.covering) > 0 {
 		s.cfg.Sink.Cover(s.covering, true)
 	}
 	s.bell.Ring()

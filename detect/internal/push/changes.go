@@ -2,7 +2,8 @@ package push
 
 import "github.com/streamwatch/streamwatch/fetcher"
 
-// changes tells a connection of what is wanted anew: accounts, or queries.
+// changes tells a connection what is wanted after a change: accounts, or queries. The other
+// channel is nil.
 type changes struct {
 	accounts chan []fetcher.Account
 	queries  chan []fetcher.SearchQuery
@@ -17,7 +18,7 @@ func newChanges(queries bool) (c changes) {
 	return c
 }
 
-// query is what a connection begins with.
+// query returns the query that a connection begins with.
 func (c changes) query(wanted []fetcher.Account, position string) fetcher.StreamQuery {
 	if c.queries != nil {
 		return fetcher.StreamQuery{Queries: queriesOf(wanted), QueryChanges: c.queries, Position: position}
@@ -25,7 +26,7 @@ func (c changes) query(wanted []fetcher.Account, position string) fetcher.Stream
 	return fetcher.StreamQuery{Accounts: wanted, Changes: c.accounts, Position: position}
 }
 
-// tell hands over what is wanted now, in place of what was not taken yet.
+// tell hands over what is wanted now, in place of an earlier list that was not taken yet.
 func (c changes) tell(wanted []fetcher.Account) {
 	if c.queries != nil {
 		replace(c.queries, queriesOf(wanted))
@@ -50,7 +51,7 @@ func queriesOf(wanted []fetcher.Account) []fetcher.SearchQuery {
 	return list
 }
 
-// covered is whose posts a signal says that the stream brings.
+// covered returns the accounts or queries that a signal names.
 func (s *Supervisor) covered(sig *fetcher.Signal) []fetcher.Account {
 	if !s.cfg.Queries {
 		return sig.Accounts

@@ -10,8 +10,8 @@ import (
 
 // Bounds of what makes a stream trusted.
 const (
-	// trustedAfter is how many posts it brings after a miss, without another one,
-	// before polls rest again.
+	// trustedAfter is how many posts a stream has to bring after a miss, without
+	// another one, before polls rest again.
 	trustedAfter = 200
 	// leastLag and mostLag bound how old a post is that the stream must have
 	// brought; between, it is the 99.9th percentile of what the posts took.
@@ -32,18 +32,20 @@ type Health struct {
 	stats   Stats
 	lag     latency.Histogram
 	up      time.Time       // since when it is connected
-	missed  map[string]bool // since it was trusted last, maxMissed at most
-	missing int             // how many misses that is
-	missAt  time.Time       // of the last one; zero for none that counts
-	since   int             // posts brought after it
+	missed  map[string]bool // ids of posts missed since it was last trusted, maxMissed at most
+	missing int             // how many were missed, those beyond maxMissed included
+	missAt  time.Time       // of the last miss; zero for none that counts
+	since   int             // posts brought after missAt
 	unheard int             // misses since a post came, or the connection was made
-	pushed  float64         // as far as remembered
-	lacking float64
-	changed func() // called when Trusted may have changed
+	changed func()          // called when Trusted may have changed
+
+	// The posts brought and missed lately, by which the share of misses is measured: both
+	// numbers are halved when there are more than memory.
+	pushed, lacking float64
 }
 
-// NewHealth is that of a stream about which nothing is known: it is trusted when it
-// is connected.
+// NewHealth returns the Health of a stream about which nothing is known: it is trusted
+// once it is connected.
 func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
 	return &Health{brings: brings, every: every, now: now, missed: make(map[string]bool), changed: func() {}}
 }
@@ -57,7 +59,8 @@ func (h *Health) Trusted() bool {
 
 func (h *Health) trusted() bool { return !h.up.IsZero() && (h.missAt.IsZero() || h.forgiven()) }
 
-// forgiven reports whether the last miss is long enough ago.
+// forgiven reports whether the stream has brought enough posts, over enough time, since
+// its last miss.
 func (h *Health) forgiven() bool {
 	return h.since >= trustedAfter && h.now().Sub(h.missAt) >= h.every
 }
@@ -85,8 +88,8 @@ func (h *Health) count(fn func(*Stats)) {
 	fn(&h.stats)
 }
 
-// Pushed takes note of a post that the stream brought. One that counted as missed was
-// late.
+// Pushed notes a post that the stream brought. If it counted as missed, it was only late,
+// and does so no more.
 func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +111,7 @@ func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.since++
 	h.pushed++
 	h.forget()
-	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // else it is brought from before
+	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // else it waited for the connection
 		h.lag.Record(max(0, at.Sub(t.PublishedAt)))
 	}
 }
@@ -142,18 +145,19 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	return true
 }
 
-// Unheard is how many posts the stream has missed in a row.
+// Unheard returns how many posts the stream has missed in a row.
 func (h *Health) Unheard() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unheard
 }
 
-// mostTaken is how old a post is that must have come.
+// mostTaken returns how old a post is that the stream must have brought.
 func (h *Health) mostTaken() time.Duration {
 	return min(max(h.lag.Snapshot().Quantile(0.999), leastLag), mostLag)
 }
 
+// forget keeps pushed and lacking to the last posts.
 func (h *Health) forget() {
 	if h.pushed+h.lacking > memory {
 		h.pushed, h.lacking = h.pushed/2, h.lacking/2

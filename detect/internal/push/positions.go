@@ -28,7 +28,7 @@ type opened struct {
 // NewPositions begins without a position.
 func NewPositions() *Positions { return &Positions{first: 1, room: make(chan struct{}, 1)} }
 
-// Begin sets the position from the journal. Posts that are open count for it no more.
+// Begin sets the position from the journal. Posts that are open do not move it any more.
 func (p *Positions) Begin(stored string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *Positions) Stored(position string) {
 	p.stored = position
 }
 
-// Resume is where to begin anew: everything before it is committed.
+// Resume returns the position from which to resume: everything before it is committed.
 func (p *Positions) Resume() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -28,7 +28,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		covered := s.covered(sig)
 		s.cover(covered, sig.Resumed && s.unbroken)
 		s.unbroken = true
-		s.accounts.Ring() // what is expected of them
+		s.accounts.Ring() // to learn the rate that is expected of them
 		s.cfg.Health.connected(len(covered))
 		if sig.Resumed {
 			s.cfg.Health.count(func(st *Stats) { st.Resumes++ })
@@ -97,7 +97,7 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	return nil
 }
 
-// whose are the accounts or queries that a post is for. s.mu is held.
+// whose returns the accounts or queries that a post is for. s.mu is held.
 func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	switch {
 	case sig.Post == nil:
@@ -114,7 +114,7 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	return nil
 }
 
-// noun is what the stream brings the posts of.
+// noun says in the log what the stream covers.
 func (s *Supervisor) noun() string {
 	if s.cfg.Queries {
 		return "queries"
@@ -123,7 +123,7 @@ func (s *Supervisor) noun() string {
 }
 
 // add waits for room among the posts that are not committed. Meanwhile the connection
-// is not silent: nobody listens.
+// does not count as silent, since nothing is taken from it.
 func (s *Supervisor) add(ctx context.Context, l *link, position string) (number uint64, err error) {
 	s.mu.Lock()
 	l.waits = true

@@ -24,9 +24,9 @@ type Config struct {
 	Sink      Sink
 	Health    *Health
 	Positions *Positions
-	// Accounts returns the accounts whose posts are wanted, and how many posts a second
-	// those are expected to publish together whose posts the stream brings. An error
-	// means that the detector stops.
+	// Accounts returns the accounts whose posts are wanted, and how many posts a second are
+	// expected of those among them that the stream covers, together. An error means that
+	// the detector stops.
 	Accounts func(context.Context) (accounts []fetcher.Account, rate float64, err error)
 	// Store has the position stored: see Positions.With.
 	Store func()
@@ -66,7 +66,7 @@ type Supervisor struct {
 	wanted   []fetcher.Account
 	names    map[string][]string // of those wanted, by id
 	rate     float64             // posts a second that are expected of the stream
-	anew     bool                // wanted has changed since the connection was told
+	untold   bool                // wanted has changed since the connection was told
 	trusted  bool                // as the Sink knows
 	unbroken bool                // nothing was left out since the Sink was told of accounts
 	mute     int                 // connections cut in a row because no post came
@@ -111,7 +111,7 @@ func (g *gap) add(accounts []fetcher.Account) {
 // Times by which a connection is judged.
 const (
 	tick = time.Second
-	// settled is how long a connection has lasted that worked.
+	// settled is how long a connection has to last to count as one that worked.
 	settled = 30 * time.Second
 	// longestWait is how long a platform may ask to wait before the next connection.
 	longestWait = time.Hour
@@ -125,8 +125,9 @@ const (
 	// times at most: accounts may sleep.
 	quietPosts = 30.0
 	mostMute   = 6
-	leastMute  = time.Minute
-	// mostUnheard is how many posts a stream may miss in a row; as quietPosts otherwise.
+	// leastMute is the shortest time without a post that can be a fault.
+	leastMute = time.Minute
+	// mostUnheard is how many posts a stream may miss in a row: it doubles as quietPosts does.
 	mostUnheard = 3
 )
 
@@ -186,7 +187,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 	}
 }
 
-// waitForAccounts reports false when ctx has ended.
+// waitForAccounts waits until accounts are wanted. It returns false when ctx ends.
 func (s *Supervisor) waitForAccounts(ctx context.Context) bool {
 	for {
 		s.mu.Lock()
@@ -210,7 +211,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	now := s.cfg.Now()
 	l := &link{cancel: cancel, changes: newChanges(s.cfg.Queries), last: now, post: now}
 	s.mu.Lock()
-	s.anew = false
+	s.untold = false
 	q := l.changes.query(s.wanted, s.cfg.Positions.Resume())
 	s.mu.Unlock()
 
@@ -226,7 +227,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 		}()
 		err = s.cfg.Streamer.Stream(ctx, q, func(sig fetcher.Signal) error { return s.signal(ctx, l, &sig) })
 		if err != nil {
-			_ = err.Error() // one that panics, such as a nil pointer, does it here
+			_ = err.Error() // an Error that panics, as of a nil pointer, does so here
 		}
 	}()
 	ticker := time.NewTicker(tick)
@@ -268,8 +269,9 @@ func (s *Supervisor) trust() {
 	}
 }
 
-// tellGap tells the Sink that something was left out, which goes through all accounts: a
-// stream may say so very often. s.mu is held.
+// tellGap tells the Sink what the connection has left out. It is called once a tick and not
+// for each signal: a stream may report gaps very often, and the Sink goes through all
+// accounts. s.mu is held.
 func (s *Supervisor) tellGap(l *link) {
 	switch {
 	case l.gap.all:
@@ -285,14 +287,14 @@ func (s *Supervisor) follow(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trust()
-	if !s.anew {
+	if !s.untold {
 		return
 	}
-	s.anew = false
+	s.untold = false
 	l.changes.tell(s.wanted)
 }
 
-// watch tells of a gap, and ends a connection that is open and dead.
+// watch is called once a tick: it tells of a gap, and cuts a connection that is open and dead.
 func (s *Supervisor) watch(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
