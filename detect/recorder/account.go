@@ -17,10 +17,10 @@ type account struct {
 }
 
 // newAccount gives a player an account, as it was before the poll that is to be played.
-func newAccount(p *player, r *run, settled func(*poll.Poll, []deliver.Event)) {
+func newAccount(p *player, settled func(*poll.Poll, []deliver.Event)) {
 	l := p.line
 	a := &account{accounts.NewTargets(p.env, &p.times, settled), p}
-	a.Sched = &timetable{schedule.NewByInterval(grid{a}, r.Epoch), a}
+	a.Sched = &timetable{schedule.NewByInterval(grid{a}, p.env.Epoch), a}
 	p.target, p.polls = a, a.Polls
 	p.slot = accounts.Adopt(a.Targets, l.Name, &l.Given.Before, seen.WindowOf(l.Given.Window.Last, l.Given.Window.Earlier))
 }
@@ -34,16 +34,16 @@ func (a *account) follow(readers []poll.ReaderState) {
 
 func (a *account) hurry(hurried bool) { a.At(a.player.slot).Set(accounts.Again, hurried) }
 
-func (a *account) recall(*pollLine) {} // the window has all
+func (a *account) recall(*pollLine) {} // Adopt has set the window that it remembers
 
-// grid is the account as a schedule asks for it.
+// grid implements schedule.Accounts.
 type grid struct{ *account }
 
 func (g grid) Interval(slot int32) time.Duration {
 	if every := g.Targets.Every(slot); every > 0 {
 		return every
 	}
-	return time.Hour // of a budget's pace: what follows from it is not compared
+	return time.Hour // a budget set the pace: what follows from the interval is not compared
 }
 func (g grid) Hash(int32) uint64          { return g.player.hash }
 func (g grid) Username(slot int32) string { return g.Targets.Username(slot) }

@@ -11,8 +11,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// compareState compares what the target has come to with what it was before the poll. Who
-// subscribes, and since when for a target that no poll has read yet, others decide.
+// compareState compares the state that the target has now with that recorded before the poll.
+// It leaves out what the target's own polls do not decide: its subscribers, and how far back
+// a target is read that this process has not read yet.
 func (a *player) compareState(g *given) *Difference {
 	var s poll.State
 	poll.StateOf(a.polls, a.slot, &s)
@@ -33,7 +34,8 @@ func (a *player) compareState(g *given) *Difference {
 	return a.first("given.before", was, s)
 }
 
-// compareReaders compares which rules have been read for, of those that have not joined anew.
+// compareReaders compares whether the query was read for its rules, leaving out those that
+// have joined again since.
 func (a *player) compareReaders(was, now []poll.ReaderState) *Difference {
 	for i := range was {
 		w := &was[i]
@@ -53,7 +55,7 @@ func (a *player) compare() *Difference {
 	h := &hider{plain: true} // what was given to play is hidden already
 	now, was := h.decided(a.got), l.Decided
 	now.Calls = a.read
-	if was.Next.IsZero() && !l.Query || !a.scheduled || was.Fills != nil { // a gap's reading leaves it as it was
+	if was.Next.IsZero() && !l.Query || !a.scheduled || was.Fills != nil { // to read a gap does not change it
 		now.Next, was.Next = time.Time{}, time.Time{}
 	}
 	if d := a.first("decided", was, now); d != nil || !l.Query {
@@ -85,7 +87,7 @@ func cut(s string) string {
 	return s
 }
 
-// encoded is a value as it is written, "" for none.
+// encoded returns a value as JSON, "" for nil.
 func encoded(v any) string {
 	if v == nil {
 		return ""
@@ -108,7 +110,8 @@ func decodedAny(s string) (v any) {
 	return v
 }
 
-// differ finds where two values differ first, in the order of fields' names.
+// differ finds where two decoded JSON values differ first, in the order of fields' names. The
+// path of that place begins with path.
 func differ(path string, was, now any) (at string, left, right any) {
 	switch w := was.(type) {
 	case map[string]any:

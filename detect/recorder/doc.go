@@ -4,7 +4,7 @@
 //	rec, err := recorder.New(recorder.Options{Dir: "/var/lib/streamwatch/recordings"})
 //	cfg = rec.Wrap(cfg) // before streamwatch.New
 //	…
-//	go func() { ran <- rec.Run(ctx) }() // writes a dump after a gap or a loss, and when told to
+//	go func() { ran <- rec.Run(ctx) }() // writes dumps: after a gap or a loss, and on Trigger
 //	…
 //	rec.Trigger("a customer misses a post")
 //	rec.Dump(w) // or at once, to any writer
@@ -32,9 +32,9 @@
 // # What is hidden
 //
 // In a dump every text, name, address, post id and cursor of a platform is replaced by a
-// pseudonym: a keyed hash whose key is made for the dump and forgotten with it, for the file
-// of Options.Every when it begins anew: until then its names are kept in memory besides. Equal
-// strings stay equal within a dump. What decisions do not depend on, such as media, is left
+// pseudonym: a keyed hash. The key is made for the dump and forgotten when it is written; for
+// the file of Options.Every it is kept, with the names, in memory until the file begins anew.
+// Equal strings stay equal within a dump. What decisions do not depend on, such as media, is left
 // out, and of an error only its kind, status and waiting time are kept. The ids of monitors
 // and rules, handlers' names and all times stay. Options.Plain turns this off. No credential,
 // header, endpoint or secret ever is in a record.
@@ -51,9 +51,9 @@
 // byte.
 // These are taken from the recording and not decided again: when polls begin; what a
 // monitor's filter or a rule's query says of a post, for texts are hidden; the overlap that
-// was learned from the lateness of all accounts; whether a commit failed. Jitter is: its
-// seed is in the recording. When an account is due again is not compared under a budget, or
-// while a stream brings its posts, for then more than its own polls decide.
+// was learned from the lateness of all accounts; whether a commit failed. Jitter is decided
+// again, since its seed is in the recording. When an account is due again is not compared
+// under a budget, or while a stream brings its posts, for then more than its own polls decide.
 //
 // Searches of rules are played as accounts are, with what the query remembered of the posts
 // that the recording shows. When a rule's schedule wants it next is taken from the recording.
@@ -84,7 +84,7 @@
 // only in the ring dies with the process: a panic in a goroutine of which DumpOnPanic is
 // deferred writes it first; after kill -9, a fatal error of the runtime or a loss of power
 // there is latest.jsonl.gz, to which Options.Every adds what is new. The next process renames
-// it when it begins, to recording-…-latest.jsonl.gz, and writes its own. Of a file that was cut, such
-// as the .recording-… that a process leaves that is killed while it writes, Read returns what
-// is before the cut.
+// it when it begins, to recording-…-latest.jsonl.gz, and writes its own. Of a file that was cut,
+// such as the .recording-… of a process that was killed while it wrote, Read returns what is
+// before the cut.
 package recorder

@@ -30,7 +30,7 @@ func (r *Recorder) header(why string, lost int) *header {
 	return &header{formatName, formatVersion, stamp(r.opts.Now()), why, r.opts.Plain, lost}
 }
 
-// writing is what the parts of a dump have in common.
+// writing is the state that the parts of a dump share.
 type writing struct {
 	opts  Options
 	hider *hider
@@ -82,8 +82,8 @@ func (w *writing) write(to io.Writer, head *header, entries []entry) error {
 	return nil
 }
 
-// Trigger has Run write a dump. It does not block. What it says why is in the file's
-// name and in the recording; it should be short, and no secret.
+// Trigger has Run write a dump. It does not block. The reason, why, becomes part of the file's
+// name and of the recording; it should be short, and no secret.
 func (r *Recorder) Trigger(why string) {
 	select {
 	case r.told <- why:
@@ -120,7 +120,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-tick:
 			err := r.follow(&last)
-			if err == nil || !failing { // a full disk is told once
+			if err == nil || !failing { // a full disk is logged once
 				r.log(err, "")
 			}
 			failing = err != nil
@@ -137,7 +137,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// flush writes the dump that is still wanted.
+// flush writes a dump if one is still wanted.
 func (r *Recorder) flush() {
 	select {
 	case why := <-r.told:
@@ -246,8 +246,7 @@ func (r *Recorder) create(name string, write func(io.Writer) error) error {
 	return syncDir(r.opts.Dir)
 }
 
-// syncDir puts the names in a directory on the disk, where the system has a way to ask for
-// that.
+// syncDir makes the names in a directory durable, where the system has a call for that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
 		return nil

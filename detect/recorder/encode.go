@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// stamp is a time as it is written: a moment alone.
+// stamp returns a time as it is written: in UTC, without the monotonic reading.
 func stamp(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -22,7 +22,7 @@ func runOf(n int, e *poll.Env) *run {
 		Horizon: e.Horizon, MaxOverlap: e.MaxOverlap, MinBackoff: e.MinBackoff, MaxBackoff: e.MaxBackoff, Handlers: e.Handlers}
 }
 
-// line is a record as it is written.
+// line returns a record as it is written.
 func (h *hider) line(run int, r *poll.Record) *pollLine {
 	l := &pollLine{Run: run, Key: h.key(r.Kind, r.Key), Name: h.nameOf(r), Query: r.Kind == poll.Queries, Hash: r.Hash, Given: given{
 		Due: r.Due, At: stamp(r.At), Overlap: r.Overlap, Longest: r.Longest, Known: r.Known, Audit: r.Audit, Covered: r.Covered,
@@ -71,7 +71,7 @@ func (h *hider) answer(a *poll.Answer) answer {
 	return out
 }
 
-// tweet is the post as the engine gets it from an answer.
+// tweet returns the post as a Fetcher answers it.
 func (p *post) tweet() fetcher.Tweet {
 	t := fetcher.Tweet{ID: p.ID, Text: p.Text, FullText: p.FullText, Username: p.Username, UserID: p.UserID, UserName: p.UserName,
 		InReplyToStatusID: p.ReplyTo, IsQuoteStatus: p.Quote, IsRetweet: p.Retweet}
@@ -82,8 +82,8 @@ func (p *post) tweet() fetcher.Tweet {
 	return t
 }
 
-// decided is what a record says was decided. Of what is hidden the event is made anew
-// from the pseudonyms.
+// decided returns what a record says was decided. Unless h is plain, the events are made anew
+// from pseudonyms.
 func (h *hider) decided(r *poll.Record) decided {
 	d := decided{Asked: asked{UserID: h.text(r.Asked.UserID), Cursor: h.text(r.Asked.Cursor), Limit: r.Asked.Limit, Since: stamp(r.Asked.Since)},
 		Cutoff: stamp(r.Cutoff), Calls: len(r.Answers), Fills: h.gap(r.Kind, r.Fills), Whole: r.Whole, Opened: h.gap(r.Kind, r.Opened),
@@ -111,7 +111,7 @@ func (h *hider) event(ev *deliver.Event, answers []poll.Answer) event {
 	if !h.plain {
 		e.Source.Owner, e.Source.Name = h.text(e.Source.Owner), h.text(e.Source.Name)
 		t := postOf(ev, answers)
-		if t == nil { // nothing of the event may stay as it is
+		if t == nil { // the event is hidden all the same
 			t = &fetcher.Tweet{ID: ev.TweetID, Username: ev.AuthorUsername, PublishedAt: ev.PublishedAt}
 		}
 		hidden := h.tweet(t)
@@ -124,7 +124,8 @@ func (h *hider) event(ev *deliver.Event, answers []poll.Answer) event {
 		Fetched: stamp(e.FetchedAt), Detected: stamp(e.DetectedAt), Latency: e.Latency, Handlers: e.Handlers, Body: json.RawMessage(e.Body)}
 }
 
-// postOf finds the post of an event, as it was judged: pages from the last to the first.
+// postOf finds the post of an event, in the order in which posts are judged: from the last of
+// the last page to the first of the first.
 func postOf(ev *deliver.Event, answers []poll.Answer) *fetcher.Tweet {
 	for n := len(answers) - 1; n >= 0; n-- {
 		tweets := answers[n].Page.Tweets

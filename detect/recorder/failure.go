@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// failure is one of the things that an error is, as far as the engine looks.
+// failure is one of the errors that an error wraps, as far as the engine tells them apart.
 type failure struct {
 	Kind       string        `json:"kind"` // a key of sentinels, or one of those below
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
@@ -34,7 +34,7 @@ var sentinels = []struct {
 	{"malformed", fetcher.ErrMalformed}, {"unsupported", fetcher.ErrUnsupported}, {"fenced", fleet.ErrFenced},
 }
 
-// failures says what err is, nil of none.
+// failures returns the failures of err; nil for nil.
 func (h *hider) failures(err error) (all []failure) {
 	if err == nil {
 		return nil
@@ -65,7 +65,7 @@ func (h *hider) failures(err error) (all []failure) {
 	return all
 }
 
-// errorOf is an error that the engine takes for the one recorded.
+// errorOf returns an error that the engine cannot tell from the recorded one.
 func errorOf(all []failure) error {
 	var errs []error
 	for _, f := range all {

@@ -65,8 +65,8 @@ type pollLine struct {
 	Run     int     `json:"run"`
 	Key     string  `json:"target"`
 	Name    string  `json:"name"`
-	Query   bool    `json:"query,omitempty"` // it is of one
-	Hash    uint64  `json:"hash"`            // of the name or text itself, for phase and jitter: no pseudonym
+	Query   bool    `json:"query,omitempty"` // the target is a query
+	Hash    uint64  `json:"hash"`            // of the real name or text, not of the pseudonym, for phase and jitter
 	Given   given   `json:"given"`
 	Decided decided `json:"decided"`
 }
@@ -104,11 +104,11 @@ type given struct {
 
 // reading is when a poll read.
 type reading struct {
-	Begun  time.Time `json:"begun,omitzero"`  // of one that got no answer
-	Judged time.Time `json:"judged,omitzero"` // of one that brought posts
+	Begun  time.Time `json:"begun,omitzero"`  // set if no answer came
+	Judged time.Time `json:"judged,omitzero"` // set if posts came
 }
 
-// hurry is what had the target polled again, beside its polls.
+// hurry is what had the target polled sooner than its own polls say.
 type hurry struct {
 	Hurried bool  `json:"hurried,omitempty"` // at once
 	Wished  int64 `json:"wished,omitempty"`  // by schedules of rules, nanoseconds of the detector's clock

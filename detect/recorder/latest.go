@@ -12,24 +12,27 @@ import (
 // latest is the file that Options.Every writes.
 const latest = "latest.jsonl.gz"
 
-// keepLeft is how many files that earlier processes have left stay: a process that is killed
-// again and again does not remove the dump that says why.
+// keepLeft is how many of the files that earlier processes have left are kept. They do not
+// count for Options.Keep: a process that is killed again and again would otherwise remove the
+// dumps that say why.
 const keepLeft = 4
 
-// sizeOfPart is what a part takes that has nothing new: it tells that the process was there.
+// sizeOfPart is how many bytes a part without entries takes, by estimate. Such a part shows that
+// the process was running.
 const sizeOfPart = 128
 
 // following is how far the file has followed the ring.
 type following struct {
 	part  *writing    // nil when the file has to begin anew
-	file  os.FileInfo // as this process has made it
+	file  os.FileInfo // of the file that this process has made
 	next  int         // number of the first entry that is not in it
 	bytes int         // of the entries in it, by estimate
 }
 
 // follow adds to the file what is new in the ring, so that a process which is killed leaves
-// its last polls, however many the ring has. A file with twice what the ring may have begins
-// anew, and so does one that the ring has run away from: a recording has no holes.
+// its last polls, however many the ring has. The file begins anew when it has more than twice
+// what the ring may have, and when the ring has dropped entries that the file lacks: a
+// recording has no holes.
 func (r *Recorder) follow(f *following) error {
 	entries, first := r.entries(f.next)
 	if f.part == nil || first != f.next || f.bytes > 2*r.opts.Bytes {
@@ -62,7 +65,7 @@ func (f *following) add(name string, entries []entry) error {
 	return errors.Join(err, file.Close())
 }
 
-// wrote notes entries that are in the file, or that they are not.
+// wrote notes that entries are in the file. After an error the file begins anew.
 func (f *following) wrote(entries []entry, err error) error {
 	if err != nil {
 		*f = following{}

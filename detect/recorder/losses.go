@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// causeApart is the shortest time between two dumps for one cause that the engine tells: a
-// platform that sends what cannot be delivered mostly does so with every answer, and an
-// account that is busy leaves one gap after the other.
+// causeApart is the shortest time between two dumps for one cause that the Recorder notices by
+// itself: a platform that sends posts which cannot be delivered mostly does so with every
+// answer, and a busy account leaves one gap after the other.
 const causeApart = time.Hour
 
 // causeGap is the cause of a dump when a gap opens.
@@ -17,9 +17,9 @@ const causeGap = "gap"
 // losses are how many posts a source has shown that are not delivered, by cause.
 type losses [len(causes)]int64
 
-// noticed are the losses of a source when they were looked at last.
+// noticed are the losses of a source when notice was called last.
 type noticed struct {
-	of *poll.Env
+	of *poll.Env // of the source's detector
 	losses
 }
 
@@ -42,7 +42,7 @@ func (r *Recorder) notice(e *poll.Env) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.losses[e.Platform]
-	if last.of != e { // of an engine that was started since
+	if last.of != e { // another engine was started since
 		last = noticed{of: e}
 	}
 	were, are := last.losses, lossesOf(&e.Count)
@@ -57,8 +57,8 @@ func (r *Recorder) notice(e *poll.Env) {
 	}
 }
 
-// caused has a dump written for a cause, unless one was less than causeApart ago. The
-// caller holds mu.
+// caused has a dump written for a cause, unless one was wanted for it less than causeApart
+// ago. The caller holds mu.
 func (r *Recorder) caused(why string, now time.Time) {
 	if last, ok := r.dumped[why]; !ok || now.Sub(last) >= causeApart {
 		r.dumped[why] = now
@@ -66,8 +66,8 @@ func (r *Recorder) caused(why string, now time.Time) {
 	}
 }
 
-// forget has the next loss of any cause write a dump, though one was wanted less than
-// causeApart ago: the dump that was to have them all could not be written.
+// forget has the next loss of any cause write a dump, even less than causeApart after the last
+// one was wanted: the dump that was to show the losses could not be written.
 func (r *Recorder) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,8 +7,9 @@ import (
 
 // Played is what came of playing a recording.
 type Played struct {
-	// Accounts and Queries, those that are searched for, were played, with their Polls,
-	// also where these differ, and the Events of them.
+	// Accounts is how many accounts were played, and Queries how many queries that are
+	// searched for. Polls is how many polls of them were played, also where these differ, and
+	// Events how many events the recording has of these polls.
 	Accounts, Queries, Polls, Events int
 	// LeftOut are polls that cannot be played: posts of a stream before the first poll of
 	// their target, and what follows a difference.

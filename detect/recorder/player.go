@@ -37,10 +37,10 @@ type player struct {
 	fault string // what the code asked for that was not recorded
 }
 
-// target is the engine's target that a player has.
+// target is the account or query that a player plays.
 type target interface {
 	poll.Targets
-	// follow makes the subscribers those that a State told.
+	// follow sets the subscribers to readers from a State.
 	follow(readers []poll.ReaderState)
 	// hurry sets whether the target is polled again at once after the poll under way.
 	hurry(hurried bool)
@@ -59,7 +59,7 @@ func newPlayer(r *run, l *pollLine) (*player, error) {
 	a.env = &poll.Env{Fetcher: answers{a}, Roles: fetcher.Roles{Search: answers{a}, Buckets: answers{a}},
 		Budget: budget.New(budget.Config{Epoch: r.Epoch, Clock: clock, Now: now, Stop: make(chan struct{}), Stopped: errors.New("recorder: stopped"), Ring: func() {},
 			Spend: spend.Config{Load: func(context.Context, string) (string, error) { return "", nil }, Store: func() {}}, Logger: logger}),
-		FetchTimeout: 100 * 365 * 24 * time.Hour, // a deadline is of the real clock
+		FetchTimeout: 100 * 365 * 24 * time.Hour, // deadlines follow the real clock
 		MaxPages:     r.MaxPages, PageSize: r.PageSize, Horizon: r.Horizon, MaxOverlap: r.MaxOverlap, Rest: poll.Rest{MinBackoff: r.MinBackoff, MaxBackoff: r.MaxBackoff, Seed: r.Seed},
 		Handlers: r.Handlers, Platform: r.Platform, Logger: logger, Now: now, Clock: clock, Epoch: r.Epoch,
 		On:       poll.Callbacks{Tape: a, Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}, Pushed: func(poll.Kind, []uint64) {}},
@@ -68,9 +68,9 @@ func newPlayer(r *run, l *pollLine) (*player, error) {
 	a.line, a.clock, a.now = l, l.Given.Due, l.Given.At
 	settled := func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, errorOf(a.line.Given.Unstored)) }
 	if l.Query {
-		newQuery(a, r, settled)
+		newQuery(a, settled)
 	} else {
-		newAccount(a, r, settled)
+		newAccount(a, settled)
 	}
 	if key := a.target.Key(a.slot); key != l.Key {
 		return nil, fmt.Errorf("recorder: target %q is not allowed: want %q, that of the name %q", l.Key, key, l.Name)
@@ -173,7 +173,7 @@ func (a *player) turnPage() {
 	}
 }
 
-// follow makes the target's subscribers as they were.
+// follow sets the target's subscribers to readers, if they are others.
 func (a *player) follow(readers []poll.ReaderState) {
 	var s poll.State
 	a.target.Note(a.slot, &s)
@@ -188,15 +188,13 @@ func sameReader(a, b poll.ReaderState) bool {
 	return same && a == b
 }
 
-// match is what a monitor's filter or a rule's query decides by.
+// match returns a function that takes the place of a monitor's filter or a rule's query, and
+// says of a post what the recording says. A post that the recording does not mention matches,
+// so that its event shows as a difference.
 func (a *player) match(source string) func(*fetcher.Tweet) bool {
-	return func(tw *fetcher.Tweet) bool { return a.wants(source, tw) }
-}
-
-// wants is what the filter of a monitor or the query of a rule said of a post. One that it
-// was not asked about counts as wanted, so that the event shows.
-func (a *player) wants(source string, tw *fetcher.Tweet) bool {
-	return !slices.Contains(a.line.Given.Refused, poll.Refusal{Post: tw.ID, Source: source})
+	return func(tw *fetcher.Tweet) bool {
+		return !slices.Contains(a.line.Given.Refused, poll.Refusal{Post: tw.ID, Source: source})
+	}
 }
 
 // Ended implements poll.Tape.
@@ -244,7 +242,8 @@ func (a *player) next() (fetcher.Page, error) {
 	return pg, nil
 }
 
-// Bucket implements fetcher.Bucketer: only that of a limit that was met is known.
+// Bucket implements fetcher.Bucketer. It returns the bucket that the recorded poll closed: the
+// polls that are played ask for no other.
 func (s answers) Bucket(fetcher.Call) string {
 	if shut := s.line.Decided.Shut; shut != nil {
 		return shut.Bucket

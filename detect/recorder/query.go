@@ -17,11 +17,11 @@ type query struct {
 }
 
 // newQuery gives a player a query, as it was before the poll that is to be played.
-func newQuery(p *player, _ *run, settled func(*poll.Poll, []deliver.Event)) {
+func newQuery(p *player, settled func(*poll.Poll, []deliver.Event)) {
 	l := p.line
 	q := &query{queries.NewTargets(p.env, &p.times, settled), p, map[string]bool{}}
 	p.target, p.polls = q, q.Polls
-	var set *seen.Set // made anew, and with what memory is decided again, where nothing is in it yet
+	var set *seen.Set // nil if it was empty: the query makes one, and decides for how long it remembers
 	is := l.Given.Recalled.SetState
 	if !is.Since.IsZero() {
 		set = seen.SetOf(is)
@@ -37,7 +37,7 @@ func (q *query) follow(readers []poll.ReaderState) {
 	}, q.wished)
 }
 
-// wished is when the rules' schedules want the query next, all of them together.
+// wished returns when the rules' schedules, all together, want the query next; zero for never.
 func (q *query) wished(time.Time) time.Time {
 	p := q.player
 	if at := p.line.Given.Wished; at != 0 {
@@ -48,8 +48,9 @@ func (q *query) wished(time.Time) time.Time {
 
 func (q *query) hurry(hurried bool) { queries.Hurry(q.Targets, q.player.slot, hurried) }
 
-// recall has the query remember posts that it knew, and that no answer before has shown:
-// those are from before the recording. What became of others, it decides.
+// recall has the query remember the posts that it knew before the recording: those that the
+// poll knew and no earlier answer has shown. What it knows of others follows from the polls
+// that were played.
 func (q *query) recall(l *pollLine) {
 	set := queries.Memory(q.Targets, q.player.slot)
 	for _, k := range l.Given.Recalled.Known {

@@ -17,7 +17,7 @@ type Recording struct {
 	Why  string
 	// Plain: nothing in it is hidden.
 	Plain bool
-	// Polls are in it. Lost are those before, which had given way.
+	// Polls is how many polls it has, and Lost how many before them had given way.
 	Polls, Lost int
 
 	lines []line
@@ -31,8 +31,8 @@ var ErrCut = errors.New("the recording is cut")
 // Read reads what Dump has written, all of it into memory. It refuses other formats and
 // versions, and a dump that was changed. Of one that was cut it returns what is before the
 // cut, up to the last whole line, together with an error that wraps ErrCut and says how many
-// polls these are. They can be played; that nothing of them was changed, only the sum at the
-// end of a whole dump tells.
+// polls these are. They can be played, but may have been changed: the checksum that would
+// tell is at the end of a whole dump.
 func Read(r io.Reader) (*Recording, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -63,7 +63,7 @@ func Read(r io.Reader) (*Recording, error) {
 	for n := 2; ; n++ {
 		var l line
 		if err := dec.Decode(&l); err != nil {
-			if ended && errors.Is(err, io.EOF) { // the sum of the file is behind its last line
+			if ended && errors.Is(err, io.EOF) { // and the checksum behind the last line was right
 				return rec, nil
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -99,7 +99,7 @@ func Read(r io.Reader) (*Recording, error) {
 	}
 }
 
-// cut says what is there of a recording whose n-th line is not whole.
+// cut returns the error of a recording whose n-th line is not whole.
 func (rec *Recording) cut(n int) error {
 	return fmt.Errorf("recorder: line %d: %w: want an end behind the %d polls before it: %w", n, ErrCut, rec.Polls, io.ErrUnexpectedEOF)
 }

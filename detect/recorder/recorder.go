@@ -90,7 +90,7 @@ type Recorder struct {
 	lost  int // records that gave way
 
 	losses map[string]noticed   // by source
-	dumped map[string]time.Time // for a cause, last
+	dumped map[string]time.Time // by cause, when a dump was last wanted for it
 }
 
 // entry is a record, or that a target was released.
@@ -119,8 +119,8 @@ func New(opts Options) (*Recorder, error) {
 // Ancient and WrongVersions of detect.Stats: each cause once an hour at most. Other reasons,
 // such as Config.OnTrouble or a customer who reports a loss, are the caller's to Trigger.
 //
-// The Fetchers are wrapped: their other methods are there as Roles alone, and who wraps
-// them again hides the recorder.
+// Each Fetcher is wrapped, and its other roles are set in Roles. Another wrapper around the
+// Fetchers returned hides the recorder from the engine.
 func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 	if cfg.Fetcher != nil {
 		cfg.Roles = cfg.Roles.Or(fetcher.RolesOf(cfg.Fetcher))
@@ -138,30 +138,30 @@ func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 	return cfg
 }
 
-// Stats are what a Recorder has.
+// Stats tells what a Recorder has.
 type Stats struct {
 	Records int // in the ring
 	Bytes   int // of them, by estimate
 	Lost    int // records that gave way to newer ones
 }
 
-// Stats returns them.
+// Stats returns what the ring has now.
 func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Stats{Records: len(r.ring) - r.head, Bytes: r.bytes, Lost: r.lost}
 }
 
-// taped is a Fetcher that brings a Recorder.
+// taped is a Fetcher that brings a Recorder along: see poll.TapeOf.
 type taped struct {
 	fetcher.Fetcher
 	r *Recorder
 }
 
-// Tape is what the engine looks for.
+// Tape returns what records the polls of the Fetcher.
 func (t taped) Tape() poll.Tape { return tape{t.r} }
 
-// tape is a Recorder as polls see it.
+// tape is a Recorder as a poll.Tape.
 type tape struct{ r *Recorder }
 
 func (t tape) Ended(p *poll.Record) {
@@ -195,8 +195,8 @@ func (r *Recorder) add(e entry) {
 	}
 }
 
-// entries returns those in the ring from a number on, or from the oldest, which have
-// consecutive numbers, and that of the first.
+// entries returns the entries from number from on, as far as the ring still has them, and the
+// number of the first. Entries are numbered from 0 in the order in which they were added.
 func (r *Recorder) entries(from int) (all []entry, first int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,7 @@ func (r *Recorder) entries(from int) (all []entry, first int) {
 	return append(all, r.ring[r.head+first-r.lost:]...), first
 }
 
-// sizeOf estimates what a record keeps.
+// sizeOf estimates how many bytes a record keeps from being freed.
 func sizeOf(p *poll.Record) int {
 	n := int(unsafe.Sizeof(*p)+unsafe.Sizeof(entry{})) + p.Window.Size()
 	n += len(p.Before.Readers)*int(unsafe.Sizeof(poll.ReaderState{})) + len(p.Judging)*int(unsafe.Sizeof(poll.ReaderState{}))

@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// hider makes pseudonyms, or nothing else of anything when it is plain.
+// hider replaces strings by pseudonyms. A plain one leaves them as they are.
 type hider struct {
 	plain bool
 	mac   hash.Hash
@@ -30,8 +30,8 @@ func newHider(plain bool) *hider {
 
 var letters = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
 
-// text is the pseudonym of a string, "" of none. What is too long to be used stays as
-// long as it is.
+// text returns the pseudonym of a string, "" for "". A string above poll.MaxIDLength keeps its
+// length: posts with such ids are dropped.
 func (h *hider) text(s string) string {
 	if h.plain || s == "" {
 		return s
@@ -49,7 +49,7 @@ func (h *hider) text(s string) string {
 	return p
 }
 
-// name is the pseudonym of a handle, whatever its case.
+// name returns the pseudonym of a handle, whatever its case.
 func (h *hider) name(s string) string {
 	if h.plain {
 		return s
@@ -57,7 +57,8 @@ func (h *hider) name(s string) string {
 	return h.text(monitor.Key(s))
 }
 
-// nameOf is that of a record's target: of a query the one of which key makes its key.
+// nameOf returns the pseudonym of the name of a record's target. Of a query it is that of the
+// key, so that name and key, as dumped, belong together: see queries.Target.
 func (h *hider) nameOf(r *poll.Record) string {
 	if h.plain || r.Kind == poll.Accounts {
 		return h.name(r.Name)
@@ -65,7 +66,7 @@ func (h *hider) nameOf(r *poll.Record) string {
 	return h.text(r.Key)
 }
 
-// key is that of a target's name in the journal.
+// key returns the pseudonym of a target's name in the journal.
 func (h *hider) key(kind poll.Kind, key string) string {
 	switch {
 	case h.plain:
@@ -76,7 +77,7 @@ func (h *hider) key(kind poll.Kind, key string) string {
 	return accounts.Key(h.text(accounts.NameOf(key)))
 }
 
-// keyOf is key of a target whose kind only its name tells.
+// keyOf is key for a target whose kind only its name tells.
 func (h *hider) keyOf(key string) string {
 	if strings.HasPrefix(key, queryPrefix) {
 		return h.key(poll.Queries, key)
@@ -86,7 +87,7 @@ func (h *hider) keyOf(key string) string {
 
 const queryPrefix = "query:"
 
-// gaps are copies that are hidden.
+// gaps returns copies of gaps, with pseudonyms.
 func (h *hider) gaps(kind poll.Kind, gaps []poll.Gap) []poll.Gap {
 	var out []poll.Gap
 	for _, g := range gaps {
@@ -105,7 +106,7 @@ func (h *hider) gap(kind poll.Kind, g *poll.Gap) *poll.Gap {
 	return &c
 }
 
-// state is a copy that is hidden.
+// state returns a copy of a state, with pseudonyms.
 func (h *hider) state(kind poll.Kind, s poll.State) poll.State {
 	s.Since, s.Trouble.Due, s.Trouble.First = stamp(s.Since), stamp(s.Trouble.Due), stamp(s.Trouble.First)
 	s.UserID, s.Gaps = h.text(s.UserID), h.gaps(kind, s.Gaps)
@@ -143,7 +144,8 @@ func (h *hider) readers(all []poll.ReaderState) []poll.ReaderState {
 	return all
 }
 
-// tweet is what decisions depend on of a post, hidden; or the whole post.
+// tweet returns what decisions depend on of a post, with pseudonyms; the whole post if h is
+// plain.
 func (h *hider) tweet(t *fetcher.Tweet) fetcher.Tweet {
 	if h.plain {
 		return *t
