@@ -52,9 +52,9 @@ type AccountStatus struct {
 	// Rank is the figure by which WorstQuery.By orders accounts, the highest being the
 	// worst: a number of failures, posts or gaps, or seconds. Only Worst sets it.
 	Rank float64
-	// Polls are the last polls, the newest first. For all accounts of a shard together,
-	// 1,024 polls that found posts or failed are remembered, and as many others. Worst
-	// leaves out Polls and Delay.
+	// Polls are the last polls, the newest first, at most 200. For all accounts of a shard
+	// together, 1,024 polls that found posts or failed are remembered, and as many others.
+	// Worst leaves out Polls and Delay.
 	Polls []PastPoll
 }
 

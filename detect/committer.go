@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -87,35 +88,33 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 		if errors.Is(err, fleet.ErrFenced) { // another node has the targets now
 			c.d.deps.Logger.Debug("commit refused", "batches", len(group), "error", err)
 			c.d.count.fenced.Add(int64(len(group)))
-			for i := range group {
-				group[i].settle(err)
-			}
+			settleAll(group, err)
 			return
 		}
 		c.d.count.commitErrors.Add(1)
 		c.d.deps.Logger.Error("commit failed", "batches", len(group), "error", err)
-		guilty := -1
+		refused := -1
 		var be *BatchError
 		if errors.As(err, &be) {
-			for i := range group {
-				if group[i].batch == be.Batch {
-					guilty = i
-				}
-			}
+			refused = slices.IndexFunc(group, func(w waiting) bool { return w.batch == be.Batch })
 		}
-		if guilty < 0 {
-			for i := range group {
-				group[i].settle(err)
-			}
+		if refused < 0 {
+			settleAll(group, err)
 			return
 		}
-		group[guilty].settle(err)
-		rest := make([]waiting, 0, len(group)-1)
-		rest = append(append(rest, group[:guilty]...), group[guilty+1:]...)
-		group = rest
+		group[refused].settle(err)
+		group = slices.Concat(group[:refused], group[refused+1:])
 	}
 }
 
+func settleAll(group []waiting, err error) {
+	for i := range group {
+		group[i].settle(err)
+	}
+}
+
+// try commits the batches of the group in one transaction, with the positions that go with
+// them.
 func (c *committer) try(ctx context.Context, group []waiting) error {
 	limit := deadline.With(ctx, time.Now().Add(commitTimeout))
 	defer limit.End()
@@ -137,6 +136,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 	return nil
 }
 
+// handOver passes on the deliveries of a group that is committed, and settles its batches.
 func (c *committer) handOver(group []waiting) {
 	c.d.count.commits.Add(1)
 	var out []deliver.Delivery
@@ -157,7 +157,5 @@ func (c *committer) handOver(group []waiting) {
 	if len(out) > 0 {
 		c.d.deps.OnCommit(out)
 	}
-	for i := range group {
-		group[i].settle(nil)
-	}
+	settleAll(group, nil)
 }

@@ -58,9 +58,9 @@ type Config struct {
 	// polls share FetchRate, in parts that follow from how many posts the marks
 	// miss; that needs PaceBudget.
 	ProbeRate float64
-	// AuditEvery is how often an account, or a query, is polled whose posts a stream brings,
-	// while that misses none: a longer Interval of its subscriptions counts. Defaults
-	// to 30 min.
+	// AuditEvery is the time between two polls of an account or query whose posts a stream
+	// brings, while the stream misses none. If all its subscriptions have a longer Interval,
+	// the shortest of these counts. Defaults to 30 min.
 	AuditEvery time.Duration
 	// Cost says what the platform charges, and bounds it.
 	Cost Cost
@@ -68,10 +68,10 @@ type Config struct {
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.
 	BatchSize int
-	// Gather has polls begin together that are due within so much time, at its end. Each is
-	// late by half of it in the mean, and requests that go out together take less CPU: at 500
-	// a second a quarter less with 10 ms, two fifths with 25 ms. It needs PaceInterval. At
-	// most 1 s; 0, the default, has each poll begin when it is due.
+	// Gather is a window of time: polls that are due within it begin together, at its end. On
+	// average a poll is late by half of Gather, and requests that go out together take less
+	// CPU: at 500 a second a quarter less with 10 ms, two fifths with 25 ms. It needs
+	// PaceInterval. At most 1 s; 0, the default, begins each poll when it is due.
 	Gather time.Duration
 	// FetchTimeout bounds one call. Defaults to 30 s.
 	FetchTimeout time.Duration
@@ -85,18 +85,18 @@ type Config struct {
 	Horizon time.Duration
 	// MaxPages bounds the pages of one poll. Defaults to 10.
 	MaxPages int
-	// PageSize is the wished number of posts in a page; 0 leaves it to the
+	// PageSize is how many posts the Fetcher is asked for in a page; 0 leaves it to the
 	// Fetcher.
 	PageSize int
-	// DeliverBy is how long a commit's deliveries are the dispatcher's alone.
-	// Defaults to 45 s.
+	// DeliverBy is how long after a commit only this process may send its deliveries: see
+	// Batch.DeliverBy. Defaults to 45 s.
 	DeliverBy time.Duration
 	// Backoff bounds the wait after a failed poll.
 	Backoff Backoff
 }
 
-// Backoff is a wait that doubles from Min, which defaults to 1 s, to Max, which defaults
-// to 5 min.
+// Backoff is a wait that doubles with each failure in a row, from Min, by default 1 s, to
+// Max, by default 5 min.
 type Backoff struct{ Min, Max time.Duration }
 
 // Shares are bounds of a budget's parts.
@@ -238,7 +238,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	return c, nil
 }
 
-// checkProbes checks what decides when a platform is probed.
+// checkProbes checks the settings of probes; has says whether there is a Prober.
 func (c *Config) checkProbes(has bool) error {
 	switch {
 	case !(c.ProbeRate >= 0) || c.ProbeRate > maxRate:

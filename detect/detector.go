@@ -48,7 +48,7 @@ type Detector struct {
 	done    chan struct{} // closed when Run returns
 }
 
-// ErrStopped answers calls that come after Stop.
+// ErrStopped is returned by calls made after Stop.
 var ErrStopped = errors.New("detect: detector has stopped")
 
 // cursorChunk is how many cursors are asked for in one call of the journal.
@@ -144,9 +144,9 @@ func newEnv(d *Detector) *poll.Env {
 }
 
 // Run polls until Stop is called, and returns when every poll and commit under way has
-// ended; when ctx ends it cuts them short. It may be called once. The first polls wait
-// for the journal to tell how far the queries that were set before have been read, for
-// 2 s at most. What was fetched and not committed is found again by the next process.
+// ended; when ctx ends it cuts them short. It may be called once. Before the first polls it
+// reads from the journal how far the queries set before were read, the rate limits and the
+// overlap, for 2 s at most. The next process finds again what was fetched and not committed.
 func (d *Detector) Run(ctx context.Context) error {
 	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
@@ -206,14 +206,14 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 }
 
 // Remove ends a source's subscription and returns when nothing of it can be
-// committed any more. A source that has none is fine.
+// committed any more. It is no error if the source has none.
 func (d *Detector) Remove(ctx context.Context, sourceID string) error {
 	defer d.router.accountsChanged()
 	return d.remove(ctx, sourceID)
 }
 
 func (d *Detector) remove(ctx context.Context, sourceID string) error {
-	if err := shards.Hold(ctx, d.sharing.setting, 1); err != nil {
+	if err := shards.Acquire(ctx, d.sharing.setting, 1); err != nil {
 		return err
 	}
 	defer shards.Release(d.sharing.setting, 1)

@@ -135,8 +135,9 @@ func (s *QuerySubscription) coverable() bool {
 	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
-// served returns the time up to which posts were read for the subscription, by a cursor of
-// the journal: Since if who read may not have heard that the source is active again.
+// served returns the time up to which posts were read for the subscription, going by a cursor
+// of the journal: Since if the cursor may be of polls by a node that had not yet heard that
+// the source is active again.
 func (s *QuerySubscription) served(cursor time.Time) time.Time {
 	if accounts.Unheard(cursor, s.Resumed) && s.Since.Before(cursor) {
 		return s.Since

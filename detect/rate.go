@@ -62,9 +62,9 @@ func (d *Detector) Demand() (sum float64, accounts int64) {
 	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load()), 0
 }
 
-// CloseBucket lets no call begin before until that counts against a limit: another process
-// has met it, and was told by Deps.OnClosed. "" is the limit of all calls. A bucket is
-// closed for 15 min at most at a time.
+// CloseBucket lets no call that counts against a limit begin before until. It passes on what
+// Deps.OnClosed reported in another process. "" is the limit of all calls. A bucket is closed
+// for 15 min at most at a time.
 func (d *Detector) CloseBucket(bucket string, until time.Time) {
 	const why = "another process has met it"
 	if wait := until.Sub(d.deps.Now()); bucket == "" {

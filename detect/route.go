@@ -85,7 +85,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 		if !subs[i].coverable() {
 			continue
 		}
-		for k, name := range subs[i].Authors { // before asking the shards, which accounts may join meanwhile
+		for k, name := range subs[i].Authors { // before the shards: an account may move to one meanwhile
 			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor
 		}
 	}
@@ -159,7 +159,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 	var gaps []poll.Gap
 	var err error
 	own := r.d.sharing.share.Query(sub.Query)
-	// The search goes on as before: it is not read anew whenever parts change.
+	// The search goes on as before: a change of the parts alone does not read it back again.
 	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
 	if !covered && own && !same {
 		var stored poll.Cursor
@@ -173,7 +173,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 			return err
 		}
 		if rule.Origin == routing.Timelines && !r.d.sharing.share.Alone() && !f.ReadUntil.IsZero() {
-			f.ReadUntil = f.ReadUntil.Add(-accounts.Told) // others may have ended their part before
+			f.ReadUntil = f.ReadUntil.Add(-accounts.Told) // other nodes may have left the timelines earlier
 		}
 	}
 	next, m := r.rules.Route(rule, sub.want(), f)

@@ -95,8 +95,8 @@ const (
 )
 
 // rulesWait is the longest time that the first polls wait until the rules set before Run
-// are routed. A poll moves the cursor of its target: a rule that joins later lacks posts
-// that the next process would take for read.
+// are routed. A poll moves the cursor of its target for all rules: of one that is routed
+// later, the next process would take posts for read that the rule lacks.
 const rulesWait = 2 * time.Second
 
 // reroute routes every rule whose origin should change. open reports whether it has to be

@@ -24,8 +24,8 @@ func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 	return d.sharing.set(ctx, own, false)
 }
 
-// Lose is d.SetParts without parts for a node whose term has ended. It stores no cursors,
-// since other nodes may have the parts.
+// Lose is d.SetParts with no parts, for a node whose term has ended. It stores no cursors,
+// since other nodes may have the parts already.
 func Lose(ctx context.Context, d *Detector) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
 // Part returns the part of an account, PartOfQuery that of a query: see SetParts.
@@ -54,7 +54,7 @@ func newSharing(d *Detector) *sharing {
 
 // set is Detector.SetParts, or Lose.
 func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
-	if err := shards.Hold(ctx, s.turn, 1); err != nil {
+	if err := shards.Acquire(ctx, s.turn, 1); err != nil {
 		return err
 	}
 	defer shards.Release(s.turn, 1)
@@ -63,14 +63,14 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	}
 	d := s.d
 	for _, of := range d.streams {
-		if err := of.Given(ctx); err != nil {
+		if err := of.Disconnect(ctx); err != nil {
 			return err
 		}
 	}
 	if err := d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
 		return err
 	}
-	if err := shards.Hold(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
+	if err := shards.Acquire(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
 		return err
 	}
 	shards.Release(d.committer.turn, 1)
@@ -95,7 +95,7 @@ func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 		return err
 	}
 	defer unlock()
-	if err := shards.Hold(ctx, s.setting, maxSetting); err != nil {
+	if err := shards.Acquire(ctx, s.setting, maxSetting); err != nil {
 		return err
 	}
 	defer shards.Release(s.setting, maxSetting)

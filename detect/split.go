@@ -11,7 +11,7 @@ import (
 
 // put sets a subscription on all shards, on each for its share of the accounts.
 func (s *sharing) put(ctx context.Context, sub *Subscription) error {
-	if err := shards.Hold(ctx, s.setting, 1); err != nil {
+	if err := shards.Acquire(ctx, s.setting, 1); err != nil {
 		return err
 	}
 	defer shards.Release(s.setting, 1)
@@ -23,8 +23,8 @@ func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	return err
 }
 
-// try is put, but reads no cursors of accounts that are polled already if known is set. done
-// is false when such an account has been released meanwhile: its shard has changed nothing.
+// try is put; with known set, it reads no cursors of accounts that are polled already. done is
+// false if such an account has been released meanwhile: then its shard has changed nothing.
 func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Division, known bool) (done bool, err error) {
 	if err := s.all().Divide(ctx, div, known); err != nil {
 		return false, err

@@ -70,8 +70,8 @@ func (s streaming) run(ctx context.Context, kind poll.Kind) {
 	s.d.streams[kind].Run(ctx)
 }
 
-// positions returns batches with the positions of the streams, the costs, the rate limits and the
-// overlap that are not in the journal yet, to be committed with a group. stored is to be called then.
+// positions returns batches, to be committed with a group, of the positions that the journal lacks:
+// of the streams, the costs, the rate limits and the overlap. After the commit, call stored.
 func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
 	d := s.d
 	var numbers [len(d.streams)][]uint64

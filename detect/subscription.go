@@ -26,8 +26,8 @@ type Subscription struct {
 	Weight float64
 	// Match decides whether a post is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
-	// Resumed is when the source last became active again, zero for never: who read its
-	// accounts may not have heard of that, for 30 s.
+	// Resumed is when the source last became active again, zero for never. For 45 s after it,
+	// polls by a node that has not heard of it yet may leave the source out.
 	Resumed time.Time
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
@@ -39,8 +39,8 @@ type Subscription struct {
 
 	program *query.Program // of a rule whose posts come from timelines; in place of Match
 	read    time.Time      // see accounts.Terms
-	resumes bool
-	kept    bool // by the cursor of its query the next process knows what the rule lacks
+	resumes bool           // likewise
+	kept    bool           // of a rule that leaves its search: the cursor of the query stays for the next process
 }
 
 // Bounds of a subscription.

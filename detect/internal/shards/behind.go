@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 )
 
-// KeepAccounts has the journal's cursors of a source's accounts moved back to where the
-// source lacks posts, so that the next process reads on from there, and calls done when
-// they are stored, or cannot be. Only cursors that are too late are stored.
+// KeepAccounts stores earlier cursors for those of a source's accounts whose cursor in the
+// journal is too late for the source: see accounts.Behind. It calls done when they are
+// stored, or could not be.
 func (sh *Shard) KeepAccounts(sourceID string, done func(error)) {
 	k := &keeping{sh: sh, polls: sh.Accounts.Polls, key: sh.Accounts.Key, done: done}
 	k.behind = func() map[int32]*poll.Cursor { return accounts.Behind(sh.Accounts, sourceID) }
@@ -45,8 +45,8 @@ func (k *keeping) begin() {
 }
 
 // queue queues the cursors. That of a target whose poll waits for its commit is queued
-// afterwards, with the gaps that the poll leaves; of later polls the cursors stay behind by
-// themselves.
+// afterwards, with the gaps that the poll leaves. Polls that are judged later keep their
+// cursors behind by themselves: see poll.Targets.Uncovered.
 func (k *keeping) queue() {
 	cursors := k.behind()
 	if len(cursors) == 0 {

@@ -28,9 +28,9 @@ type Query struct {
 	Sees func(owner string) bool
 }
 
-// LeastMissing is how many posts must be missing, by an account's rate, for the account to
+// leastMissing is how many posts must be missing, by an account's rate, for the account to
 // count as silent. That many are missing by chance in one case of 20.
-const LeastMissing = 3
+const leastMissing = 3
 
 // Missing returns how many posts are expected since an account's last post, by its rate; 0
 // while either is unknown.
@@ -60,7 +60,7 @@ type ranked struct {
 }
 
 // Worst returns the statuses of the accounts that stand worst, the worst first. status makes
-// them, on the shard's goroutine. A shard looks at some accounts in one go, so that polls do
+// them, on the shard's goroutine. A shard looks at some accounts at a time, so that polls do
 // not wait.
 func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *accounts.Targets, slot int32, rank float64) T) (list []T, err error) {
 	type made struct {
@@ -132,6 +132,7 @@ func (r ranking) rank(found *top.List[ranked], from int32) int32 {
 	return to
 }
 
+// of returns the rank of an account by any Order but Slow; 0 leaves the account out.
 func (r ranking) of(slot int32) float64 {
 	a := r.sh.Accounts
 	switch r.q.By {
@@ -140,7 +141,7 @@ func (r ranking) of(slot int32) float64 {
 	case Gaps:
 		return float64(len(a.Polls.Gaps(slot)))
 	}
-	if missing := Missing(a, slot, r.sh.times.Wall); missing >= LeastMissing && !math.IsInf(missing, 0) {
+	if missing := Missing(a, slot, r.sh.times.Wall); missing >= leastMissing && !math.IsInf(missing, 0) {
 		return missing
 	}
 	return 0

@@ -59,7 +59,8 @@ type Covered interface {
 	Push(name string, p poll.Push) bool
 }
 
-// Stream takes what a Streamer pushes. On nil, which is for none, its methods do nothing.
+// Stream takes what a Streamer pushes. A nil Stream is for no Streamer: the methods that are
+// called without one do nothing.
 type Stream struct {
 	cfg        Config
 	health     *push.Health

@@ -27,8 +27,8 @@ func (s *Stream) Take() {
 	}
 }
 
-// Give makes the stream another node's: no position of it is told any more. What it
-// brings is to be given up before Given ends the connection.
+// Give makes the stream another node's: from now on Position returns none. The accounts or
+// queries have to be given up before Disconnect ends the connection.
 func (s *Stream) Give() {
 	if s != nil {
 		s.turn.mu.Lock()
@@ -37,8 +37,8 @@ func (s *Stream) Give() {
 	}
 }
 
-// Given ends the connection of a stream that is another node's, and waits for that.
-func (s *Stream) Given(ctx context.Context) error {
+// Disconnect ends the connection of a stream that is another node's, and waits for its end.
+func (s *Stream) Disconnect(ctx context.Context) error {
 	if s == nil || !s.turn.off.Load() {
 		return nil
 	}

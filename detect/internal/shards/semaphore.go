@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Hold acquires n slots of the semaphore sem.
-func Hold(ctx context.Context, sem chan struct{}, n int) error {
-	for held := range n {
+// Acquire takes n slots of the semaphore sem, and waits for them while they are taken.
+func Acquire(ctx context.Context, sem chan struct{}, n int) error {
+	for acquired := range n {
 		select {
 		case sem <- struct{}{}:
 		case <-ctx.Done():
-			Release(sem, held)
+			Release(sem, acquired)
 			return fmt.Errorf("detect: %w", context.Cause(ctx))
 		}
 	}
