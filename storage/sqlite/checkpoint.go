@@ -22,7 +22,7 @@ const checkpointWait = 100 * time.Millisecond
 
 // shorten empties the log when it has become too large.
 func (w *writer) shorten() {
-	info, err := os.Stat(w.log)
+	info, err := os.Stat(w.path + "-wal")
 	if err != nil {
 		return
 	}

@@ -42,7 +42,8 @@
 // calls of the failed one recorded, each whole. Later writes are tried again and
 // acknowledged only when they are synced, so the store need not be reopened.
 // Options.Logger hears of the first failure and of the recovery. A program that
-// keeps the file locked for more than 5 seconds is such a failure, too.
+// keeps the file locked for more than 5 seconds is such a failure, too, unless it is
+// Scrub of a store.
 //
 // # Open
 //
@@ -99,7 +100,9 @@
 // yet is not shown. The file does not shrink: free pages are used again.
 //
 // Erase removes an owner. Bytes of rows that were deleted, by Erase or by retention, stay
-// in free pages until others are written there: Scrub rewrites the file without them.
+// in free pages until others are written there: Scrub rewrites the file without them. For
+// as long as it does, there is a file beside it that ends in -scrub: writes of all processes
+// wait for it by their contexts. One that a killed process has left can be removed.
 //
 // # The file
 //

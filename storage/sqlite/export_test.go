@@ -18,8 +18,17 @@ var NewestVersion = newestVersion()
 // Migrations lead from the first to the newest.
 var Migrations = migrations
 
-// ScrubTry is how Scrub tries.
-var ScrubTry = scrubTry
+// ScrubTry is how Scrub tries, and KeepMark and Scrubbing how others are told of it.
+var (
+	ScrubTry  = scrubTry
+	KeepMark  = keepMark
+	Scrubbing = scrubbing
+)
+
+// LosePatience has the writer wait no longer for who has the file locked.
+func (s *Store) LosePatience(ctx context.Context) error {
+	return s.write(ctx, func(*tx) error { s.w.patience = 0; return nil })
+}
 
 // Inspect is what Open does first, before SQLite opens the file.
 var Inspect = inspect

@@ -82,7 +82,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err != nil {
 		return nil, wrap(err)
 	}
-	err = waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn, migrations) })
+	err = waitTurn(ctx, conn, path, func() error { return prepareFile(ctx, conn, migrations) })
 	if err == nil {
 		err = setTimeout(ctx, conn, askEvery)
 	}
@@ -110,14 +110,18 @@ func realPath(path string) (string, error) {
 }
 
 // waitTurn calls do, again while another program's lock refuses it, for up to
-// busyTimeout. SQLite's own waiting does not end with the context.
-func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
+// busyTimeout, and for as long as Scrub goes on. SQLite's own waiting does not end with
+// the context.
+func waitTurn(ctx context.Context, conn *sql.Conn, path string, do func() error) error {
 	if err := setTimeout(ctx, conn, 0); err != nil {
 		return err
 	}
 	const pause = 5 * time.Millisecond
 	for left := busyTimeout; ; left -= pause {
 		err := do()
+		if left <= 0 && scrubbing(path) {
+			left = busyTimeout
+		}
 		if left <= 0 || !hasCode(err, result.SQLITE_BUSY) {
 			return errors.Join(err, setTimeout(ctx, conn, busyTimeout))
 		}

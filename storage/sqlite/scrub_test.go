@@ -3,10 +3,12 @@ package sqlite_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -32,7 +34,8 @@ func TestScrubGivesUp(t *testing.T) {
 // While Scrub waits for a read that goes on, writes have their turn.
 func TestWritesGoOnWhileScrubWaits(t *testing.T) {
 	t.Parallel()
-	s, _ := openAt(t, newFile(t), sqlite.Options{})
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{})
 	commitAt(t, s, start, newEvent(acme, "before"))
 	begun, end := make(chan struct{}), make(chan struct{})
 	read := background(func() error { return s.Search(context.Background(), begun, end) })
@@ -54,7 +57,45 @@ func TestWritesGoOnWhileScrubWaits(t *testing.T) {
 		t.Errorf("Scrub returned %v while a read needed the log", err)
 	default:
 	}
+	want(t, "writers are told of it", sqlite.Scrubbing(path), true)
 	close(end)
 	must(t, <-read)
 	must(t, <-scrubbed)
+	want(t, "writers are told of it once it has ended", sqlite.Scrubbing(path), false)
+}
+
+// Who has the file locked is waited for without end while Scrub goes on: a call waits until
+// its context ends.
+func TestWritesWaitForScrubByTheirContexts(t *testing.T) {
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{})
+	must(t, s.LosePatience(t.Context()))
+	other := raw(t, path)
+	run(t, other, "BEGIN IMMEDIATE")
+	wantErr(t, s.Ledger().Append(t.Context(), entry("beside another program", 1)), errAny)
+	end, err := sqlite.KeepMark(path)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	wantErr(t, s.Ledger().Append(ctx, entry("withdrawn", 1)), context.DeadlineExceeded)
+	kept := background(func() error { return s.Ledger().Append(context.Background(), entry("kept", 1)) })
+	run(t, other, "COMMIT")
+	must(t, <-kept)
+	end()
+	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "kept=1")
+}
+
+// A mark that a killed process has left holds nobody up.
+func TestAMarkThatIsLeftOfScrub(t *testing.T) {
+	path := newFile(t)
+	end, err := sqlite.KeepMark(path)
+	must(t, err)
+	defer end()
+	want(t, "a new one counts", sqlite.Scrubbing(path), true)
+	for _, age := range []time.Duration{time.Hour, -time.Hour} { // the clock may have been set
+		must(t, os.WriteFile(path+"left-scrub", nil, 0o600))
+		at := time.Now().Add(-age)
+		must(t, os.Chtimes(path+"left-scrub", at, at))
+		want(t, "an old one counts", sqlite.Scrubbing(path+"left"), false)
+	}
 }

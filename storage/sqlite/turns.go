@@ -23,15 +23,32 @@ type turns struct {
 	ended  time.Time // the last transaction
 }
 
-// lock begins a transaction when no other connection writes, or fails after
-// busyTimeout.
+// lock begins a transaction when no other connection writes. It waits for Scrub of any
+// process, and fails after busyTimeout of waiting for others.
 func (w *writer) lock(t *tx) error {
+	return waitForLock(w.patience, func() (busy bool, err error) {
+		err = t.exec("BEGIN IMMEDIATE")
+		return hasCode(err, result.SQLITE_BUSY), err
+	}, func() bool {
+		_, closed := w.waiting()
+		return !closed && scrubbing(w.path)
+	})
+}
+
+// waitForLock calls ask, which takes askEvery or more when another connection writes, until
+// it does not, or until limit has passed. Then it begins anew if goOn says so.
+func waitForLock(limit time.Duration, ask func() (busy bool, err error), goOn func() bool) error {
 	began := time.Now()
-	for left := busyTimeout; ; left -= askEvery {
-		// This takes askEvery, or more, when another writes.
-		err := t.exec("BEGIN IMMEDIATE")
-		if left <= 0 || time.Since(began) >= busyTimeout || !hasCode(err, result.SQLITE_BUSY) {
+	for left := limit; ; left -= askEvery {
+		busy, err := ask()
+		switch {
+		case !busy:
 			return err
+		case left > 0 && time.Since(began) < limit:
+		case !goOn():
+			return err
+		default:
+			began, left = time.Now(), limit
 		}
 	}
 }

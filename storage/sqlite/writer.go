@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // maxGroup bounds how many calls share a transaction, and so how long the first
@@ -17,7 +18,7 @@ const maxGroup = 256
 // for each caller that waits.
 type writer struct {
 	db        *sql.DB
-	log       string // the path of the log beside the file
+	path      string // of the file
 	logger    *slog.Logger
 	retention retention
 
@@ -29,10 +30,11 @@ type writer struct {
 	done chan struct{} // closed when run has returned
 
 	// What follows is used by the goroutine of run only.
-	conn    *sql.Conn // nil until it is needed, and after it broke
-	stmts   map[statement]*sql.Stmt
-	failing bool // the last write failed
-	turns   turns
+	patience time.Duration // how long it waits for others who have the file locked
+	conn     *sql.Conn     // nil until it is needed, and after it broke
+	stmts    map[statement]*sql.Stmt
+	failing  bool // the last write failed
+	turns    turns
 
 	logBound int64 // size of the log, in bytes, from which on it is to be emptied
 	blocked  bool  // reads kept it from being emptied the last time
@@ -52,7 +54,7 @@ type group struct{ jobs []*job }
 // newWriter takes over a connection of db, to the file at path.
 func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
 	w := &writer{
-		db: db, log: path + "-wal", logger: logger, retention: r,
+		db: db, path: path, logger: logger, retention: r, patience: busyTimeout,
 		bell: make(chan struct{}, 1), done: make(chan struct{}), logBound: logLimit,
 	}
 	w.use(conn)
