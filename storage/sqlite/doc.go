@@ -123,6 +123,7 @@
 //   - terms, parts, grants, closed: the engines that share the file, what each has,
 //     and which sources refuse their calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys
+//   - due_parts: where deliveries of earlier events were made due, and replays begun
 //   - answers: what requests were answered that clients may repeat
 //   - fleet: how many signs of life the engines gave
 //

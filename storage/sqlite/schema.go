@@ -46,6 +46,12 @@ END;
 CREATE TRIGGER entries_less AFTER DELETE ON ledger_entries BEGIN
 	UPDATE totals SET entries = entries - 1;
 END`,
+	// 12: what is due anew, which no new event tells of: see Store.Signals.
+	`CREATE TABLE due_parts ( -- parts of endpoints that were given something due at once
+	part INTEGER PRIMARY KEY,
+	n    INTEGER NOT NULL -- 1, 2, 3 …: the last time that this happened
+) STRICT;
+CREATE INDEX due_parts_by_n ON due_parts (n)`,
 }
 
 // newestVersion is the version of the schema that this package reads and writes.

@@ -19,6 +19,19 @@ func (s *Store) Signals() fleet.Signals { return signals{s} }
 // signals implements fleet.Signals.
 type signals struct{ s *Store }
 
+// tellDue notes that something of these parts has become due that is not of a new event.
+func (t *tx) tellDue(parts fleet.Set) error {
+	if parts == (fleet.Set{}) {
+		return nil
+	}
+	list, err := partsJSON(parts)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO due_parts (part, n) SELECT value, (SELECT coalesce(max(n), 0) + 1 FROM due_parts) FROM json_each(?) WHERE true
+		ON CONFLICT DO UPDATE SET n = excluded.n`, list)
+}
+
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	if sig.Kind == fleet.SignalClosed {
 		return g.s.write(ctx, func(t *tx) error {

@@ -112,3 +112,36 @@ func TestSignalsOfWhatWasCommitted(t *testing.T) {
 	wantErr(t, <-l.ended, sqlite.ErrClosed)
 	l.cancel()
 }
+
+// What is due anew is told to the engines that have its parts, though no event is new: what
+// was given back or reopened, and a replay.
+func TestSignalsOfWhatIsDueAnew(t *testing.T) {
+	a, b, c := two(t)
+	ctx := t.Context()
+	first := join(t, b, "b")
+	bind(t, b, acme, "mine")
+	bind(t, b, globex, "theirs")
+	batch := &detect.Batch{Fence: first.Fence, DeliverBy: c.Now().Add(lease), Events: []deliver.Event{newEvent(acme, "1"), newEvent(globex, "2")}}
+	commit(t, b, batch)
+	mine, theirs := batch.Deliveries[0].ID, batch.Deliveries[1].ID
+	due := func(endpoint string) string { return "due0[" + fmt.Sprint(fleet.PartOf(endpoint)) + "]" }
+	l := listen(t, a)
+	l.tells("a claim that is renewed, and a delivery that is given back", func() {
+		must(t, b.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: theirs, Due: c.Now().Add(2 * lease)}))
+		must(t, b.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: mine, Due: c.Now()}))
+	}, due("mine"))
+	l.tells("a delivery that fails and is reopened", func() {
+		must(t, b.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: theirs, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed}))
+		_, err := b.Outbox().Reopen(ctx, deliver.ReopenRequest{Owner: globex.Owner, IDs: []string{theirs}, Due: c.Now()})
+		must(t, err)
+	}, due("theirs"))
+	l.tells("a replay", func() {
+		must(t, b.Replays().Start(ctx, deliver.Replay{ID: "r", Owner: acme.Owner, SourceID: acme.ID, EndpointID: "mine", Last: 1, State: deliver.ReplayRunning, Due: c.Now()}))
+	}, due("mine"))
+	l.tells("the same part again", func() {
+		must(t, b.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: mine, Due: c.Now()}))
+	}, due("mine"))
+	l.cancel()
+	wantErr(t, <-l.ended, context.Canceled)
+	want(t, "signals of nothing", len(l.told), 0)
+}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/fleet"
 )
@@ -25,6 +26,7 @@ type watch struct {
 type seen struct {
 	change  int64             // changes.n
 	event   int64             // events.n
+	due     int64             // due_parts.n
 	free    int               // parts
 	applied map[string]uint64 // by term
 	closed  map[string]int64  // by key
@@ -99,7 +101,8 @@ func (w *watch) news(ctx context.Context) (news []fleet.Signal) {
 
 func readSeen(r *snapshot, now int64) (*seen, error) {
 	is := &seen{applied: make(map[string]uint64), closed: make(map[string]int64)}
-	_, err := one(r, `SELECT (SELECT coalesce(max(n), 0) FROM changes), `+newestEvent+`, (SELECT count(*) FROM parts)`, nil, &is.change, &is.event, &is.free)
+	_, err := one(r, `SELECT (SELECT coalesce(max(n), 0) FROM changes), `+newestEvent+`, (SELECT coalesce(max(n), 0) FROM due_parts), (SELECT count(*) FROM parts)`, nil,
+		&is.change, &is.event, &is.due, &is.free)
 	if err != nil {
 		return nil, err
 	}
@@ -147,22 +150,28 @@ func (was *seen) news(r *snapshot, is *seen, now int64) (news []fleet.Signal, er
 			news = append(news, fleet.Signal{Kind: fleet.SignalClosed, Key: key, Until: timeOf(until)})
 		}
 	}
-	if is.event == was.event {
-		return news, nil
-	}
-	// By number: the plus sign, and NOT INDEXED, keep SQLite from other indices.
-	var due []fleet.Part
-	err = each(r, `SELECT DISTINCT part FROM deliveries WHERE n >= ? AND +due_at <= ? ORDER BY part`, []any{firstDelivery(was.event + 1), now}, func(rows *sql.Rows) error {
+	var due fleet.Set
+	add := func(rows *sql.Rows) error {
 		var p fleet.Part
 		err := rows.Scan(&p)
-		due = append(due, p)
+		due.Add(p)
 		return wrap(err)
-	})
+	}
+	if is.due > was.due {
+		err = each(r, `SELECT part FROM due_parts WHERE n > ?`, []any{was.due}, add)
+	}
+	if err == nil && is.event > was.event {
+		// By number: the plus sign, and NOT INDEXED, keep SQLite from other indices.
+		err = each(r, `SELECT DISTINCT part FROM deliveries WHERE n >= ? AND +due_at <= ?`, []any{firstDelivery(was.event + 1), now}, add)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(due) > 0 {
-		news = append(news, fleet.Signal{Kind: fleet.SignalDue, Parts: due})
+	if due != (fleet.Set{}) {
+		news = append(news, fleet.Signal{Kind: fleet.SignalDue, Parts: slices.Collect(due.All())})
+	}
+	if is.event == was.event {
+		return news, nil
 	}
 	err = each(r, `SELECT owner, max(seq) FROM events NOT INDEXED WHERE n > ? GROUP BY owner`, []any{was.event}, func(rows *sql.Rows) error {
 		sig := fleet.Signal{Kind: fleet.SignalHead}
