@@ -17,7 +17,7 @@ import (
 )
 
 // counted opens a store on a server of its own whose script of that name counts the turns of
-// its loops. The function returns how many its last call made.
+// its loops. The function returns how many one of its calls made, at most.
 func counted(t *testing.T, name string) (*Store, func() int) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -39,7 +39,7 @@ func counted(t *testing.T, name string) (*Store, func() int) {
 	if !strings.Contains(code, begin) {
 		t.Fatalf("script %s has no %s", name, begin)
 	}
-	sc.source = "local COUNTED = 0\n" + strings.Replace(code, begin, begin+"redis.call('SET', 'turns', COUNTED) ", 1)
+	sc.source = "local COUNTED = 0\n" + strings.Replace(code, begin, begin+"redis.call('SET', 'turns', math.max(COUNTED, tonumber(redis.call('GET', 'turns') or '0'))) ", 1)
 	sc.hash = redis.NewScript(sc.source).Hash()
 	return s, func() int {
 		text, err := server.Get("turns")
@@ -134,5 +134,38 @@ func TestWhatEraseLeavesIsRemovedInSteps(t *testing.T) {
 	}
 	if left, err := s.redis.LLen(ctx, s.prefix+"settled").Result(); left != 0 || err != nil {
 		t.Errorf("%d items are left after %d calls (%v), want none", left, calls, err)
+	}
+}
+
+// Items that are late are looked at by several calls: there may be very many, of all owners.
+func TestEraseLooksAtLateItemsInSteps(t *testing.T) {
+	s, turns := counted(t, "erase_late")
+	ctx, now := t.Context(), time.Now()
+	const items = 2500
+	var late []redis.Z
+	for i := range items {
+		owner := []string{"acme", "globex"}[i%2]
+		late = append(late, redis.Z{Member: stamp(now.Add(time.Duration(i))) + hex(uint64(i+1)) + "01" + string(appendField(nil, escaped(owner)))})
+	}
+	if err := s.redis.ZAdd(ctx, s.prefix+"late", late...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Erase(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	left, err := s.redis.ZRange(ctx, s.prefix+"late", 0, -1).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if strings.Contains(e, "acme") {
+			t.Errorf("item %q is left", e)
+		}
+	}
+	if len(left) != items/2 {
+		t.Errorf("%d items are left, want the %d of the other owner", len(left), items/2)
+	}
+	if n := turns(); n > eraseLook+100 {
+		t.Errorf("%d turns of loops in a call, want one for each of %d items at most", n, eraseLook)
 	}
 }

@@ -1,26 +1,16 @@
--- Removes the owner's items of late, of which there are few (see settled.lua), and the
--- answers of calls that hold a replay of the owner (see write.lua): who sent such a call
--- again would get no replay.
+-- Removes an owner's items among count of late (see settled.lua), from the end but for the
+-- last skip: retention takes the first ones. The answer is how many items were looked at, and
+-- how many were removed.
 local given = answered()
-if given then return reply() end
+if given then return reply(given[1], given[2]) end
 
-local owner, slots = arg(), tonumber(arg())
-local late, fields, blank = {}, {}, {}
-for _, e in ipairs(call('ZRANGE', K.late, '0', '-1')) do
+local owner, skip, count = arg(), tonumber(arg()), tonumber(arg())
+local list, late = call('ZRANGE', K.late, format('%d', -skip - count), format('%d', -skip - 1)), {}
+for _, e in ipairs(list) do
 	if field(e, 35) == owner then insert(late, e) end
 end
-for at, client in ipairs(call('HGETALL', K.clients)) do
-	for i = 0, at % 2 == 1 and slots - 1 or -1 do insert(fields, 'a' .. client .. format('%d', i)) end
-end
-local name = to_field(owner)
-for i, kept in ipairs(get(K.journal, fields)) do
-	if kept and #kept > 16 and fields[i] ~= slot and sub(field(kept, 17), 1, #name) == name then
-		insert(blank, fields[i])
-		insert(blank, sub(kept, 1, 16))
-	end
-end
+local told = { format('%d', #list), format('%d', #late) }
 
-answer({})
+answer(told)
 many('ZREM', K.late, late)
-many('HSET', K.journal, blank)
-return reply()
+return reply(told[1], told[2])

@@ -6,7 +6,7 @@ local function shown(text, ids) return reply('done', text, ids, get(K.deliveries
 
 local given = answered()
 if given then
-	if #given == 0 then return reply('unknown') end -- the owner was erased since: see erase_late.lua
+	if #given == 0 then return reply('unknown') end -- the owner was erased since: see erase_calls.lua
 	return shown(table.remove(given, 1), given)
 end
 
