@@ -34,6 +34,11 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		case "stale": // endpoints were bound or unbound elsewhere
 			j.s.bound.learn(p.asked(), list(out[1]))
 			continue
+		case "expired": // too many reservations for the script of a commit
+			if err := ledger(j).expire(ctx); err != nil {
+				return err
+			}
+			continue
 		case "fenced":
 			return fleet.ErrFenced
 		case "shared":

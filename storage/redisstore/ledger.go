@@ -38,6 +38,33 @@ func (l ledger) verdict(out []any, err error) error {
 	return nil
 }
 
+// expiredAtOnce is how many expired reservations a script looks at: AT_ONCE in lua/account.lua.
+const expiredAtOnce = 256
+
+// run runs a script. If too many reservations have expired for it to look at them all, it
+// changes nothing, and run has them given back in steps first.
+func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, error) {
+	for {
+		out, err := l.s.run(ctx, script, "", args...)
+		if err != nil || text(out[0]) != "expired" {
+			return out, err
+		}
+		if err := l.expire(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// expire gives back the reservations that have expired.
+func (l ledger) expire(ctx context.Context) error {
+	for {
+		out, err := l.s.run(ctx, "ledger_expire", "")
+		if err != nil || text(out[0]) != "more" {
+			return err
+		}
+	}
+}
+
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -46,16 +73,16 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if !r.ExpiresAt.IsZero() {
 		expires = stamp(r.ExpiresAt)
 	}
-	return l.verdict(l.s.run(ctx, "ledger_reserve", "",
+	return l.verdict(l.run(ctx, "ledger_reserve",
 		r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires))
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
+	return l.verdict(l.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, givenBack, "", "", ""))
+	return l.verdict(l.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
 }
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
@@ -70,21 +97,21 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	for i := range entries {
 		words = appendPosting(words, &entries[i])
 	}
-	return l.verdict(l.s.run(ctx, "ledger_append", "", words...))
+	return l.verdict(l.run(ctx, "ledger_append", words...))
 }
 
 // Balance counts expired reservations as given back, although only the next write
-// records that.
+// records that, or Balance itself if they are many.
 func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
-	out, err := l.s.run(ctx, "ledger_balance", "", escaped(owner), stamp(l.s.opts.Now()))
+	out, err := l.run(ctx, "ledger_balance", escaped(owner), stamp(l.s.opts.Now()), expiredAtOnce)
 	if err != nil {
 		return billing.Balance{}, err
 	}
-	available, reserved, _ := strings.Cut(text(out[0]), " ")
+	available, reserved, _ := strings.Cut(text(out[1]), " ")
 	a, errA := decimal(available)
 	r, errR := decimal(reserved)
 	err = errors.Join(errA, errR)
-	for _, held := range list(out[1]) {
+	for _, held := range list(out[2]) {
 		n, errN := decimal(text(held))
 		err = errors.Join(err, errN)
 		a += n

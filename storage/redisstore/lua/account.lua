@@ -114,12 +114,28 @@ end
 
 local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
 
--- expire gives back the reservations that have expired.
-local function expire()
-	for _, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do
+-- expired returns the first members of expiring that have expired, up to most; give_back
+-- gives back their reservations.
+local function expired(most)
+	return call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most))
+end
+
+local function give_back(list)
+	for _, e in ipairs(list) do
 		local h = hold(sub(e, 17))
 		if h then finish(h, 'g') end
 	end
+end
+
+-- expire gives back the reservations that have expired. If they are more than AT_ONCE, it
+-- gives back none, and returns false. Then the script changes nothing and answers 'expired':
+-- the caller gives them back by ledger_expire.lua, and calls again.
+local AT_ONCE = 256
+local function expire()
+	local list = expired(AT_ONCE + 1)
+	if #list > AT_ONCE then return false end
+	give_back(list)
+	return true
 end
 
 -- post makes an entry, unless its id is known. It returns nil, or why the entry is

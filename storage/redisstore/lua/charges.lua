@@ -3,12 +3,12 @@
 local charges
 
 -- make_charges returns the positions, from 0, of the charges that are refused: not covered,
--- or too large for a balance. keep_charges writes the others.
+-- or too large for a balance; nil if expire gave nothing back. keep_charges writes the others.
 local function make_charges()
 	local unpaid = {}
 	charges = args(tonumber(arg()))
 	if #charges == 0 then return '' end
-	expire()
+	if not expire() then return nil end
 	know(charges)
 	for i, id in ipairs(charges) do
 		if post(id, arg(), arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end

@@ -1,6 +1,7 @@
 -- Records the batches of a commit. The caller has made the deliveries of the events for
 -- the endpoints that it believes to be bound to their sources. If others are bound, nothing
--- is recorded: the answer is 'stale' with what is bound, and the caller calls again.
+-- is recorded: the answer is 'stale' with what is bound, and the caller calls again. So it does
+-- after 'expired': see account.lua.
 
 -- Arguments: how many sources, how many of these have endpoints, how many owners and
 -- events, whether all events have different ids, how many arguments there are for
@@ -109,6 +110,7 @@ if news > 0 then
 end
 
 local unpaid = make_charges()
+if not unpaid then return reply('expired') end
 
 -- The answer is kept by the first write, with everything else that goes to journal.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid

@@ -1,12 +1,14 @@
 -- Reads the balance of an owner, and the amounts of its expired reservations that no write
--- has given back yet.
-local owner, now = arg(), arg()
-local expired, ids = {}, {}
-for i, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do ids[i] = sub(e, 17) end
-for _, held in ipairs(get(K.holds, ids)) do
-	if held then
-		local of, at = field(held, 1)
-		if of == owner then insert(expired, (field(held, at))) end
+-- has given back yet. If more than most have expired, of all owners, it answers 'expired': see
+-- expire in account.lua.
+local owner, now, most = arg(), arg(), tonumber(arg())
+local ids, held = call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most + 1)), {}
+if #ids > most then return reply('expired') end
+for i, e in ipairs(ids) do ids[i] = sub(e, 17) end
+for _, text in ipairs(get(K.holds, ids)) do
+	if text then
+		local of, at = field(text, 1)
+		if of == owner then insert(held, (field(text, at))) end
 	end
 end
-return reply(call('HGET', K.balances, owner) or '0 0', expired)
+return reply('done', call('HGET', K.balances, owner) or '0 0', held)

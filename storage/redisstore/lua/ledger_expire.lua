@@ -1,0 +1,14 @@
+-- Gives back some of the reservations that have expired. The answer is 'more' if there may be
+-- others: see expire in account.lua.
+local given = answered()
+if given then return reply(given[1]) end
+
+local list = expired(AT_ONCE)
+local told = #list == AT_ONCE and 'more' or 'done'
+give_back(list)
+
+answer({ told })
+keep_accounts()
+many('ZREM', K.expiring, list) -- also those whose reservation is missing, or they came again
+remove_entries(step + 2 * #list)
+return reply(told)
