@@ -17,6 +17,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	s.events.open.keepUp(r.Now)
 	skipped := s.events.open.detach(r.Skip)
 	// All are taken out before any is put back: otherwise a lease of no length would
 	// be claimed again within this call.
@@ -68,6 +69,7 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 		return time.Time{}, false, err
 	}
 	defer s.mu.Unlock()
+	s.events.open.keepUp(s.opts.Now())
 	if d := s.events.open.firstIn(parts); d != nil {
 		return d.due, true, nil
 	}

@@ -15,7 +15,8 @@ import (
 type queue struct {
 	byEndpoint map[string]*lane // no lane is empty
 	lanes      minHeap[*lane]
-	last       uint64 // n of the newest delivery
+	last       uint64    // n of the newest delivery
+	asked      time.Time // when it was last asked for what is due
 }
 
 type lane struct {
@@ -65,6 +66,28 @@ func (q *queue) move(d *delivery, due time.Time) {
 	d.due = due
 	heap.Fix(&l.due, d.index)
 	heap.Fix(&q.lanes, l.index)
+}
+
+// keepUp is called before the queue is asked for what is due at a time. Times are compared by
+// the monotonic clock, which stands still while the machine is suspended. When the wall clock
+// has gone ahead of it, what is queued becomes due by the wall clock: so claims and waits end
+// in other stores, and for the dispatcher. No lane is detached.
+func (q *queue) keepUp(now time.Time) {
+	wall := now.Round(0)
+	ahead := wall.Sub(q.asked.Round(0)) - now.Sub(q.asked)
+	q.asked = now
+	if ahead < time.Second {
+		return
+	}
+	for _, l := range q.lanes {
+		for _, d := range l.due {
+			if left := d.due.Round(0).Sub(wall); left != d.due.Sub(now) {
+				d.due = now.Add(left) // the same instant
+			}
+		}
+		heap.Init(&l.due)
+	}
+	heap.Init(&q.lanes)
 }
 
 // first returns the delivery due first, nil if there is none.
