@@ -11,8 +11,12 @@ import (
 var _ storage.Eraser = (*Store)(nil)
 
 // eraseStep is how many rows of a kind a transaction of Erase removes at most: about as
-// much as a commit writes.
-const eraseStep = 256
+// much as a commit writes. Events go with their deliveries, of which there are
+// eraseDeliveries at most, unless a single event has more.
+const (
+	eraseStep       = 256
+	eraseDeliveries = 512
+)
 
 // Erase implements storage.Eraser, in transactions of up to 256 events, entries or
 // records each.
@@ -51,6 +55,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 
 // eraseSome removes up to eraseStep rows of each kind. more says that there may be others.
 func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
+	var totals int
 	for _, part := range []struct {
 		count *int
 		query string
@@ -63,6 +68,7 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		{&e.Entries, `DELETE FROM ledger_entries WHERE n IN (SELECT n FROM ledger_entries WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Reservations, `DELETE FROM reservations WHERE id IN (SELECT id FROM reservations WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Answers, `DELETE FROM answers WHERE owner = ?1 AND id IN (SELECT id FROM answers WHERE owner = ?1 LIMIT ?2)`},
+		{&totals, `DELETE FROM source_totals WHERE owner = ?1 AND (kind, source_id) IN (SELECT kind, source_id FROM source_totals WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Changes, `UPDATE changes SET owner = '' WHERE n IN (SELECT n FROM changes WHERE owner = ?1 AND owner <> '' LIMIT ?2)`},
 	} {
 		n, err := t.change(part.query, owner, eraseStep)
@@ -72,14 +78,8 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		*part.count = int(n)
 		more = more || n == eraseStep
 	}
-	if err := t.exec(`DELETE FROM source_totals WHERE owner = ?`, owner); err != nil {
-		return e, false, err
-	}
-	if e.Events, e.Deliveries, e.Attempts, err = eraseEvents(t, owner); err != nil {
-		return e, false, err
-	}
-	if more = more || e.Events == eraseStep; more {
-		return e, true, nil
+	if left, err := eraseEvents(t, owner, &e); err != nil || left || more {
+		return e, true, err
 	}
 	// Only now is the owner's greatest number settled: see commit.readNumbers.
 	err = t.exec(`UPDATE totals SET erased_seq = max(erased_seq, coalesce((SELECT removed_seq FROM owners WHERE owner = ?), 0))`, owner)
@@ -89,18 +89,32 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 	return e, false, err
 }
 
-// eraseEvents removes some of an owner's events, of which no id stays.
-func eraseEvents(t *tx, owner string) (events, deliveries, attempts int, err error) {
+// eraseEvents removes some of an owner's events, of which no id stays. left says that there
+// may be others.
+func eraseEvents(t *tx, owner string, e *storage.Erased) (left bool, err error) {
 	var list []int64
-	err = each(t, `SELECT n FROM events WHERE owner = ? LIMIT ?`, []any{owner, eraseStep}, func(rows *sql.Rows) error {
-		var n int64
-		err := rows.Scan(&n)
-		list = append(list, n)
-		return wrap(err)
-	})
-	if err != nil || len(list) == 0 {
-		return 0, 0, 0, err
+	deliveries := 0
+	err = each(t, `SELECT e.n, (SELECT count(*) FROM deliveries d WHERE `+ofEvent("d.n", "e.n")+`) FROM events e WHERE e.owner = ? LIMIT ?`,
+		[]any{owner, eraseStep}, func(rows *sql.Rows) error {
+			var n int64
+			var of int
+			if err := rows.Scan(&n, &of); err != nil {
+				return wrap(err)
+			}
+			if deliveries += of; deliveries > eraseDeliveries && len(list) > 0 {
+				return errEnough
+			}
+			list = append(list, n)
+			return nil
+		})
+	left = err == errEnough || len(list) == eraseStep
+	if err == errEnough {
+		err = nil
 	}
-	d, a, err := dropEvents(t, list)
-	return len(list), d, a, err
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	e.Events = len(list)
+	e.Deliveries, e.Attempts, err = dropEvents(t, list)
+	return left, err
 }

@@ -25,6 +25,15 @@ var (
 	Scrubbing = scrubbing
 )
 
+// EraseSome is a step of Erase.
+func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err error) {
+	err = s.write(ctx, func(t *tx) (err error) {
+		_, more, err = eraseSome(t, owner)
+		return err
+	})
+	return more, err
+}
+
 // LosePatience has the writer wait no longer for who has the file locked.
 func (s *Store) LosePatience(ctx context.Context) error {
 	return s.write(ctx, func(*tx) error { s.w.patience = 0; return nil })
