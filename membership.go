@@ -17,7 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// membership is an engine as a node of a fleet: what the node has the engine do.
+// membership is an engine's side of its fleet: the node.Host of its node.
 type membership struct {
 	e       *Engine
 	node    *node.Node
@@ -122,13 +122,14 @@ func (m *membership) forget(own fleet.Set) {
 	})
 }
 
-// setParts returns when nothing of other parts can be committed any more.
+// setParts has the detectors poll for the parts in own. When it returns, nothing of other
+// parts can be committed any more.
 func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
 	return m.settled(ctx, m.e.platforms.SetParts(ctx, own))
 }
 
-// settled returns the error of detectors that were told of parts. Those that stop commit
-// what is under way to the end, and it waits for that.
+// settled returns err, the detectors' answer to a change of parts. If they are stopping, they
+// still commit the polls under way: settled then waits until they have ended.
 func (m *membership) settled(ctx context.Context, err error) error {
 	if !errors.Is(err, detect.ErrStopped) {
 		return err
@@ -193,8 +194,9 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	return nil // keys are looked up each time that they are used
 }
 
-// refused stops what the detectors run of a record that this engine cannot run, and says so
-// in its status reason. Other records are not affected.
+// refused handles err, the outcome of following a change. If this engine cannot run the
+// record, refused has the detectors forget it and says so in its status reason; the node goes
+// on with other records.
 func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
 	switch {
 	case errors.Is(err, ErrNotRunning):
@@ -211,7 +213,8 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 	return m.end(ctx, c.ID, c.Kind)
 }
 
-// ended is end for a record that cannot be run. An engine that is alone has nothing of it.
+// ended is end for a record that cannot be run. Without a fleet it does nothing: the
+// detectors then know no earlier version of the record.
 func (m *membership) ended(ctx context.Context, id string, kind fleet.Kind) error {
 	if m == nil {
 		return nil
@@ -238,7 +241,8 @@ func (m *membership) track(id string, r record) {
 	}
 }
 
-// untrack notes that the detectors run a record no more, unless ending it has failed.
+// untrack notes that the detectors do not run a record any more, unless err says that ending
+// it has failed.
 func (m *membership) untrack(id string, err error) {
 	if m != nil && err == nil {
 		m.tracked.drop(id)
@@ -248,9 +252,9 @@ func (m *membership) untrack(id string, err error) {
 // Reread follows all records.
 func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
-// followAll hands all records to the detectors. For records that are read by these parts it
-// clears the trouble that another node has stored, which may be gone, or may have lacked what
-// this one has; a trouble that persists is reported again.
+// followAll hands all records to the detectors. It clears the stored troubles of those that
+// are read by the parts in read: another node has stored them, and they may be over, or lack
+// troubles of this node. A trouble that persists is reported again.
 func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.Duration) error {
 	m.tracked.begin()
 	defer m.tracked.end()
@@ -288,9 +292,6 @@ func (m *membership) Grant(budget string, rate float64) {
 	m.e.platforms.SetRates(map[string]float64{budget: rate})
 }
 
-// Says is nothing: what nodes tell each other, node.Node says.
-func (m *membership) Says() []byte { return nil }
-
 // Signal follows a hint of another node.
 func (m *membership) Signal(s fleet.Signal) {
 	switch s.Kind {
@@ -314,17 +315,17 @@ func (m *membership) Signal(s fleet.Signal) {
 	}
 }
 
-// closed tells the others that a source refuses calls.
+// closed tells the other nodes that a source refuses calls of a bucket.
 func (m *membership) closed(source, bucket string, until time.Time) {
 	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
 }
 
-// elsewhere tells the others that they have deliveries to send.
+// elsewhere tells the other nodes that deliveries of these parts are due.
 func (m *membership) elsewhere(parts []fleet.Part) {
 	m.node.Send(fleet.Signal{Kind: fleet.SignalDue, Parts: parts})
 }
 
-// committed tells the others' WebSocket clients of new events.
+// committed tells the WebSocket hubs of the other nodes of new events.
 func (m *membership) committed(batches []*detect.Batch) {
 	heads := map[string]uint64{}
 	for _, b := range batches {

@@ -175,7 +175,6 @@ func (l *life) Grant(_ string, rate float64) {
 
 func (l *life) Apply(context.Context, []fleet.Change) error { return nil }
 func (l *life) Reread(context.Context) error                { return nil }
-func (l *life) Says() []byte                                { return nil }
 func (l *life) Signal(fleet.Signal)                         {}
 func (l *life) Epoch(uint64)                                {}
 

@@ -14,11 +14,11 @@ import (
 // recheck is how often the members are looked at while somebody waits for them.
 const recheck = 250 * time.Millisecond
 
-// barrier has callers wait until all members follow the feed as far as it goes. They
-// share its looks.
+// barrier makes callers wait until all members have applied all changes in the feed. The
+// callers share its looks.
 type barrier struct {
 	n    *Node
-	bell batch.Bell // somebody waits, or a member follows more
+	bell batch.Bell // a caller waits, or a member has applied more
 
 	mu      sync.Mutex
 	waits   []*wait
@@ -28,10 +28,10 @@ type barrier struct {
 
 // wait is one caller.
 type wait struct {
-	asked   bool // a look has begun since the call
-	known   bool // and has come: last and missing are set
-	last    uint64
-	missing []string // terms
+	asked   bool     // a look has begun since the call
+	known   bool     // that look has ended: last and missing are set
+	last    uint64   // the change to wait for
+	missing []string // terms that have not applied it
 	done    chan error
 }
 
@@ -105,7 +105,7 @@ func (b *barrier) run(ctx context.Context) {
 	}
 }
 
-// open reports whether somebody waits, and whether a look has still to begin for them.
+// open reports whether a caller waits, and whether one waits for which no look has begun.
 func (b *barrier) open() (waiting, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,8 +129,8 @@ func (b *barrier) retry() {
 	}
 }
 
-// note takes the answer of a look: how far the feed goes, and who does not follow it
-// so far.
+// note handles the answer of a look: how far the feed goes, and which members have not applied
+// it up to there.
 func (b *barrier) note(st fleet.State) {
 	own := b.n.Fence().Term
 	b.mu.Lock()
@@ -150,8 +150,8 @@ func (b *barrier) note(st fleet.State) {
 		}
 		w.missing = w.missing[:0]
 		for _, m := range st.Members {
-			// Who reads all records has yet to say that it has, and looks at the feed after
-			// that: see stage.
+			// A member that still reads all records is not waited for: it applies the
+			// changes in the feed before it has any part: see stage.
 			if m.Term != own && here[m.Term] < w.last && (m.Parts != (fleet.Set{}) || !readSays(m.Says).Reads) {
 				w.missing = append(w.missing, m.Term)
 			}
@@ -165,7 +165,7 @@ func (b *barrier) note(st fleet.State) {
 	}
 }
 
-// signalled notes how far another node follows.
+// signalled notes up to which change another node has applied the feed.
 func (b *barrier) signalled(term string, applied uint64) {
 	b.mu.Lock()
 	if _, known := b.applied[term]; known || len(b.applied) < 4096 {
@@ -183,7 +183,7 @@ func (b *barrier) forget() {
 	clear(b.applied)
 }
 
-// settle lets those go for whom nobody is missing.
+// settle ends the waits for which no member is missing.
 func (b *barrier) settle() {
 	whole := b.n.feed.whole.Load()
 	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined() && whole

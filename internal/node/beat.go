@@ -8,17 +8,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// beat sends a beat and takes in what it answers. It is false when the term has ended.
+// beat sends a beat and handles the answer. It reports false if the term has ended.
 func (t *term) beat(ctx context.Context) bool {
 	n := t.n
-	n.stand.sending() // what is asked for from now on, the next beat may have to bring
+	n.stand.sending() // a beat that is asked for from now on is another one
 	v := n.roster.view(t.id)
 	budgets := n.cfg.Host.Budgets()
 	lost := n.tail.found.Load()
 	b := fleet.Beat{
 		Fence: n.Fence(), Give: n.stand.untold(), Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
 		Applied: n.feed.applied.Load(), Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
-		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: write(budgets, t.says(), t.stage == reads),
+		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: writeSays(budgets, t.stage == reads),
 	}
 	sent := time.Now()
 	var st fleet.State
@@ -42,8 +42,8 @@ func (t *term) beat(ctx context.Context) bool {
 	return true
 }
 
-// want is how many parts to have: the share, but not too many more at once, and none
-// more while the Host is busy.
+// want returns how many parts to ask for: the share, but at most atOnce more than now, and no
+// more than now while the Host is busy.
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
@@ -55,17 +55,7 @@ func (t *term) want(v view) int {
 	return min(v.want, has.Len()+atOnce)
 }
 
-// says is what the Host has to say, if it is not too long.
-func (t *term) says() []byte {
-	raw := t.n.cfg.Host.Says()
-	if len(raw) > maxSays {
-		t.n.cfg.Logger.Error("what the engine says of itself is too long for a beat, and left out", "bytes", len(raw), "allowed", maxSays)
-		return nil
-	}
-	return raw
-}
-
-// missed has a beat that failed tried again.
+// missed plans the next try after a beat that failed.
 func (t *term) missed(ctx context.Context, err error) {
 	t.n.roster.failed()
 	if !t.failed && ctx.Err() == nil {
@@ -75,7 +65,7 @@ func (t *term) missed(ctx context.Context, err error) {
 	t.next = t.last.Add(t.pause.NextBackOff())
 }
 
-// answered takes in the answer of a beat.
+// answered handles the answer to a beat.
 func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view, budgets []Budget) {
 	n := t.n
 	if t.failed {
@@ -93,15 +83,15 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	}
 
 	after := n.roster.view(t.id)
-	// Others may take what was given, or what those had who were ended.
+	// Other nodes may take the parts that were given, or those of the terms that were ended.
 	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	}
 	if now := time.Now(); !n.grants.short(budgets, after.says) {
-		t.hungry.Reset()
-		t.hunger = time.Time{}
-	} else if now.After(t.hunger) {
-		t.hunger = now.Add(t.hungry.NextBackOff())
+		t.shortPause.Reset()
+		t.nextShort = time.Time{}
+	} else if now.After(t.nextShort) {
+		t.nextShort = now.Add(t.shortPause.NextBackOff())
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 		n.stand.ask(2 * n.times.gap)
 	}

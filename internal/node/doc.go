@@ -7,15 +7,14 @@
 //	stop()             // of running; then, when Run has returned:
 //	err = n.Leave(ctx) // gives all, and ends the term
 //
-// A node beats four times a lease, and each time asks for its share: the parts
-// divided by the weights of the members that live. What it has above that it gives,
-// a quarter of all parts at most in a beat: first its Host stops what belongs to
-// them, then the beat tells the store. What the store hands out is begun after the
-// answer, never before.
+// A node beats four times a lease, and each time asks for its share: the parts divided by the
+// weights of the living members. It gives the parts that it has beyond its share, at most a
+// quarter of all parts in a beat: first its Host stops the work for them, then the next beat
+// tells the store. Parts that the store hands out are begun after its answer, never before.
 //
-// A node trusts its term until shortly before the lease would be over, counted from
-// before the beat was sent; without another good beat its Host is held from then on.
-// It takes another member for dead when that one's lease is over by the store's clock,
-// and no beat of it was seen for a lease by this node's own: so that no jump of a
-// clock ends a term that beats.
+// A node trusts its term until shortly before the lease ends, counted from before the beat
+// was sent; unless another beat succeeds, its Host is held from then on. It takes another
+// member for dead when that member's lease has ended by the store's clock, and this node has
+// seen no beat of it for the length of a lease by its own clock. So a clock that jumps ends no
+// term that beats.
 package node

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	lookEvery  = time.Second // after so long the feed is read without a signal
+	lookEvery  = time.Second // how often the feed is read without a signal
 	maxChanges = 1000        // for one Host.Apply
 )
 
-// task is what the loop of beats has the follower do.
+// task is what the loop of beats tells the follower to do.
 type task struct {
 	kind       taskKind
 	own, parts fleet.Set
@@ -26,8 +26,8 @@ type task struct {
 type taskKind int
 
 const (
-	read  taskKind = iota // all records: it is not told to, and says when it has
-	check                 // what was changed until now
+	read  taskKind = iota // read all records: the follower does that without being told
+	check                 // apply the changes made until now
 	take
 	give
 )
@@ -43,14 +43,14 @@ type outcome struct {
 // gives parts and follows the feed. It runs once in a term.
 type follower struct {
 	n       *Node
-	applied atomic.Uint64 // the last change that is followed
+	applied atomic.Uint64 // the last change that was applied
 	whole   atomic.Bool   // all records were read in this term
-	wanted  atomic.Uint64 // another node waits until this change is followed; 0: none does
-	bell    batch.Bell    // the feed is to be looked at
+	wanted  atomic.Uint64 // another node waits until this change is applied; 0 for none
+	bell    batch.Bell    // the feed is to be read
 	anew    atomic.Bool   // all records are to be read
 	tasks   chan task
 	done    chan outcome
-	told    time.Time // the beat that was asked for because of a change
+	told    time.Time // when the beat was due that was asked for last because of a change
 }
 
 func newFollower(n *Node) *follower {
@@ -136,7 +136,7 @@ func (f *follower) do(ctx context.Context, t task) error {
 	}
 }
 
-// step follows the next changes, and reports whether there may be more.
+// step applies the next changes, and reports whether there may be more.
 func (f *follower) step(ctx context.Context) (more bool, err error) {
 	feed, host := f.n.cfg.Feed, f.n.cfg.Host
 	if f.anew.Swap(false) {
@@ -157,7 +157,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	var changes []fleet.Change
 	err = f.n.call(ctx, func(ctx context.Context) (err error) { changes, err = feed.Since(ctx, after, maxChanges); return err })
 	if errors.Is(err, fleet.ErrTooOld) {
-		f.n.cfg.Logger.Warn("the feed of changes does not reach back: all records are read", "after", after)
+		f.n.cfg.Logger.Warn("the feed of changes does not reach back far enough: all records are read", "after", after)
 		f.anew.Store(true)
 		return true, nil
 	}
@@ -171,13 +171,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	return len(changes) == maxChanges, nil
 }
 
-// follows tells all that changes are followed up to last.
+// follows notes, and tells the others, that changes are applied up to last.
 func (f *follower) follows(last uint64) {
 	f.applied.Store(last)
 	f.n.waits.bell.Ring()
 	f.answer()
-	// Beats say it, too, to those whom no signal reaches. A hundred nodes say it every
-	// two seconds at most.
+	// Beats say it, too, for nodes that no signal reaches. In a fleet of a hundred nodes, each
+	// asks for such a beat at most every two seconds.
 	now := time.Now()
 	if now.Before(f.told) {
 		return
@@ -190,7 +190,7 @@ func (f *follower) follows(last uint64) {
 	f.n.stand.ask(at.Sub(now))
 }
 
-// want has another node told when a change is followed.
+// want makes the follower tell the other nodes when a change is applied.
 func (f *follower) want(change uint64) {
 	for old := f.wanted.Load(); old < change && !f.wanted.CompareAndSwap(old, change); old = f.wanted.Load() {
 	}
@@ -198,7 +198,8 @@ func (f *follower) want(change uint64) {
 	f.bell.Ring()
 }
 
-// answer tells the other nodes how far this one follows, if one of them waits for that.
+// answer tells the other nodes up to which change this one has applied the feed, if one of them
+// waits for that.
 func (f *follower) answer() {
 	wanted, applied := f.wanted.Load(), f.applied.Load()
 	if wanted > 0 && applied >= wanted && f.wanted.CompareAndSwap(wanted, 0) {
@@ -206,7 +207,7 @@ func (f *follower) answer() {
 	}
 }
 
-// pause is for what is tried again.
+// pause returns a backoff for calls that are tried again.
 func (n *Node) pause() *backoff.ExponentialBackOff {
 	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
 		backoff.WithMaxInterval(n.times.lease/8), backoff.WithMaxElapsedTime(0))

@@ -10,14 +10,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// maxSays is how much of Host.Says goes into a beat.
-const maxSays = 8 << 10
-
-// slack is how much of its share a node may lack.
+// slack is the part of its share that a node may lack.
 const slack = 0.01
 
-// worth reports whether a grant is to change. What many nodes have too much may be all
-// that one should have: together they keep no more than slack of a share.
+// worth reports whether a grant of now is to be changed to rate: small differences are left
+// alone. A node may keep less too much the more other nodes there are, because what they all
+// keep too much one node may lack.
 func worth(now, rate float64, others int) bool {
 	if rate < now {
 		return now-rate > slack*rate/float64(others)
@@ -27,16 +25,15 @@ func worth(now, rate float64, others int) bool {
 
 // says is what the nodes tell each other in Beat.Says.
 type says struct {
-	// Reads: it has not read all records yet. It has no parts until it has said
-	// otherwise.
+	// Reads says that the node has not read all records yet. It has no parts before it
+	// says otherwise.
 	Reads   bool               `json:"reads,omitempty"`
 	Demand  map[string]float64 `json:"demand,omitempty"`
 	Targets map[string]float64 `json:"targets,omitempty"`
-	Host    []byte             `json:"host,omitempty"`
 }
 
-// readSays reads what another node says. Of one that speaks otherwise nothing is known,
-// and one that has not spoken yet has just joined.
+// readSays decodes what another node says. What cannot be decoded says nothing; a node that has
+// not said anything yet has just joined.
 func readSays(raw []byte) (s says) {
 	if len(raw) == 0 {
 		return says{Reads: true}
@@ -47,8 +44,9 @@ func readSays(raw []byte) (s says) {
 	return s
 }
 
-func write(budgets []Budget, host []byte, reads bool) []byte {
-	s := says{Reads: reads, Demand: map[string]float64{}, Host: host}
+// writeSays encodes what this node tells the others, for readSays.
+func writeSays(budgets []Budget, reads bool) []byte {
+	s := says{Reads: reads, Demand: map[string]float64{}}
 	for _, b := range budgets {
 		s.Demand[b.Name] = amount(b.Demand)
 		if n := amount(b.Targets); n > 0 {
@@ -65,7 +63,7 @@ func write(budgets []Budget, host []byte, reads bool) []byte {
 	return raw
 }
 
-// amount makes a rate or a demand one that can be divided.
+// amount returns a rate or a demand, 0 for one that is not a finite number above 0.
 func amount(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0
@@ -73,7 +71,7 @@ func amount(v float64) float64 {
 	return v
 }
 
-// grants are the rates that the Host was told.
+// grants holds the rates that the Host was told.
 type grants struct {
 	mu  sync.Mutex
 	now map[string]float64
@@ -111,8 +109,8 @@ func (g *grants) reset(host Host) {
 	}
 }
 
-// asks says what to ask for. What is less than now is told to the Host first, so that
-// it has come down before another node may go up.
+// asks returns what a beat asks for. A rate below the present one is set at the Host first, so
+// that this node uses less before another one may use more.
 func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	asks := make([]fleet.Ask, len(budgets))
 	for i, b := range budgets {
@@ -136,13 +134,14 @@ func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64
 	}
 }
 
-// short reports whether a node has far less than its share: the others should hear of
-// it before their next beats.
+// short reports whether the node has less than half of its share of a budget: the others should
+// know before their next beats.
 func (g *grants) short(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
 }
 
-// above reports whether a node has more than its share.
+// above reports whether the node has so much more than its share of a budget that it is to give
+// some up.
 func (g *grants) above(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool {
 		now, rate := g.of(b.Name), share(b, others)

@@ -7,41 +7,39 @@ import (
 )
 
 // Host is the engine of a node. Take, Give, Apply, Reread and Lost are called one at a
-// time; their contexts end when the term does, or with Run, and they return soon
-// after. The other methods may be called at the same time as these, and do not block.
+// time; their contexts end with the term or with Run, and they return soon after that. The
+// other methods may be called at the same time as these, and do not block.
 type Host interface {
 	// Take begins the parts taken, from what the store has now: they are the node's
-	// since the last beat. All that the node has is own. After an error it is tried
-	// again, less what has been given meanwhile.
+	// since the last beat. own are all parts of the node, these included. After an error
+	// Take is called again, without parts that were given meanwhile.
 	Take(ctx context.Context, own, taken fleet.Set) error
-	// Give stops the parts given, so that own is what stays. It returns when nothing of
-	// given is polled, committed or sent any more. After an error they are not given,
-	// and it is tried again with the same.
+	// Give stops the parts given; own are the parts that the node keeps. It returns when
+	// nothing of given is polled, committed or sent any more. After an error the parts are
+	// not given, and Give is called again with the same.
 	Give(ctx context.Context, own, given fleet.Set) error
 	// Lost stops everything and gives nothing back: the term has ended, and others have
-	// the parts. A new term is begun afterwards, with Reread and Take.
+	// the parts. A new term begins afterwards, with Reread and Take.
 	Lost()
-	// Apply follows the records that some changes name, in order. After an error it is
-	// tried again with the same.
+	// Apply reads the changed records and applies them, in order. After an error it is
+	// called again with the same changes.
 	Apply(ctx context.Context, changes []fleet.Change) error
-	// Reread follows all records: a term begins, or changes are not known any more.
-	// After an error it is tried again.
+	// Reread reads and applies all records: a term begins, or the feed does not reach back
+	// far enough. After an error it is called again.
 	Reread(ctx context.Context) error
 
 	// Hold stops polls, commits and sends while the node does not trust its term, and
-	// lets them go on. Nothing is given up by it.
+	// with false lets them go on. No part is given up by it.
 	Hold(hold bool)
-	// Budgets are those that the fleet shares.
+	// Budgets returns the budgets that the fleet shares.
 	Budgets() []Budget
 	// Grant sets the node's share of a budget. It is 0 when a term begins.
 	Grant(budget string, rate float64)
-	// Says is for the other nodes, up to 8 KiB: see Member.Says.
-	Says() []byte
-	// Signal is called for due, head and closed of other nodes, and for look, from
-	// whatever has been missed, by one goroutine.
+	// Signal is called, from one goroutine, with the signals of other nodes that are for
+	// the engine: SignalDue, SignalHead, SignalClosed and SignalLook.
 	Signal(s fleet.Signal)
-	// Epoch tells the epoch of the numbers of events, when a term begins and when it has
-	// changed.
+	// Epoch sets the epoch of the numbers of events. It is called when a term begins and
+	// when the epoch has changed.
 	Epoch(epoch uint64)
 }
 
@@ -49,11 +47,12 @@ type Host interface {
 type Budget struct {
 	Name  string
 	Total float64 // for all nodes together
-	// Demand is what the node would use, in any unit that is the same for all. When
-	// nobody has one the shares are equal.
+	// Demand is what the node would use, in any unit that is the same for all nodes. If no
+	// node has one, the shares are equal.
 	Demand float64
-	// Targets is how many things the demand is of, 0 where that does not matter. None is
-	// counted with less than all of the fleet have in the mean, so that what is seldom
-	// looked at, and so not known to be busy, is looked at all the same: parts are alike.
+	// Targets is how many accounts the demand is of, 0 where that does not matter. If the
+	// mean demand of the node's targets is below that of the fleet's, it counts as the
+	// fleet's: accounts that are seldom polled are not known to be busy, and still need
+	// polls to become known.
 	Targets float64
 }

@@ -23,7 +23,6 @@ type host struct {
 	grants  map[string]float64
 	applied []uint64
 	signals []fleet.Signal
-	said    []byte
 	epochs  []uint64
 	begun   int  // parts that were taken
 	read    bool // all records, in this term
@@ -147,12 +146,6 @@ func (h *host) Hold(hold bool)            { h.lock(func() { h.held = hold }) }
 func (h *host) Signal(s fleet.Signal)     { h.lock(func() { h.signals = append(h.signals, s) }) }
 func (h *host) Epoch(epoch uint64)        { h.lock(func() { h.epochs = append(h.epochs, epoch) }) }
 func (h *host) Grant(b string, r float64) { h.lock(func() { h.grants[b] = r }) }
-
-func (h *host) Says() []byte {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	return h.said
-}
 
 func (h *host) Budgets() []node.Budget {
 	h.w.mu.Lock()

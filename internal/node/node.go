@@ -34,16 +34,16 @@ type Node struct {
 	waits  *barrier
 	tail   tail
 	used   atomic.Bool     // Join has been called
-	epoch  uint64          // as the Host was told
-	warned map[string]bool // terms of other settings
+	epoch  uint64          // the last one that the Host was given
+	warned map[string]bool // terms with other settings that were logged
 }
 
-// times are the lengths that follow from the lease.
+// times are the durations that follow from the lease.
 type times struct {
 	lease  time.Duration
 	beat   time.Duration // from one beat to the next, ± 10 %
 	call   time.Duration // the longest call to the store
-	margin time.Duration // trust ends so long before the lease
+	margin time.Duration // how long before the end of the lease trust ends
 	gap    time.Duration // the shortest time between two beats
 }
 
@@ -81,8 +81,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Join begins the term, without parts. It tries until the store takes it, for a lease
-// at most. A member of the same name is ended by it.
+// Join begins the term, without parts. It tries until the store accepts it, for the length of a
+// lease at most. It ends the term of a member of the same name.
 func (n *Node) Join(ctx context.Context) error {
 	if n.used.Swap(true) {
 		return errors.New("node: Join called twice")
@@ -91,7 +91,7 @@ func (n *Node) Join(ctx context.Context) error {
 	defer cancel()
 	if st, err := n.look(ctx); err == nil {
 		if m, ok := named(st, n.cfg.Node.Name); ok && !m.Over {
-			n.cfg.Logger.Warn("a node of this name is in the fleet: its term is ended", "node", m.Node.Name, "term", m.Term)
+			n.cfg.Logger.Warn("a node of this name is in the fleet: joining ends its term", "node", m.Node.Name, "term", m.Term)
 		}
 	}
 	pause := n.pause()
@@ -109,8 +109,8 @@ func (n *Node) Join(ctx context.Context) error {
 	}
 }
 
-// Run beats, takes and gives parts and follows the feed until ctx ends, which is no
-// error. Leave is to be called soon after it: nothing beats in between.
+// Run beats, takes and gives parts and follows the feed until ctx ends, which is no error. Call
+// Leave soon after it has returned: no beats are sent in between.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.stand.start() {
 		return errors.New("node: Run is to be called once, after Join")
@@ -135,8 +135,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Leave gives all parts and ends the term, after Run. If Host.Give fails until ctx ends,
-// the term is not ended, since something of the parts may still go on: its lease runs out.
+// Leave gives all parts and ends the term, after Run. If Host.Give fails until ctx ends, Leave
+// does not end the term, since work for the parts may still go on: the lease runs out.
 func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.leave() {
 		return errors.New("node: Leave is to be called once, when Run has returned")
@@ -163,7 +163,7 @@ func (n *Node) Leave(ctx context.Context) error {
 		}
 	}
 	n.stand.end()
-	n.grants.reset(n.cfg.Host) // others have them from now on
+	n.grants.reset(n.cfg.Host) // other nodes may have the grants from now on
 	pause.Reset()
 	for {
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })
@@ -181,7 +181,7 @@ func (n *Node) Leave(ctx context.Context) error {
 	return nil
 }
 
-// giveAll has the Host give everything, while the term is kept.
+// giveAll makes the Host give all parts, and keeps the term alive meanwhile.
 func (n *Node) giveAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -191,16 +191,16 @@ func (n *Node) giveAll(ctx context.Context) error {
 	return newTerm(n).giveAll(ctx)
 }
 
-// Fence is what commits show now: that of the last term once it has ended, so that
-// they are refused.
+// Fence returns the fence that commits show now. After the term has ended it is still that of
+// this term, so that commits are refused.
 func (n *Node) Fence() fleet.Fence { return n.stand.present() }
 
-// Parts are those that the node has, as the last beat has told, without those that
+// Parts returns the parts that the node has by the answer to the last beat, without those that
 // the Host has given since.
 func (n *Node) Parts() fleet.Set { return n.stand.own() }
 
-// LostTail has the next beat say that the store has lost its last writes: see
-// fleet.Beat.Lost.
+// LostTail makes the next beat, which is sent at once, say that the store has lost its last
+// writes: see fleet.Beat.Lost.
 func (n *Node) LostTail() {
 	n.tail.tell()
 	n.stand.ask(0)

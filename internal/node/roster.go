@@ -10,28 +10,28 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// roster is who is in the fleet, as last seen, and how long nothing was seen of each.
-// It is written by one goroutine.
+// roster holds the members of the fleet, as last seen, and how long no beat was seen of each.
+// One goroutine writes it.
 type roster struct {
 	self  fleet.Node
 	times times
 
-	mu     sync.Mutex
-	state  fleet.State
-	seen   map[string]*sight // by term
-	last   time.Time         // when state was asked for
-	come   time.Time         // when it came
-	broken bool              // a call has failed since
-	high   uint64            // the highest State.Beats
-	orphan fleet.Set         // parts of members that were ended for their silence, and that no other has taken
+	mu      sync.Mutex
+	state   fleet.State
+	seen    map[string]*sight // by term
+	last    time.Time         // when state was asked for
+	arrived time.Time         // when state arrived
+	broken  bool              // a call has failed since
+	high    uint64            // the highest State.Beats
+	orphan  fleet.Set         // parts of members that were ended for their silence, and that no other has taken
 }
 
 // sight is what was seen of a term.
 type sight struct {
 	beats uint64
-	since time.Time // of the look that showed a beat first, later by all times in which nobody could look
+	since time.Time // when its last beat was seen first, moved on by times in which beats could not be seen
 	raw   []byte    // Member.Says
-	says  says
+	says  says      // raw, decoded
 }
 
 func newRoster(self fleet.Node, t times) *roster {
@@ -50,9 +50,9 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	// What passed in an outage, or while this process stood still, is no silence of
-	// others: they had no chance to beat, or it none to see them.
-	blind := now.Sub(r.come)
+	// The time of an outage of the store, or in which this process was stopped, does not count
+	// as silence of the others: they could not beat, or this node could not see it.
+	blind := now.Sub(r.arrived)
 	if !r.broken && blind <= r.times.lease/2 {
 		blind = 0
 	}
@@ -83,12 +83,11 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 		}
 	}
 	r.high = max(r.high, st.Beats)
-	r.state, r.seen, r.last, r.come, r.broken = st, seen, sent, now, false
+	r.state, r.seen, r.last, r.arrived, r.broken = st, seen, sent, now, false
 }
 
-// Orphans are those of some parts that the node has just taken whose last member was not
-// heard of for long before its term ended: nobody has polled them meanwhile. They are told
-// once.
+// Orphans returns those of the parts taken whose last member was silent for long before its
+// term was ended, so that nobody has polled them meanwhile. It returns each of them once.
 func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	r := n.roster
 	r.mu.Lock()
@@ -98,15 +97,15 @@ func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	return orphans
 }
 
-// gone reports whether a member is taken for dead: its lease is over, and no beat was
-// seen for a lease of its own. Only what a look has shown counts.
+// gone reports whether a member is taken for dead: its lease has ended by the store's clock,
+// and at the last look no new beat of it was seen for the length of its lease.
 func (r *roster) gone(m *fleet.Member) bool {
 	s := r.seen[m.Term]
 	return m.Over && s != nil && r.last.Sub(s.since) >= m.Node.Lease
 }
 
-// living are the members that are not taken for dead. The own term, if it is among
-// them, always is.
+// living returns the members that are not taken for dead, and the terms of the others. The own
+// term is never taken for dead.
 func (r *roster) living(own string) (living []*fleet.Member, suspects []string) {
 	for i := range r.state.Members {
 		if m := &r.state.Members[i]; m.Term != own && r.gone(m) {
@@ -118,14 +117,14 @@ func (r *roster) living(own string) (living []*fleet.Member, suspects []string) 
 	return living, suspects
 }
 
-// view is what a beat is made of.
+// view is what the roster shows for a beat.
 type view struct {
-	want     int // the share of the own term
+	want     int // how many parts the own term's share has
 	alone    bool
-	missing  bool // the own term is: it has been ended
+	missing  bool // the own term is not among the members: it was ended
 	living   int
 	suspects []string
-	says     []says // of the others that live
+	says     []says // of the other living members
 	free     int
 }
 
@@ -154,20 +153,20 @@ func (r *roster) view(own string) view {
 	return v
 }
 
-// nextLook is when to look in between two beats: often enough that the one of some
-// nodes which comes first sees a beat soon after it, and when a silence becomes a
-// lease long.
+// nextLook returns when to look between two beats: ten times a lease, and in fleets of more
+// than ten members so seldom that all of them together look a hundred times a lease; and when
+// the silence of a member becomes as long as its lease.
 func (r *roster) nextLook(own string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.state.Members) < 2 {
-		return r.come.Add(r.times.lease)
+		return r.arrived.Add(r.times.lease)
 	}
 	period := r.times.lease / 10
 	if n := len(r.state.Members); n > 10 {
 		period = period * time.Duration(n) / 10
 	}
-	next := r.come.Add(period)
+	next := r.arrived.Add(period)
 	for i := range r.state.Members {
 		m := &r.state.Members[i]
 		if at := r.seen[m.Term].since.Add(m.Node.Lease); m.Term != own && at.Before(next) && r.last.Before(at) {
@@ -177,7 +176,7 @@ func (r *roster) nextLook(own string) time.Time {
 	return next
 }
 
-// named is the member of a name.
+// named returns the member with a name.
 func named(st fleet.State, name string) (fleet.Member, bool) {
 	i := slices.IndexFunc(st.Members, func(m fleet.Member) bool { return m.Node.Name == name })
 	if i < 0 {
@@ -186,7 +185,7 @@ func named(st fleet.State, name string) (fleet.Member, bool) {
 	return st.Members[i], true
 }
 
-// Members is how many members live, this one included.
+// Members returns how many members live, this one included.
 func (n *Node) Members() int {
 	r := n.roster
 	r.mu.Lock()
@@ -195,7 +194,7 @@ func (n *Node) Members() int {
 	return max(len(living), 1)
 }
 
-// NameOf names the member that has a part, as last seen: "" for none.
+// NameOf returns the name of the member that has a part, as last seen, "" for none.
 func (n *Node) NameOf(part fleet.Part) string {
 	r := n.roster
 	r.mu.Lock()
@@ -223,12 +222,12 @@ type State struct {
 
 // Member is a member as this node sees it.
 type Member struct {
-	fleet.Member               // Says is what its Host says
-	Silent       time.Duration // for so long no beat of it was seen
+	fleet.Member               // without Says
+	Silent       time.Duration // how long no beat of it was seen
 	Living       bool
 }
 
-// State returns what is known, by no call to the store.
+// State returns the state as last seen, without a call to the store.
 func (n *Node) State() State {
 	s := State{Fence: n.Fence(), Trusted: n.stand.trusted() > 0, Parts: n.Parts(), Grants: n.grants.all(), Applied: n.feed.applied.Load()}
 	r := n.roster
@@ -238,20 +237,20 @@ func (n *Node) State() State {
 	for _, m := range r.state.Members {
 		sight := r.seen[m.Term]
 		living := m.Term == s.Fence.Term || !r.gone(&m)
-		m.Says, m.Grants = bytes.Clone(sight.says.Host), maps.Clone(m.Grants)
+		m.Says, m.Grants = nil, maps.Clone(m.Grants)
 		s.Members = append(s.Members, Member{Member: m, Silent: time.Since(sight.since), Living: living})
 	}
 	return s
 }
 
-// came is when the state came.
-func (r *roster) came() time.Time {
+// lastArrival returns when the last state arrived.
+func (r *roster) lastArrival() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.come
+	return r.arrived
 }
 
-// beats is State.Beats as this process saw it last, or before the store has lost some.
+// beats returns the highest State.Beats that this process has seen.
 func (r *roster) beats() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

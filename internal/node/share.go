@@ -10,10 +10,10 @@ import (
 // atOnce is how many parts a node gives, and takes, in a beat.
 const atOnce = fleet.Parts / 4
 
-// shares divides all parts by weights: each gets its quota rounded down, and what is
-// left goes to the largest remainders, the first of them among equals. So nobody has
-// more than its quota rounded up, somebody wants each part, and when a node of the same
-// weight joins nobody else wants more than before.
+// shares divides all parts by weights: each node gets its quota rounded down, and the parts
+// that are left go to the largest remainders, among equals to the first. So no share exceeds
+// the quota rounded up, the shares add up to all parts, and when a node of the same weight
+// joins, no other share grows.
 func shares(weights []float64) []int {
 	sum := 0.0
 	for _, w := range weights {

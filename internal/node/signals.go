@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	together = time.Millisecond // signals of so long go together
+	together = time.Millisecond // signals sent within this time are joined
 	maxKeys  = 4096             // owners, and buckets, that wait to be signalled
 )
 
-// outgoing are the signals to be sent. Those of one kind and key are one.
+// outgoing holds the signals to be sent. Signals of the same kind and key are joined.
 type outgoing struct {
 	bell batch.Bell
 
@@ -27,7 +27,7 @@ type outgoing struct {
 	heads   map[string]uint64
 	closed  map[string]time.Time
 	hints   map[fleet.SignalKind]bool // look and members
-	blocked bool                      // sending has failed since the last time it did not
+	blocked bool                      // the last signal could not be sent
 }
 
 func newOutgoing() *outgoing {
@@ -41,9 +41,8 @@ func (o *outgoing) clear() {
 	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
 }
 
-// Send tells the other nodes, within some milliseconds. It does not block, and joins
-// what waits. A SignalChanged without a number says that something was changed: this
-// node looks, too.
+// Send sends a signal to the other nodes within some milliseconds, joined with others that
+// wait. It does not block. After a SignalChanged this node reads the feed, too.
 func (n *Node) Send(s fleet.Signal) {
 	if s.Kind == fleet.SignalChanged {
 		n.feed.bell.Ring()
@@ -74,7 +73,7 @@ func (o *outgoing) put(s fleet.Signal) {
 	default:
 		return
 	}
-	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // cheaper to have all look once
+	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // one SignalLook is cheaper
 		clear(o.heads)
 		clear(o.closed)
 		o.hints[fleet.SignalLook] = true
@@ -114,7 +113,7 @@ func (o *outgoing) run(ctx context.Context, n *Node) {
 		select {
 		case <-o.bell:
 		case <-ctx.Done():
-			// What the last commits have brought is still told.
+			// Signals of the last commits are still sent.
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.times.gap)
 			defer cancel()
 			o.flush(last, n)
@@ -138,7 +137,7 @@ func (o *outgoing) flush(ctx context.Context, n *Node) {
 		s.Term = term
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Signals.Send(ctx, s) })
 		if err != nil && !o.blocked && ctx.Err() == nil {
-			n.cfg.Logger.Warn("signals are not sent: other nodes look by themselves", "error", err)
+			n.cfg.Logger.Warn("sending signals failed: other nodes look by themselves", "error", err)
 		}
 		o.blocked = err != nil
 	}
@@ -152,7 +151,7 @@ func (n *Node) receive(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		n.cfg.Logger.Warn("signals are not received: this node looks by itself", "error", err)
+		n.cfg.Logger.Warn("receiving signals failed: this node looks by itself", "error", err)
 		select {
 		case <-time.After(pause.NextBackOff()):
 		case <-ctx.Done():
@@ -160,6 +159,7 @@ func (n *Node) receive(ctx context.Context) {
 	}
 }
 
+// heard handles a signal, unless it is the node's own.
 func (n *Node) heard(s fleet.Signal) {
 	if s.Term != "" && s.Term == n.Fence().Term {
 		return
@@ -170,7 +170,7 @@ func (n *Node) heard(s fleet.Signal) {
 	case fleet.SignalApplied:
 		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:
-		// All hear it at once: they should not all beat at once.
+		// All nodes hear it at the same time, and should not all beat at the same time.
 		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
 			n.feed.bell.Ring()

@@ -9,22 +9,22 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// standing is what is known of the own term, by all goroutines.
+// standing is what all goroutines know of the node's own term.
 type standing struct {
 	mu     sync.Mutex
 	phase  phase
 	joined bool // the term is not known to have ended
 	fence  fleet.Fence
-	parts  fleet.Set // those that the Host has, or is to take
-	given  fleet.Set // the Host has given; the store has not answered yet
-	trust  time.Time // until then the term is trusted
-	begun  uint64    // beats begun
-	ended  uint64    // beats that have ended
-	turn   chan struct{}
-	wish   time.Time  // a beat is asked for at this time; none is when it is zero
-	called time.Time  // a look is asked for at this time, by another node
-	beats  batch.Bell // wakes the loop of beats
-	trusts batch.Bell // wakes who watches over trust
+	parts  fleet.Set     // parts that the Host has, or will take
+	given  fleet.Set     // parts that the Host has given, and the store does not know of yet
+	trust  time.Time     // until when the term is trusted
+	begun  uint64        // beats begun
+	ended  uint64        // beats that have ended
+	turn   chan struct{} // closed when a beat has ended
+	wish   time.Time     // when a beat was asked for; zero for none
+	called time.Time     // when another node has asked for a look; zero for none
+	beats  batch.Bell    // wakes the loop of beats
+	trusts batch.Bell    // wakes watch
 }
 
 // phase is what is running.
@@ -62,7 +62,7 @@ func (s *standing) leave() bool {
 	return true
 }
 
-// stop ends the phase, and whoever waits for a beat.
+// stop ends the phase, and the waits for a beat.
 func (s *standing) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,13 +72,13 @@ func (s *standing) stop() {
 	s.next()
 }
 
-// next lets those go on who wait for a beat.
+// next wakes the callers that wait for a beat. The caller holds the mutex.
 func (s *standing) next() {
 	close(s.turn)
 	s.turn = make(chan struct{})
 }
 
-// begin sets a term that has just begun.
+// begin notes that a term has begun.
 func (s *standing) begin(f fleet.Fence, trust time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *standing) end() {
 	s.trusts.Ring()
 }
 
-// drop forgets the parts of a term that has ended, once the Host has stopped them.
+// drop forgets the parts of a term that has ended, after the Host has stopped them.
 func (s *standing) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *standing) sending() {
 	s.wish, s.called = time.Time{}, time.Time{}
 }
 
-// sent notes that a beat has ended, which told the store of parts given. What it has
-// changed counts from now on.
+// sent notes that a beat has ended, which told the store of the parts given. If it succeeded,
+// its answer st replaces the fence and the parts.
 func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *standing) gave(given fleet.Set) {
 	s.parts, s.given = s.parts.Minus(given), s.given.Plus(given)
 }
 
-// untold are the parts that the store is to be told are given.
+// untold returns the parts that were given, and of which the store was not told yet.
 func (s *standing) untold() fleet.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *standing) isJoined() bool {
 	return s.joined
 }
 
-// ask asks for a beat so long from now, or earlier.
+// ask asks for a beat within a duration from now.
 func (s *standing) ask(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +171,7 @@ func (s *standing) askLocked(in time.Duration) {
 	}
 }
 
-// call asks for a look so long from now, or earlier: another node says that it is worth
-// one.
+// call asks for a look within a duration from now, after a signal of another node.
 func (s *standing) call(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +200,7 @@ func (s *standing) wished() time.Time {
 	return s.wish
 }
 
-// trusted is how long the term is still trusted.
+// trusted returns how long the term is still trusted.
 func (s *standing) trusted() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,15 +238,16 @@ func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, boo
 	}
 }
 
-// Moved is to be called with the fence of a commit that was refused with ErrFenced. It
-// waits for the beat that is under way, or for one more, and returns the present
-// fence: true says that it is another one of the same term, to commit again with.
+// Moved is for a commit that was refused with ErrFenced: was is the fence that it showed. Moved
+// waits for the beat that is under way, or for one more, and returns the present fence. It
+// reports true if that is a later fence of the same term: the commit can be tried again with
+// it.
 func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
 	return n.stand.moved(ctx, was)
 }
 
-// watch holds the Host while the term is not trusted. It depends on no call to the
-// store.
+// watch holds the Host while the term is not trusted. It makes no call to the store, which could
+// delay it.
 func (n *Node) watch(ctx context.Context) {
 	held := false
 	timer := time.NewTimer(0)

@@ -18,36 +18,38 @@ type term struct {
 	n  *Node
 	id string
 
-	stage  stage     // what the term may have
-	busy   bool      // the Host takes or gives
-	hosted fleet.Set // what the Host was told to have
-	taken  fleet.Set // the term's by the last beat; to be told to the Host, or told in vain
-	giving fleet.Set // the Host was told to give; it may not have done so yet
+	stage  stage
+	busy   bool      // the Host takes or gives parts
+	hosted fleet.Set // parts that the Host was told to take, and not told to give successfully
+	taken  fleet.Set // parts that the store has handed out and the Host has not begun yet
+	giving fleet.Set // parts that the Host was told to give, and may not have given yet
 
-	next   time.Time // of the next beat
-	last   time.Time // of the last one
-	retry  time.Time // of what the Host has refused
-	look   time.Time // of the next look, when one has failed
-	failed bool      // the last beat has
-	pause  *backoff.ExponentialBackOff
-	again  *backoff.ExponentialBackOff // of the Host
-	hungry *backoff.ExponentialBackOff // of signals for a share of a budget
-	hunger time.Time
+	next   time.Time                   // of the next beat
+	last   time.Time                   // of the last beat
+	failed bool                        // the last beat failed
+	pause  *backoff.ExponentialBackOff // after beats that failed
+	look   time.Time                   // of the next look, when one has failed
+	retry  time.Time                   // of the next task of the Host, when one has failed
+	again  *backoff.ExponentialBackOff // after tasks of the Host that failed
+	// While the node has far less than its share of a budget, it signals that to the others
+	// at nextShort, less and less often.
+	shortPause *backoff.ExponentialBackOff
+	nextShort  time.Time
 }
 
-// stage is how far the Host follows the records. A barrier waits for nobody who has yet
-// to read them all; so who has read them says so, and looks again at what was changed
-// meanwhile, before it has any part.
+// stage is how far the Host follows the records. A Barrier does not wait for a node that has
+// yet to read all records. So a node that has read them says so in a beat, and then applies
+// the changes that were made until that beat, before it has any part.
 type stage int
 
 const (
-	reads  stage = iota // all records
-	tells               // that they are read, in the next beat
-	checks              // what was changed until then
-	ready               // for parts
+	reads  stage = iota // reads all records
+	tells               // says so in the next beat
+	checks              // applies the changes made until that beat
+	ready               // may have parts
 )
 
-// tail is whether the store has to be told that it has lost its last writes.
+// tail counts the calls of LostTail, and how many of them beats have told the store.
 type tail struct{ found, told atomic.Uint64 }
 
 func (t *tail) tell() { t.found.Add(1) }
@@ -56,13 +58,13 @@ var errTaken = errors.New("node: the store has taken parts that were not given")
 
 func newTerm(n *Node) *term {
 	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now().Add(-n.times.gap)}
-	t.hungry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
+	t.shortPause = backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
 		backoff.WithMaxInterval(4*n.times.lease), backoff.WithMaxElapsedTime(0))
 	t.next = time.Now().Add(t.interval())
 	return t
 }
 
-// begin joins, and begins a term with nothing.
+// begin joins the fleet, and begins a term without parts and grants.
 func (n *Node) begin(ctx context.Context) error {
 	self := n.cfg.Node
 	self.Seen = n.roster.beats()
@@ -84,10 +86,10 @@ func (n *Node) begin(ctx context.Context) error {
 	return nil
 }
 
-// rejoin begins the next term after one that has ended. While another engine has this
-// node's name it waits: the two would end each other for ever. Its own last term may
-// still be there, if the store has lost its last writes, and so may one whose beginning has
-// failed: its answer was lost.
+// rejoin begins the next term after one that has ended. It waits while another engine has this
+// node's name: otherwise the two would end each other's terms for ever. A term of this name
+// may also be the node's own: its last one, if the store has lost its last writes, or one
+// whose Join failed because the answer was lost.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
 	own, before, tried := n.Fence().Term, "", false // before is the name's term when it was tried
@@ -104,7 +106,7 @@ func (n *Node) rejoin(ctx context.Context) bool {
 			if ok && m.Term != own && !n.roster.dead(m.Term) {
 				tried = false
 				if !told {
-					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this one waits until the other is gone",
+					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this node waits until the other one is gone",
 						"node", m.Node.Name, "term", m.Term)
 					told = true
 				}
@@ -142,7 +144,7 @@ func (n *Node) compare(st fleet.State) {
 	}
 }
 
-// run beats until ctx ends, or until the term has: then it is true.
+// run beats until ctx or the term ends, and reports whether the term has ended.
 func (t *term) run(ctx context.Context) (ended bool) {
 	inner, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -195,13 +197,13 @@ func (t *term) due() time.Time {
 	return at
 }
 
-// looks is when to look next. Another node that calls is heard soon, but not at once
-// after a look.
+// looks returns when to look next: soon after another node has called, but not at once after
+// the last look.
 func (t *term) looks() time.Time {
 	at := t.n.roster.nextLook(t.id)
 	if call := t.n.stand.calledAt(); !call.IsZero() && call.Before(at) {
 		at = call
-		if soonest := t.n.roster.came().Add(t.n.times.gap); at.Before(soonest) {
+		if soonest := t.n.roster.lastArrival().Add(t.n.times.gap); at.Before(soonest) {
 			at = soonest
 		}
 	}
@@ -222,7 +224,7 @@ func (t *term) wake() time.Time {
 	return at
 }
 
-// turn looks and beats if it is time to. It is false when the term has ended.
+// turn looks and beats if it is time to. It reports false if the term has ended.
 func (t *term) turn(ctx context.Context) bool {
 	n := t.n
 	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
@@ -244,8 +246,8 @@ func (t *term) turn(ctx context.Context) bool {
 	return t.beat(ctx)
 }
 
-// soon asks for a beat when there is something to gain by it, for another node that has
-// called, too.
+// soon asks for a beat now if this node has something to gain by it or, after a call of another
+// node, if that node has.
 func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
@@ -253,12 +255,13 @@ func (t *term) soon(called bool) {
 	case v.missing, len(v.suspects) > 0, t.stage == ready && !t.busy && v.free > 0 && own.Len() < v.want:
 		t.n.stand.ask(0)
 	case called && t.n.grants.above(t.n.cfg.Host.Budgets(), v.says),
-		time.Now().After(t.hunger) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
+		time.Now().After(t.nextShort) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
 		t.n.stand.ask(0)
 	}
 }
 
-// plan has the Host begin what the term was given, or give what is above its share.
+// plan starts the next task of the Host: to begin parts that were taken, or to give parts
+// beyond the share.
 func (t *term) plan() {
 	if t.busy || t.stage < checks || time.Now().Before(t.retry) {
 		return
@@ -285,7 +288,7 @@ func (t *term) start(what task) {
 	t.n.feed.tasks <- what
 }
 
-// done takes what the Host has answered.
+// done handles the end of a task of the Host.
 func (t *term) done(o outcome) {
 	if o.kind == read {
 		t.stage = tells
@@ -294,7 +297,7 @@ func (t *term) done(o outcome) {
 	}
 	t.busy = false
 	if o.err != nil {
-		t.n.cfg.Logger.Error("the engine did not do what its node has told it: it is tried again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
+		t.n.cfg.Logger.Error("a task of the engine failed: it is tried again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
 		t.retry = time.Now().Add(t.again.NextBackOff())
 		return
 	}
