@@ -17,8 +17,8 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 }
 
 // AccountOf is Account for an owner: ok is false when no active monitor or rule of its own
-// tracks the account, and Sources and Interval are of these alone. Errors are told as owners
-// may read them: hosts of the service are not in them, and Node is empty.
+// tracks the account, and Sources and Interval are of these alone. Errors are as owners may
+// read them, without hosts of the service, and Node is empty.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
 	forOwner(&st)
@@ -39,10 +39,10 @@ func account(e *Engine, username string, ask func() (detect.AccountStatus, bool,
 // maxWorst bounds detect.WorstQuery.Limit.
 const maxWorst = 1000
 
-// WorstAccounts returns the accounts that stand worst, the worst first, without holding up
-// polls. In a fleet they are those that this node polls. Without q.All errors are told as
-// by AccountOf. The error is ErrNotRunning, ctx's,
-// or of a field of q whose value is not allowed.
+// WorstAccounts returns the accounts that stand worst by q.By, the worst first, without
+// holding up polls; in a fleet, of those that this node polls. Unless q.All is set, errors
+// and Node are as from AccountOf. The error is ErrNotRunning or ctx's, or names a field of q
+// whose value is not allowed.
 func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]detect.AccountStatus, error) {
 	switch {
 	case q.By > detect.WorstSlow:
@@ -81,7 +81,8 @@ func forOwner(st *detect.AccountStatus) {
 
 var errUnreadable = errors.New("the account could not be read")
 
-// ownersError is publicError of an error that may be another's than the platform's.
+// ownersError returns publicError of an error of the platform, and errUnreadable for any
+// other, such as one of the store.
 func ownersError(err error) error {
 	var status *fetcher.StatusError
 	var limit *fetcher.RateLimitError

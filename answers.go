@@ -31,14 +31,14 @@ func newAnswers(e *Engine) fleet.Answers {
 	return kept
 }
 
-// ownAnswers are those of an engine whose store keeps none.
+// ownAnswers are kept in this process's memory, for a Store that is no storage.Sharing.
 type ownAnswers struct {
 	fleet.Answers
 	store *memory.Store
 }
 
-// eraseAnswers removes an owner's answers that the Store does not have, and returns how
-// many there were.
+// eraseAnswers removes an owner's answers from ownAnswers, and returns how many there were.
+// The Store's Erase removes those in the Store.
 func eraseAnswers(ctx context.Context, a fleet.Answers, owner string) (int, error) {
 	if sealed, ok := a.(sealedAnswers); ok {
 		a = sealed.Answers
@@ -59,7 +59,7 @@ type sealedAnswers struct {
 
 func place(q fleet.Request) string { return "answer\x00" + q.Owner + "\x00" + q.ID }
 
-// Begin opens the answer. One from before there was a Sealer is given as it is.
+// Begin opens the answer. An answer that was stored without a Sealer is returned as it is.
 func (s sealedAnswers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
 	a, err := s.Answers.Begin(ctx, q)
 	if err != nil || a == nil {

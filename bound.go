@@ -48,8 +48,8 @@ func (u *unmade) put(id string, e failedEndpoint) {
 	}
 }
 
-// take returns the endpoints whose creation failed so long ago, and forgets them. left says
-// that there are others.
+// take removes and returns the endpoints whose creation failed at least age ago. It reports
+// whether others are left.
 func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -63,7 +63,7 @@ func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bo
 	return old, len(u.list) > 0
 }
 
-// newBound makes the managers.
+// newBound returns a bound whose two managers have cfg, except for Admit and Failed.
 func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	b.failed, b.turns, b.unmade = batch.NewBell(), a, &unmade{}
 	cfg.Failed = b.unmake
@@ -76,9 +76,10 @@ func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	return b, err
 }
 
-// ownEndpoint is the index of the endpoint that a source's webhook_url has made, or less than
-// 0: the one with the URL that was shown. Where none has it, a process died between the record
-// and the endpoint, which is then the one that is bound and was not made by itself.
+// ownEndpoint returns the index of the endpoint that a source's webhook_url has made, -1 if
+// there is none. It is the endpoint with the URL that the record shows. If no endpoint has
+// that URL, because a process died between the changes of the record and the endpoint, it is
+// the bound endpoint that is not Separate.
 func ownEndpoint(list []deliver.Endpoint, shown string) int {
 	if i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == shown }); i >= 0 {
 		return i
@@ -108,11 +109,11 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 	case to == "":
 		return "", nil
 	}
-	if from == to && key != "" { // a new secret makes no endpoint
+	if from == to && key != "" { // a new secret alone does not make an endpoint
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
 	by := b.Manager
-	if _, ok := b.turns.hooked.Load(src.ID); !ok {
+	if _, ok := b.turns.mayCreate.Load(src.ID); !ok {
 		by = b.late
 	}
 	made, err := by.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})

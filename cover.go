@@ -12,24 +12,24 @@ import (
 // admission decides whether an owner may have one more monitor, rule or endpoint:
 // the quotas and the credits of the next hour.
 type admission struct {
-	e       *Engine
-	turns   turns
-	hooked  sync.Map // ids of the monitors and rules whose change has the turn to create an endpoint
-	erasing erasing
-	marks   *eraseMarks
+	e         *Engine
+	turns     turns
+	mayCreate sync.Map // ids of the monitors and rules whose change has the turn to create an endpoint
+	erasing   erasing
+	marks     *eraseMarks
 }
 
 func newAdmission(e *Engine) *admission { return &admission{e: e} }
 
 // Covers checks that an owner's credits cover the next hour of all of its active
-// monitors and rules, and of one more at that price. It returns
+// monitors and rules, and of one more at the price p. It returns
 // billing.ErrInsufficient if they do not, or an error of the store. Without
 // Config.Billing it returns nil.
 //
 // Monitors and Rules call it before they create or resume one, or raise its price,
 // and return its error. An engine makes such changes of an owner one after the other, and
-// the nodes of a fleet take turns for each owner as for Quotas, so that only those succeed
-// that are covered together.
+// the nodes of a fleet take turns for each owner as for Quotas. So the credits cover all
+// changes that succeed together.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
@@ -115,7 +115,7 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 	if was != nil {
 		from = was.WebhookURL
 	}
-	return a.hook(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
+	return a.webhookTurn(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
 // rule is rule.Config.Admit.
@@ -140,7 +140,7 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 	if was != nil {
 		from = was.WebhookURL
 	}
-	return a.hook(ctx, ruleSource(is), was == nil, from, is.WebhookURL, both(counted, done))
+	return a.webhookTurn(ctx, ruleSource(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
 // admit allows a stream at a price if the price is covered, or at most what is paid

@@ -28,9 +28,9 @@
 // # Sources
 //
 // Config.Fetcher is one platform. Config.Sources are several, each with a name, roles,
-// budgets and a back-off of its own: one that is down holds up no other. Monitors name
-// their accounts "source:account", rules name their platform, and events, Stats, Plan,
-// metrics and the log tell it.
+// budgets and a backoff of its own: one that is down holds up no other. Monitors name
+// their accounts "source:account", rules name their platform, and the name is in events,
+// Stats, Plan, metrics and log messages.
 //
 // A platform's Roles say what it offers beside timelines. A probe tells with one call
 // which of many accounts have changed, and these are polled at once. A stream pushes

@@ -71,11 +71,11 @@ func (r reconciler) run(ctx context.Context) error {
 // died, or when the store failed.
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
-	shown   map[sourceID]move           // webhook_urls that are not their endpoint's
-	from    []deliver.Endpoint          // that are to get events from before them
+	shown   map[sourceID]move           // webhook_urls that differ from the URL of their endpoint
+	from    []deliver.Endpoint          // with From: they get earlier events by a replay
 }
 
-// move is a webhook_url that is shown and the one to show.
+// move is the webhook_url that a record shows, and the one that it has to show.
 type move struct{ from, to string }
 
 type sourceID struct {
@@ -83,11 +83,10 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend repairs the halves that are there. Another process may be in the middle of such
-// a change, so it repairs only those that are still half done after the longest time
-// that a change may take. A stored webhook_url that differs from its endpoint's URL
-// becomes that URL: nobody was told of the change. An error of one repair does not
-// prevent the others.
+// mend completes or undoes changes that are half done. Another process may be in the middle
+// of one, so it repairs only those that are still half done after Engine.grace. A stored
+// webhook_url that differs from its endpoint's URL becomes that URL: nobody was told that the
+// change succeeded. An error of one repair does not prevent the others.
 func (r reconciler) mend(ctx context.Context) error {
 	err := r.unmake(ctx)
 	before, ferr := r.find(ctx)
@@ -131,7 +130,7 @@ func (r reconciler) mend(ctx context.Context) error {
 	return err
 }
 
-// unmake deletes the endpoints whose creation has failed, some time after that.
+// unmake deletes the endpoints whose creation failed at least Engine.grace ago.
 func (r reconciler) unmake(ctx context.Context) (err error) {
 	old, left := r.e.bound.unmade.take(r.e.grace)
 	if left {

@@ -48,14 +48,14 @@ type Config struct {
 	// it falls behind or fails. After an error the event comes again, up to three
 	// more times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is told of each range of a timeline or a query that could not be read,
-	// and again, with FilledAt set, when it was read later: Target and FoundAt are
-	// then the same. It must not block, call Account or Plan, or change monitors:
-	// these wait for the goroutine that calls it. When it panics, the Logger is told;
-	// so it is of the other hooks. Nil for none.
+	// OnGap is called with each range of a timeline or a query that could not be read,
+	// and again, with FilledAt set and the same Target and FoundAt, when it was read
+	// later. It must not block, call Account or Plan, or change monitors: these wait for
+	// the goroutine that calls it. If this or another hook panics, that is logged.
+	// Nil for none.
 	OnGap func(detect.Gap)
-	// OnTrouble is told when an account's or a query's polls keep failing, and when
-	// it recovers; the StatusReason of the monitor or rule says so, too. The same
+	// OnTrouble is called when the polls of an account or a query keep failing, and when
+	// they succeed again; the StatusReason of the monitor or rule says so, too. The same
 	// restrictions apply as to OnGap. Nil for none.
 	OnTrouble func(detect.Trouble)
 
@@ -63,17 +63,17 @@ type Config struct {
 	// or a budget of calls does (Pace, FetchRate). Without Fetcher only its DeliverBy may
 	// be set, and each of Sources has a Detect of its own.
 	Detect detect.Config
-	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Replays, Elsewhere, Logger and
-	// Now are the engine's to set: New refuses a set one. Senders are added to the webhook sender by URL
-	// scheme; one for "https" or "http" replaces it.
+	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays,
+	// Elsewhere, Logger and Now: New returns an error if one of them is set. Senders are
+	// added to the webhook sender by URL scheme; one for "https" or "http" replaces it.
 	Deliver dispatch.Config
-	// Webhook tunes the webhook client, which by default reaches public
-	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout; New
-	// refuses a set Now, which is the engine's.
+	// Webhook tunes the webhook client, which by default reaches public addresses over
+	// HTTPS only. Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New
+	// returns an error if it is set.
 	Webhook webhook.Config
-	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
-	// Events, Has, OnLost and Logger are the engine's to set: New refuses a set one. Nil for
-	// none.
+	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. The engine sets
+	// its Events, Has, OnLost and Logger: New returns an error if one of them is set. Nil
+	// for none.
 	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values, and the texts of
 	// Engine.Answers, before the Store sees them: see endpoints.SealedStore. Defaults to
@@ -102,14 +102,15 @@ type Config struct {
 	Pricing billing.Pricing
 	// Billing charges owners for their active monitors and rules, by the minute, and
 	// pauses those that the credits in the Store's Ledger do not cover: see package
-	// billing. Its Ledger, Streams, Logger and Now are the engine's to set: New
-	// refuses a set one. Nil: nothing is charged.
+	// billing. The engine sets its Ledger, Streams, Logger and Now: New returns an error
+	// if one of them is set. Nil: nothing is charged.
 	Billing *billing.MeterConfig
 	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
 	ShutdownTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
-	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 
@@ -129,8 +130,8 @@ type Engine struct {
 	monitors   *monitor.Manager
 	rules      *rule.Manager
 	endpoints  *endpoints.Manager
-	bound      bound          // for the other managers, which know what they change
-	grace      time.Duration  // how long a creation or change of another process may take
+	bound      bound          // endpoints of the webhook_urls of monitors and rules
+	grace      time.Duration  // the longest that a creation or change in another process may take
 	meter      *billing.Meter // nil without Config.Billing
 	admission  *admission
 	writes     *writes
@@ -139,7 +140,7 @@ type Engine struct {
 	answers    fleet.Answers
 
 	life lifecycle
-	// sealed says which endpoints cannot be opened, nil when all can.
+	// sealed names the endpoints whose secrets cannot be opened, nil when there are none.
 	sealed atomic.Pointer[error]
 }
 
@@ -186,7 +187,7 @@ func New(cfg Config) (*Engine, error) {
 func wire(e *Engine) (err error) {
 	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
 	if wc.Timeout == 0 {
-		wc.Timeout = min(max(dc.Timeout, 0), 10*time.Minute) // what is not allowed, the dispatcher refuses
+		wc.Timeout = min(max(dc.Timeout, 0), 10*time.Minute) // dispatch.New refuses a Timeout that is not allowed
 	}
 	wc.Now = e.cfg.Now
 	if e.webhook, err = webhook.New(wc); err != nil {
@@ -214,7 +215,7 @@ func wire(e *Engine) (err error) {
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s
 	}
-	// A delivery is handed over with a claim, which must outlast its attempt.
+	// A commit claims its deliveries until DeliverBy, which must outlast their attempts.
 	shortest := 4 * max(dc.Timeout, 10*time.Second)
 	if tc.DeliverBy == 0 {
 		tc.DeliverBy = max(45*time.Second, shortest)
@@ -240,7 +241,7 @@ func wire(e *Engine) (err error) {
 		return err
 	}
 	mc := endpoints.Config{
-		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
+		Store: guardedEndpoints{dc.Endpoints, e.admission.marks}, Dispatcher: fleetDispatcher{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
 		Now: e.cfg.Now,
 	}
 	if e.bound, err = newBound(mc, e.admission); err != nil {
@@ -266,7 +267,8 @@ func wire(e *Engine) (err error) {
 }
 
 // Monitors creates and changes monitors, before Start and while the engine runs; after
-// Shutdown changes return ErrNotRunning. With Config.Billing it returns billing.ErrInsufficient for what Covers refuses.
+// Shutdown changes return ErrNotRunning. With Config.Billing, changes whose price Covers
+// refuses return billing.ErrInsufficient.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
 // Endpoints creates and changes webhook endpoints, as Monitors does monitors.

@@ -62,8 +62,8 @@ type EraseReport struct {
 // that record until 10,000 later changes. A record can remain only if a process dies after
 // it stored the record and before it checked the mark. A charge can remain if a meter
 // appended it before Erase and the Store adds it after Erase has returned. A request from
-// before Erase can be let in only if an earlier Erase of the owner, which stood still while it
-// stored its last mark, stores it after this one has returned.
+// before Erase can succeed only if an earlier Erase of the owner stalled while it stored its
+// last mark, and the mark is stored after this Erase has returned.
 //
 // Erase waits apikey.RevokedWithin, during which a cached key may still be accepted, and
 // again if a key was issued meanwhile. A program that authenticates the owner by other
@@ -71,11 +71,12 @@ type EraseReport struct {
 // affected, except as described at Eraser.Scrub.
 //
 // It works before Start, too, as for a program that runs beside the stopped service; the
-// Config has to name the same sources. While a fleet runs on the Store that is refused with
-// fleet.ErrShared: ask one of its nodes. After Shutdown Erase returns ErrNotRunning. After an
-// error, or the end of the process, make it again: it goes on, and counts what it finds then.
-// In a fleet it returns ErrErasing for up to 30 s after a node died in one. An owner of whom
-// there is nothing is no error. The name can be used again when Erase has returned nil.
+// Config has to name the same sources. Before Start it returns fleet.ErrShared while a fleet
+// runs on the Store: call Erase on one of its nodes. After Shutdown it returns ErrNotRunning.
+// After an error, or the end of the process, call Erase again: it goes on, and counts what it
+// finds then. If a node of a fleet dies during an Erase of the owner, Erase returns ErrErasing
+// for up to 30 s. An owner of whom nothing is stored is no error. The name can be used again
+// when Erase has returned nil.
 func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r EraseReport, err error) {
 	store, ok := e.store.(storage.Eraser)
 	if !ok {
@@ -128,8 +129,8 @@ func (er eraser) run(ctx context.Context, store storage.Eraser, keepAs string, r
 	return err
 }
 
-// erase begins again if an earlier Erase, which stood still, has overwritten the mark: until
-// then requests were let in, and what they have made is removed.
+// erase begins again if an earlier Erase that stalled has overwritten the mark: requests have
+// succeeded since, and what they stored has to be removed.
 func (er eraser) erase(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
 	for {
 		if err := er.once(ctx, store, keepAs, r); !errors.Is(err, errOverwritten) {
@@ -297,7 +298,7 @@ func (er eraser) stop(ctx context.Context) (targets []string, paused int, err er
 		return nil, 0, err
 	}
 	for _, do := range pause {
-		// What somebody has changed or deleted since is looked at again.
+		// A record that was changed or deleted meanwhile is read again by the next call of stop.
 		if err := do(); err != nil && !errors.Is(err, monitor.ErrConflict) && !errors.Is(err, monitor.ErrNotFound) &&
 			!errors.Is(err, rule.ErrConflict) && !errors.Is(err, rule.ErrNotFound) {
 			return nil, 0, err

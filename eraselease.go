@@ -11,21 +11,22 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// The lease of an Erase lasts eraseLease. For so long, at most, an Erase whose process died
-// stands in the way of the next. It is renewed every eraseRenewal, within renewTime, so that
-// an Erase that cannot renew it ends before the lease does.
+// The lease of an Erase lasts eraseLease, so an Erase whose process died prevents the next
+// one for at most that long. It is renewed every eraseRenewal, within renewTime, so that an
+// Erase that cannot renew it ends before the lease does.
 const (
 	eraseLease   = 30 * time.Second
 	eraseRenewal = 10 * time.Second
 	renewTime    = 15 * time.Second
 )
 
-// hold takes the lease of the owner's Erase, of which there is one in the whole fleet, and
+// hold takes the owner's lease for Erase, which one node of the fleet has at a time, and
 // renews it until done is called. It returns ErrErasing if another node has it. held ends
 // when the lease is lost, with the reason as its cause.
 //
-// The lease is a request in the store that is never answered. Its owner is not the one who
-// is erased, or it would be erased, too. Without a fleet there is none: see erasing.
+// The lease is a request in the store that is never answered. Its owner is a name of its own:
+// Erase removes the requests of the erased owner. Without a fleet there is no lease: see
+// erasing.
 func (er eraser) hold(ctx context.Context) (held context.Context, done func(), err error) {
 	if er.e.fleet == nil {
 		return ctx, func() {}, nil
@@ -71,8 +72,8 @@ func (er eraser) take(ctx context.Context, q fleet.Request) error {
 	return fmt.Errorf("streamwatch: erase: take the lease: %w", err)
 }
 
-// renew gives the lease up and takes it again. If another node takes it between, that one
-// goes on alone.
+// renew gives the lease up and takes it again. If another node takes it in between, renew
+// returns ErrErasing, and the Erase of that node goes on alone.
 func (er eraser) renew(ctx context.Context, q fleet.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
@@ -89,7 +90,7 @@ func (er eraser) release(ctx context.Context, q fleet.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnMost)
 	defer cancel()
 	if err := ignore(er.e.answers.Finish(ctx, q, nil), fleet.ErrNotBegun); err != nil {
-		er.e.cfg.Logger.Warn("giving up the lease of an Erase failed, another one of the owner has to wait until it is over", "lease", eraseLease, "error", err)
+		er.e.cfg.Logger.Warn("giving up the lease of an Erase failed: the next one of the owner has to wait until it ends", "lease", eraseLease, "error", err)
 	}
 }
 

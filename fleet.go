@@ -15,17 +15,16 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// FleetConfig makes an engine a node of a fleet: of all engines that were started with
-// one on the same Store, which has to be a storage.Sharing. They share the accounts, the
-// queries, the endpoints and the budgets of the sources; each of them takes every change
-// and answers every question, and has WebSocket clients of its own. When a node dies the
-// others have what it had within Lease and a quarter. All nodes need the same Sources,
-// Detect and Rules.
+// FleetConfig makes an engine a node of a fleet: of all engines with a FleetConfig on the
+// same Store, which has to be a storage.Sharing. They share the accounts, the queries, the
+// endpoints and the budgets of the sources. Any node takes any change and answers any
+// question, and has WebSocket clients of its own. When a node dies, the others take over its
+// work within 1.25 × Lease. All nodes need the same Sources, Detect and Rules.
 //
-// OnEvent is called on the node that found the event. A StatusReason says what one of the
-// nodes that poll for the monitor or rule has met, and counts what fails there; when that
-// node recovers while another one's accounts of a monitor fail, these are told within a
-// second.
+// OnEvent is called on the node that found the event. A StatusReason has the failures that
+// one of the nodes that poll for the monitor or rule has met, and counts those of that node.
+// If they end while polls of the same monitor still fail on another node, StatusReason
+// has the failures of that node within a second.
 type FleetConfig struct {
 	// Name tells the node from the others, in Stats and the log; 1 to 64 bytes. An
 	// engine that starts with the name of another replaces it. Defaults to the name of
@@ -33,11 +32,11 @@ type FleetConfig struct {
 	Name string
 	// Weight is the node's share of the work beside those of the others. Defaults to 1.
 	Weight float64
-	// Lease is for how long a node keeps what it has without a word from it, from 1 s
-	// to 10 min. Defaults to 10 s.
+	// Lease is how long a node keeps its parts after its last beat, from 1 s to 10 min.
+	// Defaults to 10 s.
 	Lease time.Duration
-	// Signals makes nodes tell each other at once what they would find within a second.
-	// Defaults to the Store's.
+	// Signals carries hints between the nodes, so that they notice at once what they would
+	// otherwise find within a second. Defaults to the Store's.
 	Signals fleet.Signals
 }
 
@@ -127,30 +126,31 @@ func (e *Engine) Nodes() int {
 	return max(1, e.fleet.node.Members())
 }
 
-// changed tells the other nodes that a record was changed.
+// changed tells the other nodes, if there are any, that a record was changed.
 func (m *membership) changed() {
 	if m != nil {
 		m.node.Send(fleet.Signal{Kind: fleet.SignalChanged})
 	}
 }
 
-// telling is the dispatcher of the endpoint manager: the other nodes are told what it is.
-type telling struct {
+// fleetDispatcher is the dispatcher for the endpoint manager: it also tells the other nodes
+// that an endpoint was changed.
+type fleetDispatcher struct {
 	*dispatch.Dispatcher
 	fleet *membership
 }
 
-func (t telling) Refresh(endpointID string) {
+func (t fleetDispatcher) Refresh(endpointID string) {
 	t.Dispatcher.Refresh(endpointID)
 	t.fleet.changed()
 }
 
-func (t telling) Reset(endpointID string) {
+func (t fleetDispatcher) Reset(endpointID string) {
 	t.Dispatcher.Reset(endpointID)
 	t.fleet.changed()
 }
 
-func (t telling) Drop(endpointID string) {
+func (t fleetDispatcher) Drop(endpointID string) {
 	t.Dispatcher.Drop(endpointID)
 	t.fleet.changed()
 }
@@ -163,7 +163,7 @@ func (m *membership) inEffect(ctx context.Context) error {
 	return m.node.Barrier(ctx)
 }
 
-// fenced shows the fence of the node in every commit.
+// fenced is a Journal that shows the node's fence in every commit.
 type fenced struct {
 	detect.Journal
 	m *membership

@@ -19,8 +19,8 @@ type FleetStats struct {
 
 	Taken   int64 // parts begun since the engine was made
 	Given   int64 // parts given to others
-	Lost    int64 // terms that others have ended
-	Refused int64 // commits that showed a fence of before, each of those that came again included
+	Lost    int64 // terms of this node that others have ended
+	Refused int64 // commits refused because their fence was outdated, each attempt counted
 }
 
 // FleetNode is a node of a fleet.

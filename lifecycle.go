@@ -30,7 +30,8 @@ type lifecycle struct {
 
 func newLifecycle() lifecycle { return lifecycle{turn: make(chan struct{}, 1)} }
 
-// lock waits until no other Start or Shutdown is under way. If none is, ctx may have ended.
+// lock waits until no other Start or Shutdown is under way. If none is, it succeeds even if
+// ctx has ended.
 func (l *lifecycle) lock(ctx context.Context) (unlock func(), err error) {
 	unlock = func() { <-l.turn }
 	select {
@@ -95,7 +96,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	run := func(name string, stop func(), stage func(context.Context) error) {
 		e.life.begin(e.cfg.Logger, name, stop, stage)
 	}
-	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
+	if e.meter != nil { // stops first, because it pauses and resumes what the others run
 		run("meter", nil, e.meter.Run)
 	}
 	run("detector", e.platforms.Stop, func(ctx context.Context) error {
@@ -104,7 +105,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 		return e.platforms.Run(ctx)
 	})
-	if e.fleet != nil { // it leaves when nothing is polled any more
+	if e.fleet != nil { // stops after the detectors: it leaves when nothing is polled any more
 		stop := make(chan struct{})
 		run("fleet", sync.OnceFunc(func() { close(stop) }), func(ctx context.Context) error { return e.fleet.run(ctx, stop) })
 	}
@@ -126,7 +127,7 @@ func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run fun
 	go func() {
 		defer close(p.done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			logger.Error("part failed", "part", name, "error", err)
+			logger.Error("component failed", "component", name, "error", err)
 		}
 	}()
 }
@@ -136,9 +137,9 @@ func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run fun
 // ctx ends is cut short: polls under way are given up, unsent deliveries given
 // back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
 // store has is then sent by the next process. All goroutines are joined before
-// it returns, unless a Fetcher, Sender, handler or Store ignores its context: then it waits
-// for that up to 15 s more, and the error says so. While Start is under way it waits for
-// that, and if ctx ends first it stops nothing and returns ctx's error.
+// it returns, unless a Fetcher, Sender, handler or Store ignores its context: then Shutdown
+// waits up to 15 s more for them, and the error says so. Shutdown first waits for a Start
+// that is under way; if ctx ends before that, it stops nothing and returns ctx's error.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	unlock, err := e.life.lock(ctx)
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 // Plan is a forecast of latency, calls and cost for the active monitors and rules.
 type Plan struct {
 	detect.Plans
-	// Sources are the plans of each source by name, that of Config.Fetcher included,
-	// which is ""; nil without Config.Sources. Plans is that of all:
-	// its Mean is over accounts, and it has no Other where there are several.
+	// Sources are the plans of each source by name, "" for Config.Fetcher; nil without
+	// Config.Sources. Plans is the sum of all: its Mean is over accounts, and with several
+	// sources it has no Other.
 	Sources map[string]detect.Plans
 	// CreditsPerDay is the price of all active monitors and rules by Config.Pricing.
 	CreditsPerDay billing.Credits
 }
 
-// Plan predicts detection latency and upstream calls for the monitors and rules
-// as they are, with the reason for each query's, and how other budgets, in calls a second, would change them. Such a
-// budget is planned as if it set the pace, with the monitors' intervals as
-// bounds, those included that they got by default. While the engine runs, a plan
-// goes by how often the accounts have posted; before, every account counts
-// alike, with a post a day; after Shutdown the error is ErrNotRunning.
+// Plan predicts detection latency and upstream calls for the active monitors and rules,
+// says how each query is polled and why, and how other budgets, in calls a second, would
+// change the figures. Such a budget is planned as if it set the pace, with the
+// monitors' intervals, default ones included, as bounds. While the engine runs, a plan goes
+// by how often the accounts have posted; before Start every account counts alike, with a
+// post a day; after Shutdown the error is ErrNotRunning.
 func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if e.life.current() == ended {
 		return Plan{}, ErrNotRunning

@@ -113,9 +113,9 @@ func (a *admission) accountQuota(ctx context.Context, was *monitor.Monitor, is *
 // pageSize is that of eachPage.
 const pageSize = 100
 
-// eachPage reads a list page by page, from the first again when its length has changed: a
-// record that is deleted meanwhile would hide another one. Begin is called before a first
-// page. Nothing is added meanwhile, since the caller has the owner's turn.
+// eachPage reads a list page by page. If its length changes meanwhile, because a record was
+// deleted, a page could miss a record: eachPage then reads from the first page again. It
+// calls begin before each first page. Nothing is added, since the caller has the owner's turn.
 func eachPage(begin func(), list func(page int) (total int, err error)) error {
 	for page, before := 1, 0; ; page++ {
 		if page == 1 {
@@ -153,7 +153,8 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 	return done, nil
 }
 
-// newEndpoint is endpoints.Config.Admit. The owner's next call waits until done is called.
+// newEndpoint is endpoints.Config.Admit for endpoints that are made separately. The owner's
+// next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	err = control.Admitted(ctx, a.e.grace/4, func() (err error) {
 		done, err = a.endpointNow(ctx, owner)
@@ -167,7 +168,7 @@ func (a *admission) endpointNow(ctx context.Context, owner string) (done func(),
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err
 	}
-	if done, err = a.alsoEndpoint(ctx, owner, func() {}); err != nil {
+	if done, err = a.endpointTurn(ctx, owner, func() {}); err != nil {
 		return nil, err
 	}
 	if _, err := a.boundEndpoint(ctx, owner); err != nil {
@@ -177,8 +178,10 @@ func (a *admission) endpointNow(ctx context.Context, owner string) (done func(),
 	return done, nil
 }
 
-// alsoEndpoint acquires the turn to create an endpoint beside what done ends.
-func (a *admission) alsoEndpoint(ctx context.Context, owner string, done func()) (func(), error) {
+// endpointTurn acquires the owner's turn to create an endpoint, if a quota needs one. It
+// returns a function that ends the turn and then calls done; after an error it has called
+// done.
+func (a *admission) endpointTurn(ctx context.Context, owner string, done func()) (func(), error) {
 	if a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
 	}
@@ -190,10 +193,11 @@ func (a *admission) alsoEndpoint(ctx context.Context, owner string, done func())
 	return both(done, turned), nil
 }
 
-// hook is alsoEndpoint for a change of a monitor or rule that creates the endpoint of its
-// webhook_url: it is new, or has no endpoint. A change that moves its endpoint needs no turn.
-// A change to another webhook_url is refused here if its endpoint would be one too many.
-func (a *admission) hook(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
+// webhookTurn is endpointTurn for a change of a monitor or rule that creates the endpoint of
+// its webhook_url: the record is new, or has no endpoint. A change that moves its endpoint
+// needs no turn. A change to another webhook_url is refused here if its endpoint would
+// exceed the quota.
+func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
 	if to == "" || a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
 	}
@@ -207,22 +211,23 @@ func (a *admission) hook(ctx context.Context, src deliver.Source, created bool, 
 			return done, nil
 		}
 	}
-	turned, err := a.alsoEndpoint(ctx, src.Owner, done)
+	turned, err := a.endpointTurn(ctx, src.Owner, done)
 	if err != nil {
 		return nil, err
 	}
-	if from != to { // another change need not make the endpoint
+	if from != to { // a change that keeps webhook_url need not make the endpoint
 		if _, err := a.boundEndpoint(ctx, src.Owner); err != nil {
 			turned()
 			return nil, err
 		}
 	}
-	a.hooked.Store(src.ID, true)
-	return both(turned, func() { a.hooked.Delete(src.ID) }), nil
+	a.mayCreate.Store(src.ID, true)
+	return both(turned, func() { a.mayCreate.Delete(src.ID) }), nil
 }
 
-// lateEndpoint is newEndpoint for a change of a monitor or rule that has found its endpoint
-// before, and finds that it was deleted meanwhile. It waits for nobody: the record is stored.
+// lateEndpoint is newEndpoint for a change of a monitor or rule that has not acquired the
+// turn: its endpoint existed when the change was admitted, and was deleted before it could be
+// moved. The record is stored by then, so lateEndpoint returns ErrBusy instead of waiting.
 func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	done, err = a.endpointNow(ctx, owner)
 	var later *control.Later
@@ -232,8 +237,8 @@ func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func()
 	return done, err
 }
 
-// boundEndpoint is newEndpoint for a caller that has the turn: the change of a monitor or
-// rule.
+// boundEndpoint checks the quota for a caller that has the turn: endpoints.Config.Admit for a
+// change of a monitor or rule.
 func (a *admission) boundEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func checkSeals(ctx context.Context, e *Engine) error {
 	if err != nil {
 		return fmt.Errorf("streamwatch: read endpoints: %w", err)
 	}
-	list = slices.DeleteFunc(list, ofMark) // it never has a secret
+	list = slices.DeleteFunc(list, ofMark) // such an endpoint never has a secret
 	before := e.sealed.Load()
 	if len(list) == 0 {
 		e.sealed.Store(nil)

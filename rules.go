@@ -20,14 +20,14 @@ import (
 // default.
 type RuleConfig struct {
 	// Parse says how queries are read, above all in which dialect: that of the
-	// platform that is searched. Defaults to query.Union. Its Now is the engine's
-	// to set: New refuses a set one.
+	// platform that is searched. Defaults to query.Union. The engine sets its Now: New
+	// returns an error if it is set.
 	Parse query.Options
 	// MinInterval is the shortest interval allowed, and the shortest that
 	// rule.Manager.Every may return for a schedule. Defaults to rule.MinInterval.
 	MinInterval time.Duration
-	// Check drops posts found by the platform that do not match the query, as far as
-	// their records tell. Defaults to false: the platform's answer counts.
+	// Check drops posts that the platform's search found and whose records show that they
+	// do not match the query. Defaults to false: the platform's answer counts.
 	Check bool
 }
 
@@ -70,13 +70,14 @@ func addRules(e *Engine) (err error) {
 	return err
 }
 
-// unrunnable reports whether an engine with other settings would run the rule or monitor.
+// unrunnable reports whether err says that this engine's settings do not allow it to run the
+// rule or monitor: trying again does not help.
 func unrunnable(err error) bool {
 	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) || invalid.IsRefused(err)
 }
 
-// planRules returns the price of the active rules and their queries, without those
-// that cannot run.
+// planRules adds the price of the active rules to plan, and returns the queries of those
+// that can run.
 func planRules(ctx context.Context, e *Engine, plan *Plan) (subs []platforms.Query, err error) {
 	err = e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {

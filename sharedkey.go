@@ -20,8 +20,8 @@ const sharedKeyTarget = "shared key"
 var ErrNoSharedKey = errors.New("streamwatch: the fleet has no shared key yet: ask again in a second")
 
 // SharedKey returns a random key that all nodes of a fleet have in common, to sign what
-// another node has to recognize, such as the cursors of pages. It is in the Store in the
-// clear. Without Config.Fleet the key is this engine's own.
+// another node has to recognize, such as the cursors of pages. The Store has it in plain
+// text. Without Config.Fleet the key is this engine's own.
 func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 	if key := e.shared.get(e.fleet == nil); key != "" {
 		return key, nil
@@ -37,8 +37,8 @@ func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 	return key, nil
 }
 
-// sharedKey is what Engine.SharedKey has found, "" for nothing. It is not locked while the
-// store is read: who waits for a lock does not see its context end.
+// sharedKey caches the key of Engine.SharedKey, "" before it is known. Its mutex is not held
+// while the store is read: a wait for the mutex would not end with the caller's context.
 type sharedKey struct {
 	mu  sync.Mutex
 	key secret.Value
@@ -74,8 +74,8 @@ func readSharedKey(ctx context.Context, j detect.Journal) (secret.Value, error) 
 	return secret.Value(found[0].Position), nil
 }
 
-// makeSharedKey stores a key if there is none. Only the node that has its part does, so
-// that there is never another.
+// makeSharedKey stores a key if there is none. Only the node that has the key's part does so:
+// no two nodes store different keys.
 func (m *membership) makeSharedKey(ctx context.Context, taken fleet.Set) error {
 	if !taken.Has(fleet.PartOf(sharedKeyTarget)) {
 		return nil

@@ -17,17 +17,17 @@ import (
 type Source struct {
 	// Name is how monitors and rules name the source: an account of it is
 	// "name:account". 1 to 32 lower-case letters, digits, "-" and "_", the first a
-	// letter, and not "did". Events, Stats, Plan and the log tell it. Required.
+	// letter, and not "did". Events, Stats, Plan and log messages have it. Required.
 	//
-	// It is part of what the Store knows of posts and of how far accounts were read.
-	// Under another name, or one in place of Config.Fetcher, posts since an account
-	// was added to its monitor may come again, as events with other ids.
+	// The ids of events and the names of cursors in the Store are made with it. After a
+	// source is renamed, or gets a name in place of Config.Fetcher, posts published since
+	// an account was added to its monitor may come again, as events with other ids.
 	Name string
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
 	// Roles are the other calls that the platform supports: see Config.Roles.
 	Roles fetcher.Roles
-	// Detect tunes its polling. Each source has budgets, back-offs and an overlap of
+	// Detect tunes its polling. Each source has budgets, backoffs and an overlap of
 	// its own. DeliverBy defaults to that of Config.Detect.
 	Detect detect.Config
 	// CheckAccount returns an error for a name that no account of the platform can
@@ -66,7 +66,8 @@ func (c *Config) checkSources() error {
 	return nil
 }
 
-// allSources returns the sources, first that of bare names.
+// allSources returns the sources. The first is the one to which account names without a
+// source belong.
 func (c *Config) allSources(tuned detect.Config) []Source {
 	var all []Source
 	if c.Fetcher != nil {
@@ -101,7 +102,7 @@ func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error 
 	return nil
 }
 
-// sources are an Engine's.
+// sources has the methods of an Engine that concern its sources.
 type sources struct{ e *Engine }
 
 // add makes a detector for each source; deps are what they share.
@@ -146,7 +147,7 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 	return nil
 }
 
-// names are those that a rule may give.
+// names returns the names that a rule may have as its Platform.
 func (s sources) names() (names []string) {
 	for i := range s.e.cfg.Sources {
 		names = append(names, s.e.cfg.Sources[i].Name)
@@ -160,7 +161,8 @@ func (s sources) paced() bool {
 	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
 }
 
-// canonical is the full name of an account, however it is written.
+// canonical returns the full name of an account, "source:account" for a source with a name,
+// whether or not the source was written.
 func (s sources) canonical(account string) string {
 	p, name := s.e.platforms.Split(account)
 	return p.Full(strings.TrimPrefix(name, "@"))

@@ -10,11 +10,11 @@ import (
 
 // Stats counts what an engine did since it was made.
 type Stats struct {
-	// Detect is of the source that bare names of accounts mean: Config.Fetcher, or else
-	// the first of Config.Sources.
+	// Detect is of the source to which account names without a source belong:
+	// Config.Fetcher, or else the first of Config.Sources.
 	Detect detect.Stats
-	// Sources are those of each source by name, that of Config.Fetcher included, which
-	// is ""; nil without Config.Sources.
+	// Sources are the counters of each source by name, "" for Config.Fetcher; nil without
+	// Config.Sources.
 	Sources map[string]detect.Stats
 	Deliver dispatch.Stats
 	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing, Fleet

@@ -72,9 +72,3 @@ func (t *tracked) end() {
 	maps.Copy(t.now, t.old)
 	t.old = nil
 }
-
-func (t *tracked) size() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.now) + len(t.old)
-}

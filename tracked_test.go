@@ -73,3 +73,10 @@ func TestNodesKeepNothingOfWhatHasEnded(t *testing.T) {
 		}
 	})
 }
+
+// size returns how many records are known.
+func (t *tracked) size() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.now) + len(t.old)
+}

@@ -16,8 +16,8 @@ import (
 // tracking hands stored records to the detectors.
 type tracking struct{ e *Engine }
 
-// all hands the active monitors and rules to the detector. A node of a fleet polls
-// nothing of it before it has parts.
+// all hands the active monitors and rules to the detectors. A node of a fleet polls for none
+// of them before it has parts.
 func (t tracking) all(ctx context.Context) error {
 	e := t.e
 	if e.fleet != nil {
@@ -35,11 +35,12 @@ func (t tracking) all(ctx context.Context) error {
 	return nil
 }
 
-// monitors hands the active monitors to the detector; missed is how long those that begin
-// may not have been polled. It clears the troubles of these that a process before has
-// stored; a trouble that persists is reported again.
-// A monitor that cannot run, because it was stored by an engine with other settings, by
-// another version or by hand, has the reason in its status reason; the others run.
+// monitors hands the active monitors to the detectors. begins reports whether this process
+// begins to poll for a monitor; missed is how long its accounts may not have been polled
+// before. Troubles of such a monitor that an earlier process has stored are cleared; a
+// trouble that persists is reported again. A monitor that cannot run, because it was stored
+// by an engine with other settings, by another version or by hand, has the reason in its
+// status reason; the others run.
 func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -65,9 +66,9 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 	})
 }
 
-// rules hands the active rules to the detector, as monitors does those. A
-// rule that cannot run, because it was stored by an engine with another dialect or with
-// a Searcher, has the reason in its status reason; the others run.
+// rules hands the active rules to the detectors, as monitors does for monitors. A rule that
+// cannot run, because it was stored by an engine with another dialect or with a Searcher, has
+// the reason in its status reason; the others run.
 func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.QuerySubscription) bool) error {
 	e := t.e
 	return e.rules.Each(ctx, func(r rule.Rule) error {

@@ -19,21 +19,22 @@ const (
 	turnMost = time.Second
 )
 
-// ErrBusy: something else is being created for the owner, and has not ended within 1 s on
-// another node of the fleet, or within 11 s (by default) on this one. Try again. After a node
-// dies, its turn ends with its lease, 22 s by default.
+// ErrBusy: something else is being created for the owner, and that has not ended within 1 s
+// on another node of the fleet, or within 11 s (by default) on this one. Try again. After a
+// node dies, its turn ends with the turn's lease, 22 s by default.
 var ErrBusy = errors.New("streamwatch: something else is being created for the owner: try again")
 
-// turnOf is what a turn is of: one of an owner's quotas, or its credits.
+// turnOf says what a turn is for: one of an owner's quotas, or its credits.
 type turnOf struct{ owner, quota string }
 
-// turns are those that this engine has.
+// turns are the turns that are held in this engine.
 type turns struct {
 	mu   sync.Mutex
 	held map[turnOf]chan struct{} // closed when the turn ends
 }
 
-// take takes a turn, or returns what is closed when that ends which stands in the way.
+// take takes a turn, and returns the function that ends it. If the turn is held, take returns
+// a channel that is closed when it ends.
 func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,9 +59,9 @@ func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
 // record is stored. The fleet's lock is a fleet.Answers request that is never answered; its
 // lease is twice Config.ChangeTimeout.
 //
-// It returns a *control.Later instead of waiting. So nobody waits for a turn who holds
-// another one or the lock of a manager: what an owner waits for delays no other owner, and
-// there is no deadlock, in whatever order turns are acquired.
+// It returns a *control.Later instead of waiting. So no caller waits for a turn while it holds
+// another turn or the lock of a manager: one owner's wait delays no other owner, and there is
+// no deadlock, in whatever order turns are acquired.
 func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {
 	end, others := a.turns.take(turnOf{owner, quota})
 	if others != nil {

@@ -10,8 +10,8 @@ import (
 
 // Watch has fn called with the new events of every commit of this engine from now on,
 // whoever their owners are, until stop is called. Events of one source come in the order
-// of their commits; in a fleet those that other nodes find do not come. What is not
-// taken in time is not kept: a receiver that must miss nothing is Config.OnEvent. The
+// of their commits; in a fleet those that other nodes find do not come. Events are not kept
+// for fn and not repeated: use Config.OnEvent for a receiver that must miss none. The
 // commit waits for fn, which several goroutines call at once, and which must not block,
 // change the events or keep their bodies. stop does not wait for calls under way.
 func (e *Engine) Watch(fn func(events []deliver.Event)) (stop func()) {

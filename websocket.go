@@ -25,7 +25,7 @@ func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (er
 	o.Events, o.Has, o.Logger = e.store.Log(), managers{e}.has, e.cfg.Logger
 	if e.fleet != nil {
 		if o.CatchUp == 0 {
-			o.CatchUp = time.Second // what other nodes commit may not be announced
+			o.CatchUp = time.Second // signals of other nodes' commits may be lost
 		}
 		o.OnLost = func() { e.fleet.node.LostTail() }
 	}
@@ -55,7 +55,7 @@ func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		for i := range b.Events {
 			ev := &b.Events[i]
-			// A commit that failed is tried again: who was there then may have left.
+			// A commit that failed is tried again: clients may have left or come since.
 			handlers := slices.DeleteFunc(slices.Clone(ev.Handlers), func(name string) bool {
 				return wshub.IsDelivery(deliver.HandlerEndpoint(name))
 			})

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	writeFresh = 5 * time.Second // for how long a write's outcome stands
-	probeTime  = 2 * time.Second // for a write that Writable makes
+	writeFresh = 5 * time.Second // how long Writable relies on the outcome of a write
+	probeTime  = 2 * time.Second // bounds a write that Writable makes
 	// probeTarget is the target of the cursor that is written. With its space it is
 	// no account's, nor a query's.
 	probeTarget = "write probe"
 )
 
-// ErrWrites is what Writable gives, wrapped, while the store takes no writes.
+// ErrWrites is wrapped by the error of Writable while the store takes no writes.
 var ErrWrites = errors.New("streamwatch: the store takes no writes")
 
 // Writable reports whether the store took the last write of the engine's detector or
 // dispatcher, within the last 5 s. If they made none, it writes a few bytes itself:
-// one call in 5 s at most, for at most 2 s; the others have its outcome. So a full
-// disk is noticed although it can be read still. It is meant for a readiness probe
+// at most one call in 5 s, for at most 2 s; other calls return the outcome of that one. So a
+// full disk is noticed although reads still succeed. It is meant for a readiness probe
 // and works whether the engine is running or not. The error wraps ErrWrites and the
 // store's, or is ctx's.
 func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx) }
@@ -34,7 +34,7 @@ func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx
 // writes knows how the latest writes ended.
 type writes struct {
 	journal detect.Journal
-	turn    chan struct{} // held by who probes
+	turn    chan struct{} // holds a value during a call of check
 	// watchers are told of what was committed: see Engine.Watch.
 	watchers watchers
 
@@ -64,7 +64,7 @@ func (w *writes) note(err error) {
 	w.bad, w.err = time.Now(), err
 }
 
-// recent gives the outcome of the latest write; false when it is too old.
+// recent returns the outcome of the latest write; false when that is too long ago.
 func (w *writes) recent() (error, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *writes) check(ctx context.Context) error {
 	if err, ok := w.recent(); ok {
 		return err
 	}
-	// Not the asker's context: what it gave up would stand for others.
+	// Without the caller's cancellation: other callers rely on the outcome.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 	defer cancel()
 	if j, ok := w.journal.(fenced); ok && j.m.node.Fence().IsZero() {
@@ -102,7 +102,7 @@ func (w *writes) check(ctx context.Context) error {
 	return nil
 }
 
-// notedJournal and notedOutbox tell of each write.
+// notedJournal and notedOutbox note the outcome of each write.
 type notedJournal struct {
 	detect.Journal
 	w *writes
