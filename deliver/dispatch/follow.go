@@ -22,9 +22,9 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 		d.Drop(endpointID)
 	case err != nil && !isSealed(err):
 		return err
-	case err == nil && was.ID != "" && was.Version == e.Version: // as the lane has read it
-		d.replayer.hint() // a replay may have waited for it
-	case err == nil && receivesAnew(&was, &e):
+	case err == nil && was.ID != "" && was.Version == e.Version: // the lane has read the change
+		d.replayer.hint() // a replay may have waited for the change
+	case err == nil && mustReset(&was, &e):
 		d.Reset(endpointID)
 	default:
 		d.Refresh(endpointID)
@@ -45,8 +45,8 @@ func (r records) last(endpointID string) (deliver.Endpoint, bool) {
 }
 
 // resting returns the endpoints whose lanes wait for long because of the receiver, with
-// their owners. Such a lane does not read its record, which a process that is no fleet with
-// this one may change without telling.
+// their owners. Such a lane does not read its record, and a process outside this one's fleet
+// changes the record without a signal to this one.
 func (r records) resting() map[string]string {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -59,9 +59,9 @@ func (r records) resting() map[string]string {
 	return list
 }
 
-// receivesAnew reports whether earlier failures do not count any more, because the receiver
+// mustReset reports whether earlier failures do not count any more, because the receiver
 // or the request to it has changed, or its owner says that it is up.
-func receivesAnew(was, is *deliver.Endpoint) bool {
+func mustReset(was, is *deliver.Endpoint) bool {
 	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) || !was.EnabledAt.Equal(is.EnabledAt) ||
 		!was.PausedSince.IsZero() && is.PausedSince.IsZero() || !was.FailingSince.IsZero() && is.FailingSince.IsZero())
 }

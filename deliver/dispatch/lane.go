@@ -20,11 +20,11 @@ const (
 	hungQueue = 32
 	// rateQueue bounds the queue of a lane with a rate, as the time to send it.
 	rateQueue = 2 * time.Minute
-	// slowShare is the part of the time limit from which an attempt is slow, 1 s by
-	// default, whatever the answer: it holds a worker as one that times out does.
+	// An attempt that takes 1/slowShare of Config.Timeout or more, 1 s by default, is slow,
+	// whatever the answer: it holds a worker as one that times out does.
 	slowShare = 10
-	// freeShare is the part of the free memory that a lane may use, so that there is room
-	// for the next lane however many stand still.
+	// A lane may use 1/freeShare of the free memory, so that there is room for the next lane
+	// however many do not send.
 	freeShare = 8
 )
 

@@ -90,9 +90,9 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 	return false
 }
 
-// begin takes the lane's next delivery whose claim lasts long enough. It forgets those
-// before it: another process may have claimed them by the time the attempt ends, and the
-// outbox still has them.
+// begin takes the lane's next delivery whose claim lasts long enough, and reports whether
+// there is one. It forgets those before it, which stay in the outbox: another process could
+// claim them before an attempt ends.
 func (s *scheduler) begin(l *lane, j *job) bool {
 	now := s.cfg.Now()
 	for len(l.queue.items) > 0 || l.mayReplay() {
@@ -154,7 +154,7 @@ func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 			case theirs:
 				elsewhere.Add(p)
 			case st.Attempt != nil && it.again != nil && it.again.Attempts >= st.Attempt.N && !it.lost:
-				s.push(it.again, true) // claimed after it was recorded
+				s.push(it.again, true) // claimed again after its outcome was recorded
 			case it.hurried && !it.lost:
 				s.overflow.hurry(it.EndpointID, it.ID, s.cfg.Now())
 			default:

@@ -68,7 +68,7 @@ func (o *overflow) forget(l *lane) {
 	o.kept.Take(l.id)
 }
 
-// hurry makes a delivery in the outbox that is not claimed due now.
+// hurry makes an unclaimed delivery in the outbox due now.
 func (o *overflow) hurry(endpointID, id string, now time.Time) {
 	if len(o.spilled) < maxSpilled {
 		o.spilled = append(o.spilled, dueChange{id: id, endpoint: endpointID, due: now})

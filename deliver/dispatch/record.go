@@ -37,8 +37,8 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 		l.on(lanestate.EventReadFailed) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
-		if receivesAnew(&l.record.endpoint, &e) {
-			r.forgive(l)
+		if mustReset(&l.record.endpoint, &e) {
+			r.resetLane(l)
 		}
 		l.setRecord(r.s.cfg, e, time.Now())
 		l.on(r.event(l))
@@ -101,7 +101,7 @@ func (r records) changed(endpointID string) {
 }
 
 // readAgain makes a lane read its record before the next attempt; it is called with the
-// mutex. A lane that waits for its rate reads it now, because its limits may be others.
+// mutex. A lane that waits for its rate reads it now, because its limits may have changed.
 func (r records) readAgain(l *lane) {
 	if !l.handler {
 		l.on(lanestate.EventChanged)
@@ -117,15 +117,15 @@ func (r records) reset(endpointID string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	if l, ok := r.s.lanes[endpointID]; ok {
-		r.forgive(l)
+		r.resetLane(l)
 		r.readAgain(l)
 		r.s.resume(l)
 	}
 }
 
-// forgive is reset for a lane; it is called with the mutex. The deliveries that the lane
-// has postponed are sent at once, those whose outcome is being recorded after that.
-func (r records) forgive(l *lane) {
+// resetLane is reset for a lane; it is called with the mutex. Deliveries that wait in the
+// outbox because of the receiver become due at once, or once their outcome is recorded.
+func (r records) resetLane(l *lane) {
 	l.reset()
 	for id := range r.s.overflow.kept.Take(l.id) {
 		if it, ok := r.s.held[id]; ok {

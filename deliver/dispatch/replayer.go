@@ -18,14 +18,14 @@ const (
 	replayLow   = 8           // deliveries waiting in a lane below which the next step is made
 	maxReplays  = 256         // replays running at once in a process
 	replayIdle  = time.Second // how often to look whether a lane has room again
-	replayShare = 4           // the rest after a step is this many times its duration
+	replayShare = 4           // the pause after a round of steps is this many times its duration
 	maxFound    = 16_384      // replays read at once: many may wait, or be other dispatchers'
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
-// Dispatcher.Run, and rests after each step, so that commits and outcomes find the store
-// free. It makes a step when the lane has sent nearly all deliveries of the step before,
-// and has left none to the outbox.
+// Dispatcher.Run, and pauses after each round of steps, so that commits and outcomes find the
+// store free. It makes a step for a lane when the lane has sent nearly all deliveries of the
+// step before, and has left none to the outbox.
 type replayer struct {
 	cfg   *Config
 	sched *scheduler
@@ -97,8 +97,8 @@ func (r *replayer) waitsFor(endpointID string) string {
 	return r.waits[endpointID]
 }
 
-// run ends when the dispatcher stops or ctx ends. Unfinished replays go on in the next
-// process, or in another one from Replay.Due on.
+// run carries out replays until the dispatcher stops or ctx ends. Unfinished replays go on in
+// the next process, or in another one from Replay.Due on.
 func (r *replayer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -152,7 +152,7 @@ func (r *replayer) round(ctx context.Context) (any bool) {
 	return any
 }
 
-// paused reports whether the endpoint of a replay is paused: it may have no lane that knows.
+// paused reports whether the endpoint of a replay is paused, which its lane need not know.
 func (r *replayer) paused(ctx context.Context, rp *deliver.Replay) bool {
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -202,7 +202,8 @@ func (r *replayer) look(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Those that made no step lately, and those that want their places, have the same chance.
+	// Replays that made no step lately give up their places. All that were found, these
+	// included, have the same chance to get one.
 	maps.DeleteFunc(r.running, func(_ string, rp deliver.Replay) bool { return !rp.Due.After(due) })
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	for _, rp := range found {

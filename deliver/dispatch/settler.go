@@ -17,13 +17,13 @@ const (
 	maxSettling   = 8192 // outcomes waiting; beyond it workers wait
 	settleGroup   = 1024 // outcomes in one call of the outbox
 	settleTimeout = 5 * time.Second
-	// settlePause is how long the next group is collected. Nothing waits for the group,
-	// but commits of new events wait for its transaction.
+	// settlePause is how long the next group is collected: fewer groups are fewer
+	// transactions that commits of new events wait for. Nothing waits for the outcomes.
 	settlePause = 5 * time.Millisecond
 )
 
-// settler records outcomes in groups: those of attempts that end while a group is
-// written, and for settlePause after it, are the next group. It is one goroutine.
+// settler records outcomes in groups. The next group has the outcomes of attempts that end
+// while a group is written and within settlePause after it. It is one goroutine.
 type settler struct {
 	cfg   *Config
 	sched *scheduler

@@ -59,7 +59,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 		cancel()
 	}
 	if ctx.Err() != nil && !res.OK {
-		// Cut by the shutdown: that says nothing about the receiver.
+		// The shutdown cut the attempt, which says nothing about the receiver.
 		if w.moves.abandoned(it) {
 			return
 		}

@@ -26,12 +26,12 @@ type Manager struct {
 	tests testCalls
 }
 
-// Config sets up an Manager.
+// Config sets up a Manager. The zero value of each field means its default.
 type Config struct {
 	// Store keeps the endpoints. Required. See SealedStore.
 	Store deliver.EndpointStore
-	// Dispatcher is told when an endpoint changed or is gone, and has the
-	// senders of test calls. Required.
+	// Dispatcher is told of each change and deletion of an endpoint, and has the senders
+	// for test calls. Required.
 	Dispatcher Dispatcher
 	// Log finds deliveries to send again. Redeliver, Recover and Replay need it.
 	Log deliver.Log
@@ -39,26 +39,28 @@ type Config struct {
 	AllowPrivate bool
 	// AllowNets is webhook.Config.AllowNets.
 	AllowNets []netip.Prefix
-	// Moved is told of each URL that Update replaces, and of each endpoint that Delete
-	// removes, with to "", before it is done. It reports whether it has changed
-	// anything by that: then it is told the URL that the endpoint has if the call
-	// fails, "" if it is gone. Its error refuses the call. Defaults to none.
+	// Moved is called before Update replaces a URL, and with to "" before Delete removes
+	// an endpoint. It reports whether it has changed anything. If it has, and the Update
+	// or Delete fails, it is called again: from is then the to of the first call, and to
+	// the URL that the endpoint has, "" if it is gone. An error of Moved refuses the Update
+	// or Delete. Defaults to none.
 	Moved func(ctx context.Context, src deliver.Source, from, to string) (bool, error)
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
 	MaxPerSource int
-	// Separate is deliver.Endpoint.Separate of what Create makes.
+	// Separate is deliver.Endpoint.Separate of the endpoints that Create makes.
 	Separate bool
-	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
-	// is called once the endpoint is stored, or is not to be.
+	// Admit, if set, is called before an endpoint is created. Its error refuses the
+	// creation. done is called when the endpoint has been stored, or creating it has failed.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
-	// Failed, if set, is told of an endpoint whose creation has failed and may still take
-	// effect: it is to be deleted once more, later. Nobody was told its secret.
+	// Failed, if set, is called with an endpoint whose creation has failed. The store may
+	// still create it later, so the program has to delete it once more then. Its secret
+	// was not returned to anybody.
 	Failed func(owner, id string)
-	// Allowed, if set, is asked before an endpoint is changed or deleted; its error refuses
-	// it.
+	// Allowed, if set, is called before an endpoint is changed or deleted. Its error
+	// refuses the call.
 	Allowed func() error
-	// Now stamps. Defaults to time.Now.
+	// Now returns the time for timestamps. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -78,7 +80,7 @@ type Dispatcher interface {
 
 const (
 	maxStatusReason = 200 // characters
-	changeTries     = 20  // of a change that meets others
+	changeTries     = 20  // attempts of a change that conflicts with others
 )
 
 // New checks cfg and returns a manager.
@@ -112,15 +114,15 @@ type NewEndpoint struct {
 	Source deliver.Source
 	URL    string
 	Secret deliver.Secret // 24 to 128 printable ASCII characters; "" to have one generated
-	// Headers are up to 20, of up to 2,048 printable ASCII characters, none of
-	// them reserved: neither those of every request nor those of a connection, a
-	// proxy, a browser or a cloud.
+	// Headers are up to 20 headers with values of up to 2,048 printable ASCII characters.
+	// Names are refused that every request has, or that belong to a connection, a proxy,
+	// a browser or a cloud's metadata service: see deliver.CheckHeaders.
 	Headers []deliver.Header
 	Limits  deliver.Limits
 	// Bound is Endpoint.Bound.
 	Bound bool
-	// From has the endpoint get the events of the source that were committed then
-	// or later, too, by Manager.Replay. Zero for what comes from now on.
+	// From makes Create begin a Manager.Replay of the source's events that were committed
+	// at From or later. Zero for no replay: the endpoint gets events from now on.
 	From time.Time
 }
 
@@ -149,9 +151,8 @@ func (m *Manager) custom(scheme string) bool {
 	return m.cfg.Dispatcher.Sender(scheme) != nil
 }
 
-// Create makes an endpoint. The result holds the secret, given or generated.
-// Whether the source exists is the caller's to know: an endpoint of one that
-// does not gets nothing.
+// Create makes an endpoint. The result holds the secret, given or generated. Create does
+// not check that the source exists; the endpoint of one that does not gets no events.
 func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, error) {
 	if n.Source.ID == "" || n.Source.Kind != deliver.SourceMonitor && n.Source.Kind != deliver.SourceRule {
 		return deliver.Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
@@ -197,7 +198,7 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 // undoTimeout bounds the undoing of a change that failed.
 const undoTimeout = 5 * time.Second
 
-// unmake deletes an endpoint whose creation has failed: the store may have made it.
+// unmake deletes an endpoint whose creation has failed: the store may have created it.
 func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
 	m.cfg.Failed(e.Source.Owner, e.ID)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
@@ -212,8 +213,8 @@ func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
 	return err
 }
 
-// Get reads an endpoint, also one whose secrets cannot be opened; ErrEndpointNotFound for
-// an id that is unknown or another's.
+// Get returns an endpoint, also one whose secrets cannot be opened. It returns
+// ErrEndpointNotFound for an id that is unknown or another owner's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	e, err := m.find(ctx, owner, id)
 	if err != nil {
@@ -222,8 +223,8 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, 
 	return m.shown(e, false), nil
 }
 
-// List gives an owner's endpoints, oldest first; of one source only when
-// sourceID is not "". It shows those whose secrets cannot be opened, too.
+// List returns an owner's endpoints, oldest first, those of one source if sourceID is not
+// "". Endpoints whose secrets cannot be opened are included.
 func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	es, err := m.cfg.Store.List(ctx, owner, sourceID)
 	if errors.Is(err, deliver.ErrSealed) {
@@ -235,8 +236,8 @@ func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.E
 	return es, err
 }
 
-// Disable stops new deliveries to an endpoint, for a reason of 1 to 200
-// characters. One that is disabled already keeps its reason.
+// Disable stops new deliveries to an endpoint, for a reason of 1 to 200 characters. An
+// endpoint that is disabled already keeps its reason.
 func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (deliver.Endpoint, error) {
 	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
 		return deliver.Endpoint{}, invalid.Field("deliver", "status_reason", invalid.Cut(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
@@ -246,9 +247,9 @@ func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (delive
 	return m.setStatus(ctx, owner, id, deliver.EndpointDisabled, reason)
 }
 
-// Enable lets an endpoint have what is detected from now on, at once: what
-// attempts before met does not count any more, and a breaker that they opened is
-// closed. It ends a pause, too. Other processes learn of it as of an Update.
+// Enable makes an endpoint receive what is detected from now on. Failures of earlier
+// attempts do not count any more: a breaker that they opened is closed, and deliveries do not
+// wait for it. Enable ends a pause, too. Other processes apply it as they apply an Update.
 func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.setStatus(ctx, owner, id, deliver.EndpointActive, "")
 }
@@ -272,8 +273,8 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 	return m.shown(e, false), err
 }
 
-// change stores what edit makes of an endpoint. When another change came in between,
-// edit runs again on its result, so that neither is lost.
+// change applies edit to an endpoint and stores the result. If another change was stored
+// since the endpoint was read, it begins again, so that neither is lost.
 func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
 	for tries := 1; ; tries++ {
 		e, err := readOpen(ctx, m.cfg.Store, owner, id)
@@ -299,16 +300,16 @@ func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliv
 	}
 }
 
-// Delete removes an endpoint. When it returns, no attempt to it starts any
-// more in this process, nor 10 s later in others on the same store; its monitor
-// or rule goes on.
+// Delete removes an endpoint; its monitor or rule stays. After Delete has returned, this
+// process begins no attempt to the endpoint, and after another 10 s neither do others on the
+// same store.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion is Delete of an endpoint that has not been changed since it had
-// the version: ErrEndpointConflict when it has, except by a change that is made
-// during the call. 0 deletes it as it is.
+// DeleteVersion is Delete if the endpoint still has the version, and otherwise returns
+// ErrEndpointConflict. A change made during the call may not be noticed. 0 stands for any
+// version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	if err := m.cfg.Allowed(); err != nil {
 		return err
@@ -325,6 +326,7 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 	return m.remove(ctx, owner, id)
 }
 
+// remove is Delete without the checks.
 func (m *Manager) remove(ctx context.Context, owner, id string) error {
 	return m.withMoved(ctx, owner, id, "", func(from string) error {
 		if from != "" {
@@ -342,8 +344,8 @@ func (m *Manager) remove(ctx context.Context, owner, id string) error {
 	})
 }
 
-// now returns the wall clock's time without a monotonic part: stored times are compared with those of other
-// processes.
+// now returns the time without a monotonic reading: stored times are compared with those of
+// other processes.
 func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
 // shown returns an endpoint as its owner may see it, with what this process knows of

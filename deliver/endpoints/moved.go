@@ -11,12 +11,12 @@ import (
 // errMovedMeanwhile: since the URL was read, another call has changed it.
 var errMovedMeanwhile = fmt.Errorf("endpoints: another call has changed the URL: %w", deliver.ErrEndpointConflict)
 
-// withMoved calls Config.Moved for a change of an endpoint's URL to another, "" for none,
-// and then do, which makes the change if the endpoint still has the URL from, and otherwise
-// returns errMovedMeanwhile; a from of "" stands for any. If the process dies between the
-// two, the monitor does not have the URL any more and the endpoint does; the same call made
-// again changes the endpoint. If do fails, withMoved calls Moved with the URL that the
-// endpoint has then, and after errMovedMeanwhile begins again.
+// withMoved changes an endpoint's URL to to, "" for a deletion. It calls Config.Moved, and
+// then do, which makes the change if the endpoint still has the URL from, "" for any, and
+// otherwise returns errMovedMeanwhile. If do fails, withMoved calls Moved again with the URL
+// that the endpoint has then, and after errMovedMeanwhile it begins again. If the process
+// dies after Moved and before do, the monitor or rule does not show the URL any more and the
+// endpoint still has it; the same call made again changes the endpoint.
 func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(from string) error) error {
 	for tries := 1; ; tries++ {
 		err := moveOnce(ctx, m, owner, id, to, do)
@@ -26,7 +26,7 @@ func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(f
 	}
 }
 
-// moveOnce is withMoved without beginning again.
+// moveOnce makes one attempt of withMoved.
 func moveOnce(ctx context.Context, m *Manager, owner, id, to string, do func(from string) error) error {
 	if m.cfg.Moved == nil {
 		return do("")

@@ -58,7 +58,7 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}
-	asked := map[string]bool{} // a delivery that fails again meanwhile is not sent a third time
+	asked := map[string]bool{} // a delivery that is sent again and fails again is not sent once more
 	total := 0
 	for {
 		ids, err := m.failed(ctx, owner, endpointID, since, asked)

@@ -108,7 +108,7 @@ func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Repl
 
 // before returns the number of the last stored event that was committed before t, of all
 // stored events if t is zero; 0 for none. Events are committed in the order of their
-// numbers, so few are read.
+// numbers, so it finds the event by doubling and then halving a step, with few reads.
 func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64, error) {
 	if t.IsZero() {
 		t = time.Unix(math.MaxInt32, 0).AddDate(200, 0, 0)
@@ -121,7 +121,7 @@ func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64
 		}
 		return evs[0].Seq, nil
 	}
-	var known, step uint64 = 0, 1 // known is stored and before t
+	var known, step uint64 = 0, 1 // known is the number of a stored event before t, 0 for none yet
 	for rising := true; step > 0; {
 		seq, err := next(known + step - 1)
 		if err != nil {

@@ -64,7 +64,7 @@ type ownerCalls struct {
 	calls int
 }
 
-// enter waits for a slot of the owner, and then for one of all.
+// enter waits for one of the owner's slots, and then for one of the slots for all owners.
 func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err error) {
 	t.mu.Lock()
 	o := t.owners[owner]

@@ -3,10 +3,12 @@ package endpoints
 import (
 	"context"
 	"errors"
+
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// readOpen reads an endpoint that can be sent to.
+// readOpen reads an endpoint, and returns an error that wraps ErrSealed if one of its secrets
+// cannot be opened.
 func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string) (deliver.Endpoint, error) {
 	e, err := store.Get(ctx, owner, id)
 	if err == nil {
@@ -18,9 +20,9 @@ func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string
 	return e, nil
 }
 
-// Sealed gives the endpoints of all owners whose secrets cannot be opened, because
-// they were sealed with a key that is not there. Nothing is sent to them, their
-// deliveries wait, and what is returned has no secrets.
+// Sealed returns, without secrets, the endpoints of all owners whose secrets cannot be opened,
+// because they were sealed with a key that is not there. Nothing is sent to these endpoints;
+// their deliveries wait.
 func (m *Manager) Sealed(ctx context.Context) ([]deliver.Endpoint, error) {
 	var list []deliver.Endpoint
 	err := m.cfg.Store.Scan(ctx, func(e deliver.Endpoint) error {

@@ -16,9 +16,9 @@ type Update struct {
 	Limits  *deliver.Limits
 	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way go on.
 	// When the pause ends, new deliveries are sent at once, and kept ones within some
-	// seconds if the receiver keeps up, in any order and with all their retries; processes
-	// that are no fleet with this one send theirs within a minute. A disabled endpoint
-	// cannot be paused.
+	// seconds if the receiver keeps up, in any order and with all their retries. Processes
+	// on the same store outside this one's fleet send theirs within a minute. A disabled
+	// endpoint cannot be paused.
 	Paused *bool
 	// Secret replaces the secret, by a generated one if it is "". Until Overlap has
 	// passed, a receiver that knows the old or the new secret can verify:
@@ -35,8 +35,8 @@ type Update struct {
 }
 
 // Update makes all changes of u to an endpoint, or none. The result has the new secret if
-// there is one. Other processes apply the change within 10 s; those that are no fleet with
-// this one, and wait for the receiver, end the wait within about a minute.
+// there is one. Other processes apply the change within 10 s. A process outside this one's
+// fleet whose deliveries wait for the receiver ends that wait within about a minute.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.cfg.Allowed(); err != nil {
 		return deliver.Endpoint{}, err
@@ -64,7 +64,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 			key = deliver.GenerateSecret() // once, however often the change is tried
 		}
 	}
-	anew := false // another receiver, or another request to it
+	reset := false // the receiver or its requests have changed: earlier failures do not count
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if u.Version != 0 && u.Version != e.Version {
 			return deliver.ErrEndpointConflict
@@ -75,7 +75,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 		overlap := u.overlap()
 		if u.URL != nil {
 			if e.URL != *u.URL {
-				anew, e.FailingSince = true, time.Time{} // of the receiver before
+				reset, e.FailingSince = true, time.Time{} // FailingSince is of the receiver before
 				if u.Overlap == nil {
 					overlap = 0
 				}
@@ -83,7 +83,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 			e.URL = *u.URL
 		}
 		if u.Headers != nil {
-			anew = anew || !slices.Equal(e.Headers, u.Headers)
+			reset = reset || !slices.Equal(e.Headers, u.Headers)
 			e.Headers = u.Headers
 		}
 		if u.Limits != nil {
@@ -92,7 +92,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 		if u.Paused != nil {
 			switch {
 			case !*u.Paused:
-				anew = anew || !e.PausedSince.IsZero()
+				reset = reset || !e.PausedSince.IsZero()
 				e.PausedSince = time.Time{}
 			case e.Status == deliver.EndpointDisabled:
 				return invalid.Field("deliver", "paused", "true", "false for a disabled endpoint: enable it first")
@@ -101,12 +101,12 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 			}
 		}
 		if key != "" {
-			anew = true
+			reset = true
 			return rotate(e, key, overlap, now)
 		}
 		return nil
 	})
-	if err == nil && anew {
+	if err == nil && reset {
 		m.cfg.Dispatcher.Reset(id)
 	}
 	return m.shown(e, key != ""), err

@@ -1,5 +1,5 @@
 // Package receive is the receiver's side of a webhook: it checks requests and reads
-// them. It needs nothing of what sends.
+// them. A program that imports it links nothing of the sender.
 //
 //	v, err := receive.NewVerifier(receive.Config{Secrets: []deliver.Secret{secret}, RequireTimestamp: true})
 //	…

@@ -13,7 +13,7 @@ import (
 //	204  take returned nil: the delivery is done
 //	500  take returned an error, which the sender does not see: it comes again
 //	401  the signature or its timestamp is not valid
-//	400  the body was signed and is no event this version knows
+//	400  the body cannot be read, or is signed and no event that this version knows
 //	405  the method is not POST
 //	413  the body is longer than Config.MaxBody
 //

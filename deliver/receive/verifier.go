@@ -18,26 +18,26 @@ var (
 	// ErrSignature: the request is not signed with a secret that is valid here,
 	// or what was signed has been changed.
 	ErrSignature = errors.New("receive: no valid signature")
-	// ErrTimestamp: the signature is right and too old, as of a request that was
-	// captured and sent again, or the clocks disagree.
+	// ErrTimestamp: the signature is valid, but webhook-timestamp is further from now
+	// than Config.Tolerance: the request was captured and sent again, or the clocks
+	// disagree.
 	ErrTimestamp = errors.New("receive: webhook-timestamp outside the tolerance")
 )
 
 // Config sets up a Verifier. The zero value of each field means its
 // default.
 type Config struct {
-	// Secrets are those that are valid: one, or during a rotation the old and
-	// the new, in any order. Required, unless SecretsFor is there. During the
-	// grace of a rotation requests are accepted with either alone: the old, the
-	// new, or both.
+	// Secrets are the valid secrets: one, or during a rotation the old and the new, in
+	// any order. Required without SecretsFor. During the overlap of a rotation the sender
+	// signs by both secrets, and a receiver that knows either of them accepts.
 	Secrets []deliver.Secret
-	// SecretsFor gives the secrets of one webhook, by the X-Webhook-Id header, in
-	// place of Secrets; none for a webhook that is not known. The id is a
-	// stranger's until the signature has been checked.
+	// SecretsFor returns the secrets of one webhook, by the X-Webhook-Id header, in
+	// place of Secrets; none for an unknown webhook. It is called before the signature is
+	// checked, so anybody may have sent the id.
 	SecretsFor func(webhookID string) []deliver.Secret
-	// RequireTimestamp refuses requests that carry X-Signature-256 alone: these
-	// can be sent again by whoever has seen one, at any time and with another
-	// X-Delivery-Id. Set it when all requests come from this package.
+	// RequireTimestamp refuses requests that carry X-Signature-256 alone: whoever has
+	// seen one can send it again, at any time and with another X-Delivery-Id. Set it
+	// when all requests come from package webhook.
 	RequireTimestamp bool
 	// Tolerance is how far webhook-timestamp may be from now, either way.
 	// Defaults to 5 min.
@@ -93,13 +93,13 @@ func NewVerifier(cfg Config) (*Verifier, error) {
 	return v, nil
 }
 
-// Received is a request that was verified.
+// Received is a verified request.
 type Received struct {
 	deliver.Detected        // what the body says
-	WebhookID        string // X-Webhook-Id, "" without
+	WebhookID        string // X-Webhook-Id, "" if there is none
 	// DeliveryID is the same on every attempt. It is signed when SentAt is set.
 	DeliveryID string
-	SentAt     time.Time // webhook-timestamp; zero without
+	SentAt     time.Time // webhook-timestamp; zero if there is none
 	Body       []byte    // as it was signed
 }
 
@@ -148,11 +148,11 @@ func bare(secrets []deliver.Secret, header string, body []byte) error {
 	return fmt.Errorf("%w in %s", ErrSignature, deliver.HeaderSignature)
 }
 
-// standard checks the trio, and only then what the timestamp says.
+// standard checks the signatures of the three headers, and then the age of the timestamp.
 func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures string, body []byte) (time.Time, error) {
 	at, ok := parseSeconds(seconds)
 	switch {
-	case id == "" || len(id) > maxID || strings.Contains(id, "."): // a dot could stand for the one that ends the id
+	case id == "" || len(id) > maxID || strings.Contains(id, "."): // the signed text has a dot after the id
 		return at, fmt.Errorf("%w: webhook-id is not 1 to %d bytes without a dot", ErrSignature, maxID)
 	case !ok:
 		return at, fmt.Errorf("%w: webhook-timestamp is not in Unix seconds", ErrSignature)
@@ -164,7 +164,7 @@ func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures st
 			continue
 		}
 		own := []byte(signature.Standard(s, id, seconds, body))
-		for given := range strings.SplitSeq(signatures, " ") { // other versions are equal to none
+		for given := range strings.SplitSeq(signatures, " ") { // one of another version than v1 cannot be equal
 			if hmac.Equal([]byte(given), own) {
 				return at, v.fresh(at)
 			}
@@ -173,6 +173,7 @@ func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures st
 	return at, fmt.Errorf("%w in webhook-signature", ErrSignature)
 }
 
+// fresh checks that a timestamp is within the tolerance.
 func (v *Verifier) fresh(at time.Time) error {
 	if d := v.cfg.Now().Sub(at); d.Abs() > v.cfg.Tolerance {
 		return fmt.Errorf("%w: %s off, want at most %s", ErrTimestamp, d.Abs().Round(time.Second), v.cfg.Tolerance)

@@ -18,8 +18,8 @@ const (
 	disableGone     = 3              // deliveries in a row answered 410 after which it is disabled
 )
 
-// Health counts failures of an endpoint. A success ends a row of failures, so that an
-// endpoint that works now and then is never disabled.
+// Health counts failures of an endpoint. A success ends a row of failures: an endpoint that
+// sometimes accepts a delivery stays active, unless it answers disableGone in a row with 410.
 type Health struct {
 	failures int       // failed attempts in a row
 	since    time.Time // when the first of these began

@@ -40,7 +40,7 @@ type change struct {
 	Verdict
 	owner     string
 	at        time.Time
-	unwritten bool // a recovery before it was not written
+	unwritten bool // it replaced a recovery that was not written
 }
 
 // NewWriter returns a Writer whose exported fields are still to be set.

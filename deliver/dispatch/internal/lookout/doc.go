@@ -1,3 +1,3 @@
-// Package lookout has the records looked at of endpoints whose lanes wait for long and do not
-// read them meanwhile.
+// Package lookout looks for changes in the records of endpoints whose lanes wait for long: such
+// a lane does not read its record.
 package lookout

@@ -11,8 +11,8 @@ const (
 )
 
 // Run calls follow once a minute for each endpoint that resting returns, with its owner,
-// until stop is closed or ctx ends: then a call under way ends within timeout, and no other
-// begins. After an error of follow the others have to wait for the next minute.
+// until stop is closed or ctx ends. After that no call begins, and one under way ends within
+// timeout. After an error of follow the other endpoints wait for the next minute.
 func Run(ctx context.Context, stop <-chan struct{}, resting func() map[string]string, follow func(ctx context.Context, owner, id string) error) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

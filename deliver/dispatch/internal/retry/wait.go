@@ -18,7 +18,7 @@ const jitter = 0.2
 const (
 	maxWaited   = health.MaxWaited // in all, for one delivery
 	minWait     = time.Second      // of one wait
-	waitedShare = 10               // a wait is at least this part of those before it: there are at most about 75
+	waitedShare = 10               // a wait is at least 1/waitedShare of the sum of those before: there are at most about 75
 )
 
 // Granted returns how long a delivery waits because its receiver asked for it, in whole
