@@ -18,13 +18,13 @@ import (
 // authTime bounds the first message, Authenticate, and the store at the start.
 const authTime = 5 * time.Second
 
-// ServeHTTP upgrades a request and serves the client until either side leaves. A
-// request that is refused gets a status and a JSON object {"error": …, "detail": …}:
-// 400 a malformed query string, 403 another Origin, 422 a parameter's value, 426 no
-// upgrade, 503 no room or shutting down.
+// ServeHTTP upgrades a request and serves the client until either side closes the connection.
+// A request that is refused gets a status and a JSON object {"error": …, "detail": …}: 400 for
+// a malformed query string, 403 for an Origin that is not allowed, 422 for a parameter's
+// value, 426 without an upgrade, 503 if there is no room or the hub is shutting down.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // or a since that cannot be read would be none
+	if err != nil { // r.URL.Query would ignore a since that cannot be parsed
 		answer(w, http.StatusBadRequest, "wshub: malformed query string")
 		return
 	}
@@ -78,7 +78,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		h.trouble("stream not joined", "owner", id.Owner, "error", err)
+		h.logError("joining a stream failed", "owner", id.Owner, "error", err)
 		c.end(websocket.StatusTryAgainLater, "store unavailable")
 		c.farewell()
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// admit authenticates a connection and counts it. It returns false for one that was
-// refused and is being closed.
+// admit authenticates a connection and counts it. It returns false if the connection was
+// refused; it is being closed then.
 func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) {
 	if key == "" {
 		if why := h.waitForKey(address); why != "" {
@@ -45,7 +45,7 @@ func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) 
 			err = errNoKeyID
 		}
 		if err != nil {
-			h.trouble("key not checked", "error", err)
+			h.logError("checking a key failed", "error", err)
 			c.end(websocket.StatusTryAgainLater, "key not checked")
 			return id, false
 		}
@@ -97,15 +97,15 @@ func addressOf(r *http.Request) string {
 	return p.String()
 }
 
-// count adds a connection to those of its key. It has to be authenticated again
-// when a key was revoked meanwhile: it could have been this one.
+// count adds a connection to those of its key. again says that the connection has to be
+// authenticated again, because some key was revoked since seen was read.
 func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.revoked != seen:
 		return false, true
-	case h.closed: // it has its reason
+	case h.closed: // Shutdown has closed the connection
 		return false, false
 	}
 	k := h.keys[id.KeyID]
@@ -125,7 +125,7 @@ func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again
 		c.id, c.secret = id, key
 		return true, false
 	}
-	if len(k.conns) == 0 { // it was made for this one
+	if len(k.conns) == 0 { // k was made for this connection
 		delete(h.keys, id.KeyID)
 		close(k.idle)
 	}

@@ -20,7 +20,7 @@ import (
 
 // Bounds of a connection.
 const (
-	writeTimeout = 5 * time.Second  // of a write; who does not read for so long is cut
+	writeTimeout = 5 * time.Second  // of a write; then the connection is cut
 	closeGrace   = time.Second      // for the close handshake; then the connection is cut
 	maxMessage   = 32 << 10         // bytes of a message from a client
 	messageTime  = time.Second      // for the rest of a message once it has begun
@@ -37,7 +37,7 @@ const (
 	codeTooMany   websocket.StatusCode = 4003
 	codeUnknown   websocket.StatusCode = 4004
 	codeGoingAway                      = websocket.StatusGoingAway
-	codeGone      websocket.StatusCode = 0 // the client is gone: nothing is written any more
+	codeGone      websocket.StatusCode = 0 // no close frame is written: the client is gone
 )
 
 // conn is a client's connection: one goroutine reads, one writes.
@@ -54,11 +54,11 @@ type conn struct {
 	// pos is a sequence number. Every event up to it was written, was filtered out,
 	// or was dropped. Only the writer changes it.
 	pos atomic.Uint64
-	// live means that the client has caught up, so that the policy applies; levelAt
+	// live means that the client has caught up, so that the policy applies; upToDateAt
 	// is when it last had everything. The stream's mutex guards both.
-	live    bool
-	levelAt time.Time
-	epoch   uint64 // of pos; the writer's after join
+	live       bool
+	upToDateAt time.Time
+	epoch      uint64 // of pos; after join only the writer uses it
 	// missed is set by join: a gap frame for a client that resumes after a number
 	// that the store does not have, nil for others.
 	missed *frame
@@ -70,12 +70,12 @@ type conn struct {
 	done   chan struct{} // closed by end
 	code   websocket.StatusCode
 	reason string
-	killer *time.Timer
+	killer *time.Timer // closes net after closeGrace
 }
 
-// flood counts what a client sends; the reader's.
+// flood counts the messages that a client sends. Only the reader uses it.
 type flood struct {
-	second time.Time // when the counting began
+	second time.Time // when the present second of counting began
 	count  int
 }
 
@@ -95,10 +95,10 @@ func (c *conn) farewell() {
 		c.ws.CloseNow()
 		return
 	}
-	if c.code >= 4000 { // ours: who reads frames only has to see it, too
+	if c.code >= 4000 { // a code of this protocol: a client that reads only frames gets it, too
 		c.send(errorFrame(int(c.code), c.reason))
 	}
-	c.net.SetReadDeadline(time.Time{}) // of the first message
+	c.net.SetReadDeadline(time.Time{}) // firstMessage may have set one
 	c.ws.Close(c.code, c.reason)
 }
 
@@ -137,8 +137,8 @@ func (c *conn) readAll() {
 		var in struct {
 			Type string `json:"type"`
 		}
-		// Types are left alone that it does not know, and pong, which says no
-		// more than a protocol pong.
+		// Unknown types are ignored, and so is pong, which says no more than a
+		// protocol pong.
 		if b != nil && json.Unmarshal(b, &in) != nil {
 			c.end(websocket.StatusPolicyViolation, "want JSON objects")
 		}
@@ -194,7 +194,7 @@ func (c *conn) writeAll() {
 	for {
 		frames, upTo, do := c.stream.next(c, buf[:])
 		work := ready
-		if do == level {
+		if do == upToDate {
 			work = c.bell
 		}
 		select {
@@ -268,7 +268,7 @@ func (c *conn) replay(head uint64) bool {
 	pos := c.pos.Load()
 	evs, err := c.h.read(c.h.ctx, c.stream.owner, pos, replayPage)
 	if err != nil {
-		c.h.trouble("events not replayed", "owner", c.stream.owner, "after", pos, "error", err)
+		c.h.logError("replaying events failed", "owner", c.stream.owner, "after", pos, "error", err)
 		c.end(websocket.StatusTryAgainLater, "store unavailable: resume with since="+since(c.epoch, pos))
 		return false
 	}

@@ -21,10 +21,10 @@ func IsDelivery(endpointID string) bool {
 	return ok && strings.HasPrefix(name, handlerPrefix)
 }
 
-// Handler is the name to add to the Handlers of an event of src that is about
-// to be committed, so that its delivery to a client shows in the delivery log;
-// ok is false when its owner has no client that would get it. The dispatcher
-// then gives the delivery to Send.
+// Handler returns the name to add to the Handlers of an event of src that is about to be
+// committed, so that its delivery to a client is in the delivery log: the dispatcher then
+// passes the delivery to Send. ok is false if the owner has no client that would get the
+// event.
 func (h *Hub) Handler(src deliver.Source) (name string, ok bool) {
 	h.mu.Lock()
 	s := h.streams[src.Owner]
@@ -61,7 +61,7 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 			s.waiting.Add(1)
 			pending, moved = s.pending(ev)
 		}
-		// Looked at second: a connection records a write before it moves on.
+		// After pending: a connection records a write before its position changes.
 		done := h.record.has(ev.ID)
 		cut := false
 		if !done && pending {
@@ -98,8 +98,8 @@ func (s *stream) pending(ev *deliver.Event) (bool, <-chan struct{}) {
 	return false, s.moved
 }
 
-// maxOutcomes bounds the writes remembered for Send, by the number of deliveries that
-// a dispatcher holds in memory. The oldest are forgotten.
+// maxOutcomes bounds the writes remembered for Send: it is the number of deliveries that a
+// dispatcher holds in memory. The oldest are forgotten.
 const maxOutcomes = 65_536
 
 // outcomes remembers the events that were written for Send, which may come after the client

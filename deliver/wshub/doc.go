@@ -14,8 +14,8 @@
 //
 // # Protocol
 //
-// A client connects with its key in the header x-api-key or, where headers can
-// not be set, sends {"type":"auth","api_key":"…"} within 5 s. It may narrow the
+// A client connects with its key in the header x-api-key or, where headers
+// cannot be set, sends {"type":"auth","api_key":"…"} within 5 s. It may narrow the
 // stream with ?monitor_id= and ?rule_id=, each as often as it likes, and resumes
 // with ?since=<seq>. Text frames, one JSON object each:
 //
@@ -26,44 +26,45 @@
 //	{"type":"error","code":4001,"message":"key not valid"}   before the connection is closed with that code and reason
 //
 // Close codes: 1001 the server goes away, 1003, 1007, 1008 and 1009 for what a
-// client must not send, 1013 come again later (the reason ends in since=<seq>
-// when the client was too slow), 4001 the key is not valid (any more), or has another
-// owner or id by now, 4003 the key has too many connections, 4004 monitor_id or rule_id
+// client must not send, 1013 try again later (the reason ends in since=<seq> when the
+// client was too slow), 4001 the key is not valid, was revoked, or has another owner or id
+// by now, 4003 the key or its owner has too many connections, 4004 monitor_id or rule_id
 // names none of the key's owner. Protocol pings go out every 20 s; a client that
 // answers none for 40 s is cut.
 //
 // # Order
 //
-// Frames have the owner's sequence numbers and come in their order, whatever the
-// order in which commits are announced, also by other processes: what was not announced
-// is read from the store before anything after it is sent. So a client that resumes from the last
-// seq it saw, gap frames by their to_seq, loses nothing and gets nothing twice.
-// A gap frame says that events were dropped for a slow client (they can be
-// replayed with since=<from_seq - 1>) or that retention had removed them.
+// Frames have the owner's sequence numbers and come in their order, whatever the order in
+// which this and other processes announce commits: an event that was not announced is read
+// from the store before later ones are sent. So a client that resumes from the last seq it
+// saw, gap frames by their to_seq, loses nothing and gets nothing twice. A gap frame says
+// that events were dropped for a slow client (they can be replayed with
+// since=<from_seq - 1>) or that retention had removed them.
 //
-// A since beyond the newest event is of a store that was replaced or lost its end.
-// The client gets connected with seq 0, then a gap frame from 1 to the newest (to 0
+// A since beyond the newest event comes from a store that was replaced, or has lost its last
+// events. The client gets connected with seq 0, then a gap frame from 1 to the newest (to 0
 // when there is none), and goes on from there.
 //
-// A store that several processes share and that has lost its end gives numbers twice.
-// From then on they have an epoch, a number below 2^53, which connected and gap frames
-// tell:
+// A store that several processes share, and that has lost its last events, gives their
+// numbers to new events. From then on the numbers have an epoch, a number below 2^53, which
+// is in connected and gap frames:
 //
 //	{"type":"connected",…,"seq":41,"epoch":7}
 //	{"type":"gap","from_seq":1,"to_seq":60,"epoch":9}
 //
-// A client resumes with ?since=<epoch>.<seq>, by the epoch that it was told last, and with
-// ?since=<seq> when it was told none. A since of another epoch gets the answer to one that
-// is beyond the newest; 0 is before the first event of any. A gap frame whose epoch is not
-// that of the frames before it says that what follows has other numbers: see Hub.SetEpoch.
+// A client resumes with ?since=<epoch>.<seq>, with the last epoch that it got, and with
+// ?since=<seq> if it got none. A since of another epoch is answered as one beyond the newest
+// event; ?since=0 precedes the first event of every epoch. A gap frame with another epoch
+// than the frames before it says that the following numbers are of that epoch: see
+// Hub.SetEpoch.
 //
 // # Bounds
 //
-// A client reads from its owner's stream, where an event is encoded once for
-// all. What waits for one client is bounded by Options.QueueMessages and
-// QueueBytes, what a stream keeps for all of its clients by four times as much,
-// a write by 5 s, a message from a client by 32 KiB and 1 s, messages and pings
-// from a client by 100 a second, a key's connections by Options.MaxPerKey, those
-// of an address that have not shown a key yet by MaxKeylessPerAddress, and all
-// by MaxConnections. Publish never blocks.
+// A client reads from its owner's stream, where an event is encoded once for all clients.
+// These are bounded: the events that wait for one client, by Options.QueueMessages and
+// QueueBytes; those that a stream keeps for all of its clients, by four times as much; a
+// write, by 5 s; a message from a client, by 32 KiB and 1 s; messages and pings from a client,
+// by 100 a second; a key's connections, by Options.MaxPerKey; an owner's, by MaxPerOwner;
+// those of an address that have not sent a key yet, by MaxKeylessPerAddress; and all, by
+// MaxConnections. Publish never blocks.
 package wshub

@@ -10,14 +10,14 @@ import (
 
 const (
 	maxPassed   = 128              // events whose ids a stream remembers
-	checkEvery  = 20 * time.Second // how often a stream looks whether its newest event is still there
-	doubtsEvery = time.Second      // how often it does because of an announcement
+	checkEvery  = 20 * time.Second // how often a stream checks that the store still has its newest event
+	doubtsEvery = time.Second      // how often it checks an event whose number was announced again
 )
 
-// SetEpoch says what the numbers of events belong to: a store that has lost its last
-// events gives their numbers to others, and has another epoch from then on. Clients that
-// are connected get a gap frame when it changes, and go on from the newest event. 0, as at
-// the beginning, is none. It does not block.
+// SetEpoch sets the epoch of the numbers of events: a store that has lost its last events
+// gives their numbers to others, and has another epoch from then on. When it changes,
+// connected clients get a gap frame and go on from the newest event. The epoch is 0, for none,
+// at first. SetEpoch does not block.
 func (h *Hub) SetEpoch(epoch uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -33,8 +33,7 @@ func (h *Hub) SetEpoch(epoch uint64) {
 
 // Announce says that another process has committed events of an owner, up to the number
 // head: they are read from the store now, if the owner has a connection. It may be called
-// late, twice or in any order, and does not block. Calls that come during a read are one
-// read.
+// late, twice or in any order, and does not block. All calls during one read cause one more.
 func (h *Hub) Announce(owner string, head uint64) {
 	h.mu.Lock()
 	s := h.streams[owner]
@@ -44,20 +43,20 @@ func (h *Hub) Announce(owner string, head uint64) {
 	}
 }
 
-// numbering is what a stream knows of its numbers beside the events. The stream's mutex
-// guards it.
+// numbering is what a stream knows of the numbers of its events. The stream's mutex guards
+// it.
 type numbering struct {
-	want  uint64        // the epoch
+	want  uint64        // the hub's epoch
 	epoch uint64        // of head and the ring
-	found bool          // they are of the epoch that is wanted
+	found bool          // head was found in the epoch wanted
 	ready chan struct{} // closed when found is set
-	lost  bool          // the store has given numbers twice: nothing more is taken in this epoch
+	lost  bool          // the store has given a number twice: no event is taken until the epoch changes
 	heard uint64        // the highest number that was announced without its event
-	doubt uint64        // one that was announced after it was passed, 0 for none
+	doubt uint64        // a number that was announced again after the stream passed it, 0 for none
 	ids   passed
 }
 
-// begin has the stream find its head anew, in another epoch.
+// begin makes the stream find its head in another epoch.
 func (s *stream) begin(epoch uint64) {
 	s.mu.Lock()
 	s.want, s.inbox, s.heard, s.doubt = epoch, nil, 0, 0
@@ -69,8 +68,8 @@ func (s *stream) begin(epoch uint64) {
 	s.bell.Ring()
 }
 
-// hear takes an announced number. One that the stream has passed is mostly late, but may
-// be that of another event.
+// hear takes an announced number. An announcement of a number that the stream has passed is
+// mostly late, but the number may be that of another event.
 func (s *stream) hear(n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +84,7 @@ func (s *stream) hear(n uint64) {
 	s.bell.Ring()
 }
 
-// since is what a client resumes with after a number.
+// since returns the value of ?since= with which a client resumes after a number.
 func since(epoch, seq uint64) string {
 	if epoch == 0 {
 		return strconv.FormatUint(seq, 10)
@@ -93,7 +92,8 @@ func since(epoch, seq uint64) string {
 	return strconv.FormatUint(epoch, 10) + "." + strconv.FormatUint(seq, 10)
 }
 
-// passed are the events that a stream has passed last, by number.
+// passed has the numbers, and the hashes of the ids, of the last events that a stream has
+// passed.
 type passed [maxPassed]struct{ seq, id uint64 }
 
 func (p *passed) add(ev *deliver.Event) {
@@ -101,19 +101,20 @@ func (p *passed) add(ev *deliver.Event) {
 	at.seq, at.id = ev.Seq, fleet.Hash(ev.ID)
 }
 
-// other reports whether an event has the number of another one.
+// other reports whether an event has the number of another event that was passed.
 func (p *passed) other(ev *deliver.Event) bool {
 	at := &p[ev.Seq%maxPassed]
 	return at.seq == ev.Seq && at.id != fleet.Hash(ev.ID)
 }
 
-// checks are when a stream looked last whether its events are still there, and whether an
-// announcement was late.
+// checks has the times of a stream's last checks for lost events: of the newest one, and of one
+// whose number was announced again.
 type checks struct{ at, doubts time.Time }
 
-// due returns what a read is to begin with: the newest event that the stream has passed,
-// when others were heard of and now and then; and one that is in doubt. The caller holds
-// the mutex.
+// due returns the checks for lost events that are due. check says that a read of the store is
+// to begin with the newest event that the stream has passed: after an announcement without
+// events, and otherwise every checkEvery. doubt is a number to read again, 0 for none. The
+// caller holds the mutex.
 func (s *stream) due(look, heard bool, done *checks) (check bool, doubt uint64) {
 	if s.h.opts.OnLost == nil {
 		return false, 0
@@ -128,7 +129,7 @@ func (s *stream) due(look, heard bool, done *checks) (check bool, doubt uint64) 
 	return check, doubt
 }
 
-// tellLost tells the hub's owner when the stream has seen a number twice.
+// tellLost calls Options.OnLost, once in an epoch, if the stream has seen a number twice.
 func (s *stream) tellLost() {
 	s.mu.Lock()
 	lost := s.lost

@@ -23,8 +23,8 @@ type frame struct {
 	sent   atomic.Bool // to some client
 }
 
-// tweetData begins the last member of a body. Quotes inside of strings are
-// escaped, so that it stands there only once at the top.
+// tweetData begins the last member of a body. Quotes inside strings are escaped, and no
+// member before it is an object, so its first occurrence is that member.
 var tweetData = []byte(`,"tweet_data":`)
 
 // eventFrame splices the stored body: seq goes before its members, the post
@@ -51,8 +51,8 @@ func eventFrame(ev *deliver.Event) *frame {
 		logged: slices.Contains(ev.Handlers, handlerName(ev.Source.Owner))}
 }
 
-// gapFrame and connectedFrame say the epoch, but for 0: from then on it is that of
-// numbers.
+// gapFrame returns the frame for a range of numbers that is not sent. It has the epoch of the
+// numbers that follow, unless that is 0; so does connectedFrame.
 func gapFrame(from, to, epoch uint64) *frame {
 	b := append([]byte(nil), `{"type":"gap","from_seq":`...)
 	b = strconv.AppendUint(b, from, 10)

@@ -29,8 +29,7 @@ type Events interface {
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error)
 }
 
-// Policy says what happens to a client that is too slow: more waits for it than
-// Options allow.
+// Policy says what happens to a slow client: one for which more waits than Options allow.
 type Policy int
 
 // Policies for slow clients.
@@ -38,20 +37,20 @@ const (
 	// Close closes the connection with 1013 and the sequence number to resume
 	// after as the end of the reason: nothing is lost, the client has to reconnect.
 	Close Policy = iota
-	// Drop leaves out the oldest, and says so with a gap frame in their place.
+	// Drop leaves out the oldest events, and sends a gap frame in their place.
 	Drop
 )
 
 // Options sets up a Hub. The zero value of each field means its default.
 type Options struct {
-	// Events reads events from the store: for replays, and those that were not
-	// announced. Required; an engine sets its store's.
+	// Events reads events from the store: for clients that resume, and events that were
+	// not announced. Required; an engine sets its store's.
 	Events Events
 	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
-	// the connection with 1013: come again. It must return when ctx ends, which is
-	// after 5 s. It is asked again every 3 s for the keys of all connections: ErrBadKey,
-	// and another Identity than the connection's, then closes it with 4001, so that a
-	// revocation by another process takes effect. Any other error is ignored. Required.
+	// the connection with 1013, try again later. It must return when ctx ends, which is
+	// after 5 s. It is called again every 3 s with the keys of all connections, so that a
+	// revocation by another process takes effect: ErrBadKey, or another Identity than
+	// before, then closes a connection with 4001, and other errors are ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
 	// Has reports whether an owner has a monitor or rule. A client that filters by
@@ -85,15 +84,14 @@ type Options struct {
 	// 1013, so that strangers leave room for clients that send theirs. Defaults to
 	// 10,000.
 	MaxConnections int
-	// CatchUp is how often the store is read, for each owner with a connection,
-	// for events that nobody announced and no later one made visible: commits
-	// of other processes, and those whose answer was lost. That is one read, which mostly
-	// brings nothing. Defaults to 30 s.
+	// CatchUp is how often the store is read, for each owner with a connection, for events
+	// that were not announced: commits of other processes, and commits whose answer was
+	// lost. They are also read when a later event is announced. It is one read for each
+	// owner, which mostly returns nothing. Defaults to 30 s.
 	CatchUp time.Duration
-	// OnLost is told, once in an epoch, that two events had the same number: the store
-	// has lost its last events. The owner's stream stands still from then on, until
-	// Hub.SetEpoch is called with the store's new epoch. It must not block. Nil: that is
-	// not looked for.
+	// OnLost is called, once in an epoch, when two events had the same number: the store
+	// has lost its last events. The owner's stream stops, until Hub.SetEpoch is called
+	// with the store's new epoch. OnLost must not block. Nil: the hub does not check.
 	OnLost func()
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
@@ -158,10 +156,10 @@ type Hub struct {
 
 	mu      sync.Mutex
 	closed  bool
-	epoch   uint64         // of numbers, 0 for none
-	revoked int            // counts Revoke
+	epoch   uint64         // of the events' numbers, 0 for none
+	revoked int            // calls of Revoke
 	open    int            // connections, those included that are being upgraded
-	keyless int            // those that wait for their first message
+	keyless int            // connections that wait for their first message
 	waiting map[string]int // the same by address
 	conns   map[*conn]struct{}
 	owners  map[string]int       // connections that have authenticated
@@ -189,10 +187,10 @@ func New(opts Options) (*Hub, error) {
 	return h, nil
 }
 
-// Publish announces committed events, with their sequence numbers, in any order
-// and as soon as possible: what is announced late or never is read from the
-// store. Those without a Seq, which a journal knew already, are left out. It
-// does not block, and keeps the bodies, which must not change.
+// Publish announces committed events, with their sequence numbers, in any order and as soon
+// as possible: events that are announced late or never are read from the store. Events
+// without a Seq, which the journal knew already, are ignored. It does not block, and keeps
+// the bodies, which must not change.
 func (h *Hub) Publish(events []deliver.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,17 +217,16 @@ func (h *Hub) read(ctx context.Context, owner string, after uint64, limit int) (
 	return h.opts.Events.Events(ctx, owner, after, limit)
 }
 
-// trouble logs an error, unless the hub is shutting down.
-func (h *Hub) trouble(msg string, args ...any) {
+// logError logs an error, unless the hub is shutting down.
+func (h *Hub) logError(msg string, args ...any) {
 	if h.ctx.Err() == nil {
 		h.opts.Logger.Error(msg, args...)
 	}
 }
 
-// Revoke closes a key's connections with 4001, each within 1 s, and has those that
-// are just being made authenticate again. The key must be invalid for
-// Options.Authenticate before. Without Revoke the hub finds out when it authenticates
-// the key again: see Options.Authenticate.
+// Revoke closes a key's connections with 4001, each within 1 s, and makes connections that are
+// being set up authenticate again. Options.Authenticate must refuse the key by then. Without
+// Revoke the hub finds out when it authenticates the key again: see Options.Authenticate.
 func (h *Hub) Revoke(keyID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,7 +274,7 @@ type Stats struct {
 	Connections int64 // now, those included that have not authenticated yet
 	Queued      int64 // frames in memory that wait for a client, counted once for each
 	Sent        int64 // frames of events, once for each client
-	Dropped     int64 // frames of events left out for slow clients, but for those a stream had let go of by then
+	Dropped     int64 // frames of events dropped for slow clients, of those that were in memory then
 	Slow        int64 // connections closed because the client was too slow
 	Refused     int64 // connections refused for a bad key, too many of a key, or no room
 }

@@ -36,12 +36,13 @@ func (f *filter) wants(fr *frame) bool { return fr.source == "" || f.takes(fr.ki
 // start is where a client wants to continue.
 type start struct {
 	resume bool   // false: from now on
-	seq    uint64 // what the client has
-	epoch  uint64 // that it is of
-	bare   bool   // there was none
+	seq    uint64 // the last number that the client has
+	epoch  uint64 // of seq
+	bare   bool   // the client gave no epoch
 }
 
-// of reports whether the number is of an epoch. 0 is before the first event in all.
+// of reports whether seq is a number of the epoch. A bare 0 precedes the first event of every
+// epoch.
 func (f *start) of(epoch uint64) bool {
 	if f.bare {
 		return epoch == 0 || f.seq == 0
@@ -84,8 +85,8 @@ func parseQuery(q url.Values) (flt filter, from start, err error) {
 	return flt, from, nil
 }
 
-// unknown names a monitor or rule of the filter that the owner does not have,
-// "" when there is none.
+// unknown returns the reason to close a connection whose filter names a monitor or rule that
+// the owner does not have, "" if there is none.
 func (h *Hub) unknown(ctx context.Context, owner string, flt *filter) (string, error) {
 	if h.opts.Has == nil || len(flt.monitors)+len(flt.rules) == 0 {
 		return "", nil

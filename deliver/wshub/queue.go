@@ -8,44 +8,44 @@ import (
 // writeBatch is how many frames a writer takes at a time.
 const writeBatch = 16
 
-// turn is what a writer does next.
-type turn int
+// action is what a writer does next.
+type action int
 
 const (
-	level  turn = iota // nothing: it has everything
-	write              // write the frames
-	replay             // read from the store
-	slow               // too much waits, and Policy is Close
+	upToDate action = iota // wait: the client has everything
+	write                  // write the frames
+	replay                 // read from the store
+	slow                   // close: too much waits, and Policy is Close
 )
 
 // slowAfter is how long a client must have been behind before the policy applies, so
 // that a burst alone makes no client slow.
 const slowAfter = time.Second
 
-// next gives c the frames to write. What waits for a connection is the part of
-// the ring above its position, so a queue costs nothing but a number. Where more
-// waits than may, and has for slowAfter, the policy is applied: this is asked
-// between two writes, and a write takes at most writeTimeout. Who falls behind
-// faster than that reads from the store. upTo is the position when all are
-// written.
-func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do turn) {
+// next returns what c's writer does next, the frames to write, and the position when all of
+// them are written. The queue of a connection is the part of the ring above its position, so
+// it takes no memory of its own. If the queue exceeds the bounds, and the client has been
+// behind for slowAfter, the policy applies. next is called between two writes, and a write
+// takes at most writeTimeout; a client that has fallen behind the ring by then reads from the
+// store.
+func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pos := c.pos.Load()
 	switch {
 	case !s.found:
-		return nil, pos, level
-	case c.epoch != s.epoch: // what it has is of other numbers
-		c.epoch, c.live, c.levelAt = s.epoch, true, time.Now()
+		return nil, pos, upToDate
+	case c.epoch != s.epoch: // the position is a number of another epoch
+		c.epoch, c.live, c.upToDateAt = s.epoch, true, time.Now()
 		c.pos.Store(s.head)
 		return append(buf[:0], gapFrame(1, s.head, s.epoch)), s.head, write
 	}
 	if pos >= s.head {
-		c.live, c.levelAt = true, time.Now()
-		return nil, pos, level
+		c.live, c.upToDateAt = true, time.Now()
+		return nil, pos, upToDate
 	}
 	if c.live {
-		if last, dropped := s.excess(c, pos); dropped > 0 && time.Since(c.levelAt) >= slowAfter {
+		if last, dropped := s.excess(c, pos); dropped > 0 && time.Since(c.upToDateAt) >= slowAfter {
 			if s.h.opts.Policy == Close {
 				return nil, pos, slow
 			}
@@ -55,7 +55,7 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do t
 	}
 	if pos < s.base {
 		if s.lost {
-			return nil, pos, level // what the store has may be other events
+			return nil, pos, upToDate // the store may have other events under these numbers
 		}
 		c.live = false
 		return nil, s.head, replay
@@ -70,14 +70,14 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do t
 	return frames, upTo, write
 }
 
-// after is the index of the first frame above pos.
+// after returns the index of the first frame in the ring above pos.
 func (s *stream) after(pos uint64) int {
 	return sort.Search(len(s.ring), func(i int) bool { return s.ring[i].seq > pos })
 }
 
-// excess finds the oldest frames that must go for the rest to be within the
-// bounds: the last of them, and how many there are for this client. The newest
-// frame always stays.
+// excess finds the oldest frames of c's queue that have to be dropped so that the rest is
+// within the bounds. It returns the number of the last one, and how many they are. The newest
+// frame is never dropped.
 func (s *stream) excess(c *conn, pos uint64) (last uint64, dropped int) {
 	messages, bytes := s.h.opts.QueueMessages, s.h.opts.QueueBytes
 	first := s.after(pos)
@@ -106,7 +106,7 @@ func (s *stream) excess(c *conn, pos uint64) (last uint64, dropped int) {
 	return last, dropped
 }
 
-// queued counts what waits in memory for all connections.
+// queued returns how many frames wait in memory for connections, counted once for each.
 func (s *stream) queued() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

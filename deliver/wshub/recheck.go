@@ -8,14 +8,14 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// recheckEvery, with the second that an Authenticate may remember a key for and
-// the second that a connection has to close, is within 5 s of a revocation.
+// recheckEvery makes a revocation by another process close connections within 5 s:
+// Authenticate may cache a key for 1 s, and a connection takes up to 1 s to close.
 const recheckEvery = 3 * time.Second
 
 // keyConns are the connections that are counted for a key, which may have several secrets.
 type keyConns struct {
 	conns map[*conn]struct{}
-	idle  chan struct{} // closed with the last of them
+	idle  chan struct{} // closed when the last connection has ended
 }
 
 // recheck authenticates the connections of a key again, and closes those whose Identity
@@ -45,8 +45,8 @@ func (h *Hub) recheck(k *keyConns) {
 	}
 }
 
-// bySecret returns the connections of a key. Who joins them later was authenticated
-// later: an answer that was asked for before says nothing about it.
+// bySecret returns the present connections of a key, by secret. A connection that is counted
+// later was authenticated later: the result of an earlier call does not apply to it.
 func (h *Hub) bySecret(k *keyConns) map[secret.Value][]*conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +57,7 @@ func (h *Hub) bySecret(k *keyConns) map[secret.Value][]*conn {
 	return m
 }
 
-// endUnlike closes the connections that have another Identity.
+// endUnlike closes those of conns that have another Identity than id.
 func endUnlike(conns []*conn, id Identity, reason string) {
 	for _, c := range conns {
 		if c.id != id {

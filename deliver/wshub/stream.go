@@ -14,18 +14,18 @@ import (
 
 // Bounds of a stream.
 const (
-	maxInbox    = 1024            // announced events that wait; beyond it they are read from the store
+	maxInbox    = 1024            // announced events that wait; beyond it all are read from the store
 	readLimit   = 256             // events in one read of the store
 	readTimeout = 5 * time.Second // of one read of the store
-	ringFactor  = 4               // a stream keeps at most so many times what may wait for one client
+	ringFactor  = 4               // the bounds of the ring, as a multiple of those of one client
 )
 
-// stream orders an owner's events and keeps those that some client has yet to get. It
+// stream orders an owner's events, and keeps in its ring those that a client has yet to get. It
 // is one goroutine, which runs while the owner has a connection.
 //
-// An announced event that continues the sequence is taken from memory. Wherever one
-// is missing, the stream reads on from the store, which shows a sequence number only
-// together with all before it.
+// An announced event whose number follows the head is taken from memory. If a number is
+// missing in between, the stream reads from the store, which shows an event only together
+// with all events before it.
 type stream struct {
 	h     *Hub
 	owner string
@@ -33,18 +33,18 @@ type stream struct {
 	bell  batch.Bell
 	stop  context.CancelFunc
 
-	waiting atomic.Int32 // callers of outcome
+	waiting atomic.Int32 // calls of Hub.Send under way
 
 	mu sync.Mutex
 	numbering
-	inbox []deliver.Event
-	head  uint64 // everything up to here is in the ring, or was
-	known bool   // head is a number that was really reached
-	base  uint64 // the ring has everything above it
+	inbox []deliver.Event // announced, and not in the ring yet
+	head  uint64          // the last number that is in the ring, or was
+	known bool            // an event was added since find: before, retention may have removed some above head
+	base  uint64          // the ring has everything above it, up to head
 	ring  []*frame
 	bytes int // of the ring
 	conns map[*conn]struct{}
-	moved chan struct{} // closed when a client got on while a caller waits
+	moved chan struct{} // closed when the position of a client has changed while Hub.Send waits
 }
 
 func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *stream {
@@ -55,7 +55,7 @@ func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *str
 // announce queues a committed event. It does not block.
 func (s *stream) announce(ev *deliver.Event) {
 	s.mu.Lock()
-	if len(s.inbox) >= maxInbox { // what is missing then is read
+	if len(s.inbox) >= maxInbox { // the missing events are read from the store
 		clear(s.inbox)
 		s.inbox = s.inbox[:0]
 	}
@@ -71,7 +71,7 @@ func (s *stream) run(ctx context.Context) {
 	timer := time.NewTimer(0) // finds the head at once
 	defer timer.Stop()
 	var checked checks
-	look, failed := false, false // look: into the store, for what nobody announced
+	look, failed := false, false // look says to read the store for events that were not announced
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,7 +117,7 @@ func (s *stream) find(ctx context.Context) error {
 	s.mu.Unlock()
 	var err error
 	var last deliver.Event
-	none := func(after uint64) bool { // none above
+	none := func(after uint64) bool { // reports whether there is no event above after
 		if err != nil {
 			return true
 		}
@@ -131,7 +131,7 @@ func (s *stream) find(ctx context.Context) error {
 	for high < 1<<63 && !none(high-1) {
 		low, high = high, high*2
 	}
-	for low < high { // the last is in low…high
+	for low < high { // the last number is between low and high, both included
 		if mid := low + (high-low)/2; none(mid) {
 			high = mid
 		} else {
@@ -147,7 +147,7 @@ func (s *stream) find(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if epoch != s.want {
-		s.bell.Ring() // again
+		s.bell.Ring() // find the head of the new epoch
 		return nil
 	}
 	s.ring, s.bytes, s.ids = nil, 0, passed{}
@@ -163,9 +163,8 @@ func (s *stream) find(ctx context.Context) error {
 	return nil
 }
 
-// follow adds announced events in order. Where one is missing, or when look is set,
-// it reads the store to its end: whatever was announced before that read was
-// committed before it.
+// follow adds announced events in order. If one is missing, or look is set, it reads the store
+// to its end, which includes all events that were announced before.
 func (s *stream) follow(ctx context.Context, look bool, done *checks) error {
 	s.mu.Lock()
 	inbox := s.inbox
@@ -208,7 +207,7 @@ func (s *stream) catchUp(ctx context.Context, check bool) error {
 		}
 		evs, err := s.h.read(ctx, s.owner, after, readLimit)
 		if first && !check && len(evs) > 0 && s.h.opts.OnLost != nil {
-			check = true // nobody has announced these
+			check = true // events were not announced: others may have been lost before them
 			continue
 		}
 		after, check = s.take(evs), false
@@ -223,15 +222,15 @@ func (s *stream) take(evs []deliver.Event) (head uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range evs {
-		if s.found { // else they may be of another epoch
+		if s.found { // else the events may be of another epoch
 			s.push(&evs[i])
 		}
 	}
 	return s.head
 }
 
-// push adds an event to the ring, unless it is there already, with a gap frame before
-// it for numbers that the store no longer has. The caller holds the mutex.
+// push adds an event to the ring, unless its number is not above the head, with a gap frame
+// before it for numbers that the store no longer has. The caller holds the mutex.
 func (s *stream) push(ev *deliver.Event) {
 	if s.lost = s.lost || s.h.opts.OnLost != nil && s.ids.other(ev); ev.Seq <= s.head || s.lost {
 		return
@@ -276,10 +275,9 @@ func (s *stream) trim() {
 	s.ring = s.ring[n:]
 }
 
-// join registers a connection, which resumes or starts from now. A connection that
-// resumes after a number that was never reached, because the store was replaced,
-// starts from now with a gap frame for all that there is. join waits until the head
-// is known.
+// join registers a connection, which resumes or starts from now. A connection that resumes
+// after a number that the store has never reached, or of another epoch, starts from now,
+// after a gap frame for all events. join waits until the head is known.
 func (s *stream) join(ctx context.Context, c *conn, from start) error {
 	s.mu.Lock()
 	ready := s.ready
@@ -314,7 +312,7 @@ func (s *stream) join(ctx context.Context, c *conn, from start) error {
 		c.missed = gapFrame(1, s.head, s.epoch)
 	}
 	c.pos.Store(pos)
-	c.live, c.levelAt = pos >= s.head, time.Now()
+	c.live, c.upToDateAt = pos >= s.head, time.Now()
 	s.conns[c] = struct{}{}
 	return nil
 }
