@@ -8,11 +8,11 @@ import (
 
 // Errors of Answers. They mean that nothing was changed.
 var (
-	// ErrUnderWay: another one carries the request out, and its lease is not over.
+	// ErrUnderWay: another caller carries the request out, and its lease is not over.
 	ErrUnderWay = errors.New("fleet: the request is under way")
-	// ErrOtherRequest: the id is that of a request that asked for something else.
+	// ErrOtherRequest: the id was used before, by a request for something else.
 	ErrOtherRequest = errors.New("fleet: the id is that of another request")
-	// ErrNotBegun: the request is not, or no longer, the caller's to finish.
+	// ErrNotBegun: the caller has not begun the request, or another caller has since.
 	ErrNotBegun = errors.New("fleet: the request is not begun, or another one's")
 )
 
@@ -25,37 +25,37 @@ const (
 )
 
 // Answers keeps the answers to requests that clients may repeat, so that a repetition
-// gets the first one's answer through any node. Every method is atomic, and safe for
-// concurrent use; what holds for every port is written at storage.Store.
+// gets the answer to the first request, through any node. Every method is atomic, and safe
+// for concurrent use; storage.Store has the rules for all ports.
 //
-// Texts are sealed by who stores them: a store keeps them as they are. storage.Eraser
-// removes those of an owner.
+// A caller seals texts that have to be secret: a store keeps them as they are.
+// storage.Eraser removes those of an owner.
 type Answers interface {
-	// Begin asks whether a request has its answer. Nil without an error means that it is
-	// the caller's to carry out, and that it has to call Finish: nobody has begun the
-	// request, or the lease of who has is over by the store's clock, or q.By is who
-	// has. Otherwise Begin returns the answer; ErrOtherRequest if the request was begun
-	// or answered with another q.Asked; ErrUnderWay while it has no answer.
+	// Begin begins a request, or returns its answer. Nil without an error means that the
+	// caller has to carry the request out and then call Finish: nobody has begun it, or
+	// q.By has, or the lease of the caller that has is over by the store's clock.
+	// Otherwise Begin returns the answer, ErrOtherRequest if the request was begun or
+	// answered with another q.Asked, or ErrUnderWay while it has no answer.
 	Begin(ctx context.Context, q Request) (*Answer, error)
 	// Finish stores the answer to a request that q.By has begun; an empty text forgets the
-	// request. It is nil and does nothing if q.By has stored its answer before, and
-	// ErrNotBegun otherwise. After its lease a request may be forgotten, or another one's.
-	// Finish does not look at q.Asked and q.Lease.
+	// request. If q.By has stored the answer before, Finish returns nil and changes
+	// nothing. If q.By has not begun the request, or it was forgotten or begun by another
+	// caller after the lease, Finish returns ErrNotBegun. It ignores q.Asked and q.Lease.
 	Finish(ctx context.Context, q Request, text []byte) error
 }
 
-// Request is one that clients may repeat.
+// Request is a request that clients may repeat.
 type Request struct {
 	Owner string
 	ID    string // the same in each repetition, unique among the owner's
 	Asked string // what it asks for: a hash, the same in each repetition
-	By    string // who carries it out: another text for each repetition
-	// Lease is for how long nobody else carries the request out if By never finishes.
+	By    string // who carries it out: a different text in each repetition
+	// Lease is how long nobody else can begin the request if By never finishes it.
 	Lease time.Duration
 }
 
-// Answer is what a request got.
+// Answer is the answer to a request.
 type Answer struct {
-	By   string // of the request that was carried out
+	By   string // Request.By of the repetition that was carried out
 	Text []byte
 }

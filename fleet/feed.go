@@ -6,21 +6,20 @@ import (
 )
 
 // Feed numbers the changes of records: each creation, update and deletion of a monitor,
-// rule, endpoint or key, in the same transaction as the change itself, so that the order
-// of the numbers is that of the changes and a number that is seen has none below it to
-// come. Every method is safe for concurrent use; what holds for every port is written at
-// storage.Store.
+// rule, endpoint or key, in the same transaction as the change itself. So the numbers have
+// the order of the changes, and when a number can be read, all lower ones can. Every method
+// is safe for concurrent use; storage.Store has the rules for all ports.
 type Feed interface {
-	// Since returns up to limit changes with numbers above after, in order. The error
-	// is ErrTooOld when some of them are not kept any more, or when after is above the
-	// last number: then read all records, beginning with Last. The last 10,000 are
-	// kept at least.
+	// Since returns up to limit changes with numbers above after, in order. It returns
+	// ErrTooOld if some of them are not kept any more, or if after is above the last
+	// number: then call Last, read all records, and go on after that number. At least the
+	// last 10,000 changes are kept.
 	Since(ctx context.Context, after uint64, limit int) ([]Change, error)
-	// Last is the number of the last change, 0 when there was none.
+	// Last returns the number of the last change, 0 if there was none.
 	Last(ctx context.Context) (uint64, error)
 }
 
-// Change says that a record was created, updated or deleted.
+// Change is the creation, update or deletion of a record.
 type Change struct {
 	N     uint64 // 1, 2, 3 …
 	Kind  Kind
@@ -39,15 +38,16 @@ const (
 	Key      Kind = "key"
 )
 
-// Signals carries hints between nodes, of which any may be lost, doubled or out of order.
-// Its methods are safe for concurrent use.
+// Signals carries hints between nodes. Any of them may be lost, doubled or out of order. Its
+// methods are safe for concurrent use.
 type Signals interface {
-	// Send sends a signal to all nodes that receive, this one included or not. It
-	// does not wait for them. A store that cannot carry signals does nothing.
+	// Send sends a signal to all nodes that receive; whether this one gets it, too, is up
+	// to the store. It does not wait for them. A store that cannot carry signals does
+	// nothing.
 	Send(ctx context.Context, s Signal) error
-	// Receive calls fn, from one goroutine, for each signal until ctx ends, and
-	// connects anew as long as that takes. The error is ctx's. After an interruption
-	// fn is called with SignalLook.
+	// Receive calls fn, from one goroutine, for each signal until ctx ends, and reconnects
+	// as often as needed. It returns ctx's error. After an interruption it calls fn with
+	// SignalLook.
 	Receive(ctx context.Context, fn func(Signal)) error
 }
 

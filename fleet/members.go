@@ -14,7 +14,8 @@ var (
 	// ErrShared: a write showed no fence while the store has terms whose leases are
 	// not over. Nothing was changed.
 	ErrShared = errors.New("fleet: engines of a fleet share this store: start this one with Config.Fleet too, or stop the others first")
-	// ErrTooOld: the feed does not reach back so far. Read all records anew.
+	// ErrTooOld: the feed does not reach back so far. Read all records again: see
+	// Feed.Since.
 	ErrTooOld = errors.New("fleet: the feed of changes does not reach back so far")
 )
 
@@ -28,14 +29,12 @@ type Fence struct {
 // IsZero reports whether there is no term.
 func (f Fence) IsZero() bool { return f.Term == "" }
 
-// Members keeps who is in the fleet and has which parts. Times are the store's: its
-// clock, not a node's. Every method is atomic, waits for the commits under way whose
-// fence it changes, and is safe for concurrent use; what holds for every port is written
-// at storage.Store.
+// Members keeps the terms of a fleet and their parts. All times are by the store's clock, not
+// by a node's. Every method is atomic, waits for the commits under way whose fence it
+// changes, and is safe for concurrent use; storage.Store has the rules for all ports.
 type Members interface {
-	// Join begins a term with generation 1 and without parts. One of a node of the same
-	// name is ended first, whatever its lease. Of n.Seen it does what Beat does of
-	// b.Seen.
+	// Join begins a term with generation 1 and without parts. It first ends the term of a
+	// node of the same name, whatever its lease. It treats n.Seen as Beat treats b.Seen.
 	Join(ctx context.Context, n Node) (State, error)
 	// Beat prolongs a lease, and returns the parts that the term now has. In this
 	// order it
@@ -46,30 +45,30 @@ type Members interface {
 	//  2. draws another epoch if b.Seen is above the count of beats, or b.Lost is
 	//     set, and makes the count at least b.Seen: see State.Epoch;
 	//  3. takes the parts of b.Give from the term, as far as it has them;
-	//  4. moves every lease that ends later than now + its length to that moment: the
+	//  4. shortens every lease that ends later than now + its length to that moment: the
 	//     clock may have been ahead;
 	//  5. ends the terms of b.Suspects whose lease is over, but not its own, and frees
 	//     their parts and grants;
 	//  6. gives the term free parts, other than those of b.Give, until it has b.Want.
 	//     Which ones is the store's choice;
 	//  7. raises the generation by one if 3 or 6 changed the parts;
-	//  8. replaces the term's grants by what b.Asks gets: see Ask;
+	//  8. replaces the term's grants by what is granted for b.Asks: see Ask;
 	//  9. keeps Weight, Applied and Says, counts the beat, and makes the lease end at
 	//     now + the length that Join was given.
 	//
-	// A term is not ended because its lease is over: as long as nobody suspects it, it
-	// goes on where it was.
+	// The end of its lease alone does not end a term: as long as no other node suspects
+	// it, its next Beat goes on with the same term.
 	Beat(ctx context.Context, b Beat) (State, error)
-	// Leave ends a term, and frees its parts and grants. It looks at f.Term alone. An
-	// unknown one is no error.
+	// Leave ends the term f.Term, whatever the generation, and frees its parts and grants.
+	// For an unknown term it does nothing.
 	Leave(ctx context.Context, f Fence) error
-	// Look returns the present state without the fields that are about one term.
+	// Look returns the present state, without the fields of the term that asks.
 	Look(ctx context.Context) (State, error)
 }
 
-// Node is what a member says of itself when it joins.
+// Node describes a member when it joins.
 type Node struct {
-	Name   string        // 1 to 64 bytes, one term a name
+	Name   string        // 1 to 64 bytes; there is one term of a name
 	Weight float64       // its share of the parts, above 0
 	Lease  time.Duration // from 1 s to 10 min, in whole milliseconds
 	// Fingerprint is a hash of the settings that all nodes must share.
@@ -77,32 +76,32 @@ type Node struct {
 	Seen        uint64 // State.Beats as this process saw it last, 0 for never
 }
 
-// Beat is a sign of life.
+// Beat is a sign of life, with what a node asks of the store.
 type Beat struct {
 	Fence    Fence
-	Give     Set      // given up: nothing of these is polled or sent any more
-	Want     int      // how many parts the node would have in all
-	Suspects []string // terms that the node has not seen beat for as long as their leases
+	Give     Set      // parts that the node gives up: it polls and sends nothing of these any more
+	Want     int      // how many parts the node asks for in all
+	Suspects []string // terms of which the node has seen no beat for the length of their leases
 	Weight   float64  // as in Node
-	// Applied is the number of the last change of the feed that the node follows,
-	// like all those before it.
+	// Applied is the number of a change in the feed: the node has applied it and all
+	// changes before it.
 	Applied uint64
 	Seen    uint64 // as in Node
-	// Lost says that the node has seen numbers of events given twice: the store has
+	// Lost says that the node has seen two events with the same number: the store has
 	// lost its last writes.
 	Lost bool
 	Asks []Ask // one for each budget
-	// Says is for the other nodes, up to 16 KiB. The store does not look into it.
+	// Says is a message for the other nodes, up to 16 KiB, which the store does not read.
 	Says []byte
 }
 
-// Ask is what a node would have of a budget that the fleet shares, such as the calls a
-// second to a source. It is granted
+// Ask asks for a share of a budget of the fleet, such as the calls a second to a source. The
+// store grants
 //
 //	min(Rate, Total − the grants of the other terms), at least 0,
 //
-// so that the sum of the grants is never above the Total that all ask with. One that
-// asks with a lower Total than the others gets what they leave of it.
+// so that the sum of the grants never exceeds the Total if all nodes ask with the same one. A
+// node that asks with a lower Total gets what the grants of the others leave of that.
 type Ask struct {
 	Budget string
 	Total  float64
@@ -120,12 +119,12 @@ type State struct {
 	Members []Member // all terms, the one that asked included, by name
 	Free    int      // parts that nobody has
 	Feed    uint64   // number of the last change, 0 for none
-	// Beats counts all joins and beats that the store has taken. It is lower than
-	// before only when the store has lost its last writes.
+	// Beats counts all joins and beats that the store has recorded. It falls only when
+	// the store loses its last writes.
 	Beats uint64
-	// Epoch is drawn anew when that happens, never twice the same: numbers of events
-	// of another epoch may be those of other events. It is 0 in a store that has
-	// lost nothing.
+	// Epoch is drawn at random after each loss of writes, so that no two are the same; it
+	// is 0 before the first loss. Equal numbers in different epochs may be those of
+	// different events.
 	Epoch uint64
 }
 
@@ -135,8 +134,8 @@ type Member struct {
 	Term   string
 	Parts  Set
 	Grants map[string]float64
-	// Beats counts those of the term. Whether it lives is for each node to judge, by
-	// its own clock, from how long this has not changed.
+	// Beats counts the beats of the term. Each node judges by its own clock, from how
+	// long the count has not changed, whether the member is alive.
 	Beats   uint64
 	Over    bool // its lease is over, by the store's clock
 	Applied uint64

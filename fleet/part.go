@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Parts is how many parts there are. It is the same for all fleets, for ever.
+// Parts is how many parts there are. It can never change: stored keys depend on it.
 const Parts = 1024
 
 // Part is one of the shares of all keys, below Parts.
@@ -18,8 +18,8 @@ type Part uint16
 // owner.
 func PartOf(key string) Part { return PartOfHash(Hash(key)) }
 
-// PartOfHash is PartOf of a key whose Hash is known: its bits 20 to 29. Detectors take
-// shards from the low bits and places in tables from the high ones.
+// PartOfHash is PartOf of a key whose Hash is known: bits 20 to 29 of the hash. Detectors use
+// the low bits for shards and the high ones for places in tables.
 func PartOfHash(hash uint64) Part { return Part(hash >> 20 & (Parts - 1)) }
 
 // Hash is the 64-bit FNV-1a hash of a key, with its bits mixed: the same in every process.
@@ -161,7 +161,7 @@ func (s *Set) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// mix spreads: FNV's high bits differ little for short keys.
+// mix spreads a hash over all bits: the high bits of FNV-1a differ little for short keys.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
