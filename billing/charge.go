@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Request is what a request costs, and whom.
+// Request is a request that an owner pays for, and its price.
 type Request struct {
 	// ID is unique over all owners; a second request with it is the same charge.
 	ID       string
@@ -20,7 +20,7 @@ type Request struct {
 	// is called, as after a crash. It must be longer than a request takes. Defaults
 	// to 60 s.
 	HoldFor time.Duration
-	// At is when the request came. Defaults to time.Now.
+	// At is when the request arrived. Defaults to time.Now.
 	At time.Time
 }
 
@@ -30,7 +30,7 @@ type Request struct {
 //	…
 //	defer charge.Release(ctx) // whatever happens, a panic included
 //	… answer …
-//	err = charge.Commit(ctx)  // once the answer is out; Release is then nothing
+//	err = charge.Commit(ctx)  // once the answer is out; Release then does nothing
 //
 // The first call decides: after Commit, even one that failed, Release does nothing,
 // and after Release Commit returns ErrResolved. Both may be repeated, and work after

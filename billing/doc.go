@@ -27,27 +27,27 @@
 //     created or resumed.
 //   - The minutes of a day, from midnight to midnight UTC, cost exactly its price
 //     per day; one differs from the next by at most a thousandth of a credit.
-//   - A minute of a stream is one entry, of an id that follows from both (see
-//     ChargeID). So several Meters on one store charge once, and so does a clock
-//     that passes a minute twice.
+//   - A minute of a stream is one entry, whose id follows from both (see ChargeID). So
+//     a minute is charged once, also by several Meters on one store, or by a clock that
+//     passes it twice.
 //   - Minutes for which there was no tick, because the store failed or the machine
 //     was busy, are charged later: at most the last 60, at most as many as have
 //     begun by a clock that does not jump, and only of streams that were active
 //     at an earlier tick and still are. While no process ran nothing is charged.
 //   - A tick that has no time to charge all owners, because the ledger is slow, leaves the
 //     rest to the next one, which begins with them and charges these minutes, too.
-//   - At each tick a stream goes on if the owner's available credits cover what it
-//     owes and its next hour, beside those of the streams that go before it; else
-//     it is paused and the minute is not charged. The oldest goes first: what is
-//     left over may keep a cheaper one that is younger.
-//   - What is left over resumes paused streams, the oldest first, when it covers
-//     the next 75 minutes of each: within a minute after a top-up, and never more
-//     than one change a minute. What was published meanwhile is found then.
+//   - At each tick an owner's streams are taken in turn, the oldest first. A stream goes on
+//     if the available credits, less those for the streams before it, cover what it owes
+//     and its next hour; else it is paused, and the minute is not charged. A younger stream
+//     that costs less may go on after an older one is paused.
+//   - Credits that are left then resume paused streams, the oldest first, if they cover the
+//     next 75 minutes of each: within a minute after a top-up, and at most one change of a
+//     stream a minute. A resumed stream finds what was published meanwhile.
 //   - A tick charges all owners before it pauses or resumes a stream, and makes these
 //     changes for one stream of each owner in turn. If there are more than it can make
 //     in its minute, the next tick makes the rest.
-//   - Before a stream is made, resumed or made dearer, Covers is asked about the next
-//     hour of all active streams of its owner together. An engine does so, one change
-//     after the other. Processes that share a store do not wait for each other: of
-//     what they take in one moment the next tick pauses what is not covered.
+//   - Before a stream is created, resumed or raised in price, an engine asks Covers about
+//     the next hour of all active streams of its owner together. It makes such changes of an
+//     owner one after the other, and the nodes of a fleet take turns. Other processes that
+//     share a store do not wait for each other: the next tick pauses what is not covered.
 package billing

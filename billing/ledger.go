@@ -82,15 +82,15 @@ type Source struct {
 	ID    string // Entry.SourceID
 }
 
-// Source is what the entry counts for in Ledger.Totals. It is false for an entry
-// of another kind than KindMonitor and KindRule, or without SourceID.
+// Source returns the stream to whose total in Ledger.Totals the entry is added. It reports
+// false for an entry of another kind than KindMonitor and KindRule, or without SourceID.
 func (e *Entry) Source() (Source, bool) {
 	s := Source{Owner: e.Owner, Kind: e.Kind, ID: e.SourceID}
 	return s, s.ID != "" && (s.Kind == KindMonitor || s.Kind == KindRule)
 }
 
-// AddTotal is total + amount, or the end of an int64 when that is beyond it: how
-// a Ledger counts a total.
+// AddTotal returns total + amount, or the largest or smallest int64 if the sum is beyond it. A
+// Ledger adds to totals with it.
 func AddTotal(total, amount Credits) Credits {
 	switch {
 	case amount > 0 && total > math.MaxInt64-amount:
@@ -106,9 +106,9 @@ type Reservation struct {
 	ID     string // unique over all owners and entries
 	Owner  string
 	Amount Credits // ≥ 0
-	// ExpiresAt is the first moment, by the store's clock, at which it is
-	// resolved as by Release, in every balance and for every charge. Zero: it
-	// does not expire.
+	// ExpiresAt is when the reservation ends as by Release, by the store's clock: from
+	// that moment on every balance and every charge has its amount again. Zero means that
+	// it does not expire.
 	ExpiresAt time.Time
 }
 
@@ -137,68 +137,72 @@ type EntryQuery struct {
 	// Since and Until select by an entry's At: at Since or later and before
 	// Until. The zero time is no bound.
 	Since, Until time.Time
-	// Cursor, the Next of a page of the same query, asks for what follows that page,
-	// whatever was added or removed meanwhile. Page is not looked at then. PageSize
-	// may be another. What is no Next is refused with ErrCursor.
+	// Cursor, the Next of a page of the same query, asks for the entries after that page,
+	// whatever was added or removed meanwhile. Page is then ignored. PageSize may differ.
+	// Any other text is refused with ErrCursor.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
-	// NoTotal: EntryPage.Total may be 0, as a store may take long to count.
+	// NoTotal allows EntryPage.Total to be 0, as a store may take long to count.
 	NoTotal bool
 }
 
-// EntryPage is one page of entries, and how many match in all, on whatever page.
+// EntryPage is one page of entries.
 type EntryPage struct {
 	Entries []Entry
-	Total   int
-	// Next is the Cursor for what follows this page, "" when nothing does or the
-	// page is empty. What it says is the ledger's own affair; it stays good, also
-	// when the entries that it was made of are removed.
+	Total   int // entries of all pages
+	// Next is the Cursor for the next page, "" after the last entry or if the page is
+	// empty. Its form is up to the ledger. It stays valid, also when entries of this page
+	// are removed.
 	Next string
 }
 
-// Ledger keeps the balances. Every method is safe for concurrent use, all or nothing,
-// and idempotent by id, so that a caller without an answer may repeat the call;
-// storage.Store says what holds for every port. What Entry.Validate or
-// Reservation.Validate reports fails the call with that error.
+// Ledger keeps the balances. Every method is safe for concurrent use, does all or nothing,
+// and is idempotent by id, so that a caller that got no answer may repeat the call;
+// storage.Store has the rules for all ports. If Entry.Validate or Reservation.Validate
+// returns an error, the call fails with that error.
 //
 // No balance is ever below zero, and an owner's available and reserved credits
 // together never exceed an int64. The sum of an owner's entries is what is
-// available and reserved, also when old entries have been removed. Ids stay
-// known after that, and those of resolved reservations likewise.
+// available and reserved, also when old entries have been removed. The ids of removed
+// entries and of resolved reservations stay known.
 type Ledger interface {
-	// Reserve holds r.Amount back. It answers, the first that is true: the error of
-	// r.Validate, whatever is stored; nil and does nothing when a
-	// reservation of the id, of whomever, whatever its amount and ExpiresAt, is
-	// open, even if nothing is left; ErrResolved when one has ended or an entry has
-	// the id; ErrInsufficient when the available balance does not cover it. After
-	// an error an id that was free is free still.
+	// Reserve holds r.Amount back. It returns the first of these that applies:
+	//
+	//  1. the error of r.Validate;
+	//  2. nil, without a change, if a reservation with the id is open, whatever its owner,
+	//     amount and ExpiresAt, and whatever the balance;
+	//  3. ErrResolved if a reservation with the id has ended, or an entry has the id;
+	//  4. ErrInsufficient if the available balance does not cover the amount.
+	//
+	// After an error, an id that was free is still free.
 	Reserve(ctx context.Context, r Reservation) error
-	// Commit turns a reservation into a charge: e with the reservation's id and
-	// owner, and its amount below zero, whatever e says of these. When Append
-	// has made an entry of that id meanwhile, the reservation ends and nothing
-	// more is charged. Again: no-op. After Release or expiry: ErrResolved.
-	// ErrNotFound without such a reservation, also when an entry has the id.
+	// Commit turns a reservation into a charge: the entry e, with the reservation's id
+	// and owner and minus its amount in place of those of e. If Append has made an entry
+	// with that id meanwhile, the reservation ends and nothing more is charged. After a
+	// Commit of the same id it does nothing; after Release or expiry it returns
+	// ErrResolved. It returns ErrNotFound if there is no such reservation, also if an
+	// entry has the id.
 	Commit(ctx context.Context, id string, e Entry) error
-	// Release gives a reservation back. Again, or after expiry: no-op. After
-	// Commit: ErrResolved. ErrNotFound without such a reservation.
+	// Release gives a reservation back. After a Release of the same id, or after expiry,
+	// it does nothing; after Commit it returns ErrResolved. It returns ErrNotFound if
+	// there is no such reservation.
 	Release(ctx context.Context, id string) error
-	// Append adds entries in order, all or none; an amount of 0 is an entry,
-	// too. An id already known, of whomever, or twice in the call, is skipped
-	// whatever its amount. ErrInsufficient when a charge is not covered by what
-	// is available in its turn, ErrAmount when a balance could not be counted. No
-	// entry of another call comes between those of one call.
+	// Append adds entries in order, all or none, also those with an amount of 0. It skips
+	// an entry whose id is known, whatever its owner and amount, or occurs earlier in the
+	// call. It returns ErrInsufficient if the credits that are available in its turn do not
+	// cover a charge, and ErrAmount if a balance would exceed an int64. No entry of another
+	// call comes between those of one call.
 	Append(ctx context.Context, entries ...Entry) error
-	// Balance of an owner; zero for one never seen.
+	// Balance returns an owner's balance, zero for an unknown owner.
 	Balance(ctx context.Context, owner string) (Balance, error)
-	// Entries gives one page of an owner's lines in the order in which they were
+	// Entries returns one page of an owner's entries in the order in which they were
 	// made, whatever their At, the last first unless q.Asc.
 	Entries(ctx context.Context, q EntryQuery) (EntryPage, error)
-	// Totals gives, for each of the sources in turn, the sum of the amounts of all
-	// entries ever made of it, below zero for charges; 0 for one without entries.
-	// A source named twice is answered twice. The answer is of one moment, and the
-	// store is asked once for all of them.
+	// Totals returns, for each of the sources in turn, the sum of the amounts of all
+	// entries ever made for it, below zero for charges; 0 for one without entries. A
+	// source may occur twice. The sums are of one moment, and are read in one call.
 	//
 	// A total changes in the transaction that makes the entry (see Entry.Source and
 	// AddTotal), and stays when entries are removed by retention. It is removed when

@@ -18,21 +18,22 @@ type Stream struct {
 	Accounts  int // of a monitor
 	Price     Price
 	CreatedAt time.Time
-	// Paused: it waits for credits. Streams that are paused for another reason
-	// are not shown to a Meter.
+	// Paused says that the stream is paused for lack of credits. A Meter does not see
+	// streams that are paused for another reason.
 	Paused bool
 }
 
 // Streams is what a Meter charges for. The engine implements it.
 type Streams interface {
-	// Each calls fn for every stream that is active or paused for lack of
-	// credits, of every owner, in any order. An error of fn ends it.
+	// Each calls fn for every stream that is active or paused for lack of credits, of
+	// every owner, in any order, until fn returns an error, which Each returns.
 	Each(ctx context.Context, fn func(Stream) error) error
-	// Pause stops an active stream for lack of credits; any other stays as it is.
+	// Pause pauses an active stream for lack of credits, and does not change any other.
 	Pause(ctx context.Context, s Stream) error
-	// Resume goes on with a stream that was paused for lack of credits; any other
-	// stays as it is. What was published meanwhile is not lost. ErrInsufficient
-	// when other streams have taken the credits meanwhile: it stays paused.
+	// Resume resumes a stream that was paused for lack of credits, and does not change any
+	// other. The stream finds what was published meanwhile. Resume returns
+	// ErrInsufficient, and the stream stays paused, if the credits were used otherwise
+	// since the Meter read them.
 	Resume(ctx context.Context, s Stream) error
 }
 
@@ -44,9 +45,9 @@ type MeterConfig struct {
 	// Thresholds are balances at which OnThreshold is called, in any order.
 	// Defaults to none.
 	Thresholds []Credits
-	// OnThreshold is told when an owner of streams is seen at or below a
-	// threshold, once until the balance is above it again or the owner has no
-	// stream left; a restart may tell it again. It must not block. Defaults to none.
+	// OnThreshold is called when a tick finds an owner of streams at or below a threshold,
+	// and not again before the balance was above it, or the owner had no stream; after a
+	// restart it may be called again. It must not block. Defaults to none.
 	OnThreshold func(Threshold)
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
@@ -72,7 +73,7 @@ type Meter struct {
 
 	// The rest belongs to Run.
 	paid map[streamKey]payment
-	low  map[string]int // owner → how many of marks are told
+	low  map[string]int // owner → how many of marks were reported
 	// first is the owner whom the next tick charges first, "" for the first by name.
 	first string
 }
@@ -84,19 +85,18 @@ type streamKey struct {
 
 // payment is how far a running stream has been charged.
 type payment struct {
-	minute minute    // the last one that it owes nothing for
-	wall   time.Time // when that was so, by MeterConfig.Now
-	at     time.Time // and by the runtime's clock, which does not jump
+	minute minute    // the last minute for which it owes nothing
+	wall   time.Time // the time of that tick, by MeterConfig.Now
+	at     time.Time // the same by the runtime's clock, which does not jump
 }
 
 const (
-	// catchUp bounds the minutes that are charged later, when no tick came in
-	// time or it failed.
+	// catchUp bounds the minutes that are charged later because a tick was late or failed.
 	catchUp = 60
 	// tickTimeout bounds the charges of a tick, so that a store that hangs delays one
 	// or two.
 	tickTimeout = 50 * time.Second
-	// balanceTimeout is for how long of that a tick reads balances.
+	// balanceTimeout is how long of tickTimeout a tick may read balances.
 	balanceTimeout = 40 * time.Second
 	// A tick pauses streams until pauseTimeout after its beginning, and resumes streams
 	// until resumeTimeout. If the charges took longer, each has changeLeast, so that the
@@ -151,10 +151,10 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// Covers says whether an owner's available credits cover the next hour of streams
-// at these prices together: nil or ErrInsufficient. Asked about all that will run
-// before one is made, resumed or made dearer, it saves streams that a tick would
-// pause.
+// Covers returns ErrInsufficient if an owner's available credits do not cover the next hour of
+// streams at these prices together. A program calls it with the prices of all streams that
+// will run, before one is created, resumed or raised in price: the next tick would pause what
+// is not covered.
 func (m *Meter) Covers(ctx context.Context, owner string, prices ...Price) error {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {

@@ -9,19 +9,21 @@ type Price struct {
 	Tier             string  // label, such as "11-50"
 }
 
-// Pricing says what things cost. Embedding services bring their own or use
-// Presets.
+// Pricing is a price list. Presets is the default one.
 type Pricing interface {
+	// Monitor returns the price of a monitor with so many accounts.
 	Monitor(accounts int) Price
+	// Rule returns the price of a rule that is polled at that interval.
 	Rule(interval time.Duration) Price
-	// Request prices one call by the endpoint's name.
+	// Request returns the price of one call of an endpoint of the HTTP surface, by its
+	// name.
 	Request(endpoint string) Credits
 }
 
 // Presets is the default price list.
 type Presets struct{}
 
-// Monitor prices by the number of accounts: the more, the less for each.
+// Monitor returns a price by the number of accounts: the more, the less for each.
 func (Presets) Monitor(accounts int) Price {
 	p := Price{PerAccountPerDay: 833 * Credit, Tier: "over 100"}
 	switch {
@@ -36,7 +38,7 @@ func (Presets) Monitor(accounts int) Price {
 	return p
 }
 
-// Rule prices by the interval: the shorter, the more.
+// Rule returns a price by the interval: the shorter, the higher.
 func (Presets) Rule(interval time.Duration) Price {
 	switch {
 	case interval <= 500*time.Millisecond:

@@ -5,13 +5,13 @@ import "sync"
 // Stats counts what a Meter did since it was made, and has the state at its latest
 // tick.
 type Stats struct {
-	// Charged is what streams were charged. Several Meters on one store each count
-	// the same minutes.
+	// Charged is what streams were charged. Several Meters on one store count the same
+	// minutes.
 	Charged Credits
-	Refused int64 // how often Covers said ErrInsufficient
+	Refused int64 // times that Covers returned ErrInsufficient
 	Paused  int64 // streams paused for lack of credits
-	Resumed int64 // streams that went on when credits covered them again
-	Failed  int64 // ticks of which something was left for later
+	Resumed int64 // streams resumed when credits covered them again
+	Failed  int64 // ticks that left charges for a later one
 
 	Running int64 // streams that are charged now
 	Waiting int64 // streams that wait for credits now
@@ -36,7 +36,7 @@ func (c *counts) add(change func(*Stats)) {
 	change(&c.stats)
 }
 
-// tick counts one that has ended.
+// tick counts a tick that has ended.
 func (c *counts) tick(err error) {
 	if err != nil {
 		c.add(func(s *Stats) { s.Failed++ })

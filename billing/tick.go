@@ -53,12 +53,12 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 		return nil, fmt.Errorf("billing: list streams: %w", err)
 	}
 	m.count.add(func(s *Stats) { s.Running, s.Waiting = int64(len(running)), int64(waiting) })
-	for k := range m.paid { // what does not run owes nothing
+	for k := range m.paid { // a stream that does not run owes nothing
 		if !running[k] {
 			delete(m.paid, k)
 		}
 	}
-	for k := range running { // what runs from now on owes this minute, though the ledger may fail
+	for k := range running { // a new stream owes this minute, even if the ledger fails at this tick
 		if _, ok := m.paid[k]; !ok {
 			m.paid[k] = payment{now - 1, wall, at}
 		}
@@ -91,7 +91,7 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 				continue
 			}
 			errs = append(errs, fmt.Errorf("billing: no time for %d of %d owners", len(turn)-i, len(turn)))
-			if i == 0 { // it has had all the time: the others go first
+			if i == 0 { // this owner's balance took all of the time: the others go first
 				i++
 			}
 			m.first = turn[i%len(turn)]
@@ -203,10 +203,10 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 	return out, nil
 }
 
-// missed is how many minutes before this one a stream ran and was not charged:
-// not more than have begun by the wall clock as it was then and the time that has
-// passed since, so that a clock that jumps ahead costs nothing. A timer is not
-// exact: that time is rounded to the nearest minute of the wall clock.
+// missed returns how many minutes before this one a stream ran and was not charged. Minutes
+// count only if they have begun by the wall clock of the last payment plus the time that has
+// passed since, so that a wall clock that jumps ahead charges nothing. That time is rounded to
+// the nearest minute, since timers are not exact.
 func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 	p, ok := m.paid[key]
 	if !ok || now <= p.minute {
@@ -217,7 +217,7 @@ func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 }
 
 func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
-	if err := m.cfg.Streams.Pause(ctx, s); err != nil { // it is tried again at the next tick
+	if err := m.cfg.Streams.Pause(ctx, s); err != nil { // the next tick tries again
 		m.cfg.Logger.Error("pausing a stream failed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
@@ -238,9 +238,9 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 	m.cfg.Logger.Info("stream resumed, credits cover it", "kind", s.Kind, "stream", s.ID, "owner", s.Owner)
 }
 
-// charge appends the entries of several owners in one call. If that is refused, it
-// appends those of each owner alone, so that an owner who has spent credits meanwhile
-// does not delay the others.
+// charge appends the entries of several owners in one call of the ledger. If that returns
+// ErrInsufficient, it appends those of each owner alone, so that an owner who has spent
+// credits meanwhile does not delay the others.
 func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	var errs []error
 	for len(bills) > 0 {
