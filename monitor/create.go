@@ -9,7 +9,7 @@ import (
 
 // CreateRequest asks for a monitor.
 type CreateRequest struct {
-	Owner         string // whose it is; "" is fine for a single-tenant program
+	Owner         string // "" is fine for a program with one owner
 	Name          string // 1 to 100 characters, unique per owner
 	Usernames     []string
 	FilterTypes   []FilterType  // none means all
@@ -27,8 +27,8 @@ type Created struct {
 	WebhookSecret secret.Value
 }
 
-// Create makes a monitor and begins to watch its accounts. Posts published
-// from now on are its events. On an error nothing is left behind.
+// Create makes a monitor and begins to watch its accounts. Posts published from now on are
+// its events. An error leaves nothing of the monitor behind.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
 	if err := m.checkInterval(r.PollInterval); err != nil {
 		return Created{}, err

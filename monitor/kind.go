@@ -25,8 +25,9 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	}
 }
 
-// affects reports whether a trouble of a monitor as it was is one of the monitor as it is:
-// of an account that it has, or, without one, of what it asks for.
+// affects reports whether a trouble of a monitor as it was is one of the monitor as it is. A
+// trouble of an account is, if the monitor still has the account; one of the monitor as a
+// whole is, if its accounts, interval and weight are the same.
 func (m *Manager) affects(was, is *Monitor, what string) bool {
 	if what == "" {
 		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
@@ -34,7 +35,7 @@ func (m *Manager) affects(was, is *Monitor, what string) bool {
 	return slices.ContainsFunc(is.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(what) })
 }
 
-// restart makes posts of all accounts count from now on.
+// restart makes posts of all accounts events if they are published from now on.
 func restart(mon *Monitor, now time.Time) {
 	mon.Accounts = slices.Clone(mon.Accounts)
 	for i := range mon.Accounts {
@@ -42,7 +43,7 @@ func restart(mon *Monitor, now time.Time) {
 	}
 }
 
-// advance makes posts of each account count from where it has been read to.
+// advance sets Since of each account to the time up to which it has been read.
 func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
 	until, err := m.cfg.Tracker.ReadUntil(ctx, *mon)
 	if err != nil {

@@ -14,24 +14,25 @@ import (
 // Tracker is told of each change, so that it takes effect while the engine
 // runs.
 type Tracker interface {
-	// Track starts to watch an active monitor, or updates one.
+	// Track starts to watch the accounts of an active monitor, or changes a monitor that is
+	// tracked.
 	Track(ctx context.Context, m Monitor) error
-	// Untrack ends it: when it returns, nothing is detected for the monitor any more.
+	// Untrack ends that: when it returns, nothing is detected for the monitor any more.
 	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns, by the Key of its Canonical name, until when each account of a
-	// tracked monitor has been read, the overlap included. Accounts that were not read, or for which this
-	// is unknown, are missing.
+	// ReadUntil returns the time up to which each account of a tracked monitor has been
+	// read, the overlap included, by the Key of the account's Canonical name. Accounts
+	// that were not read, or for which this is unknown, are missing.
 	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
 
-// Webhooks keeps the endpoint that a monitor's webhook_url makes.
+// Webhooks keeps the endpoints of monitors: each webhook_url has one.
 type Webhooks interface {
 	// Check reports what is wrong with a URL and a signing secret ("" for none).
 	Check(url string, key secret.Value) error
-	// Change makes (from ""), moves or removes (to "") the endpoint. The secret
-	// replaces the one there is; "" keeps it, or has one generated, which is
-	// then returned.
+	// Change makes the endpoint of a monitor (from is ""), gives it another URL, or
+	// removes it (to is ""). A key replaces the signing secret; "" keeps it, or
+	// for a new endpoint has one generated, which is returned.
 	Change(ctx context.Context, m Monitor, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the monitor.
 	Unbind(ctx context.Context, m Monitor) error
@@ -45,36 +46,38 @@ type Config struct {
 	Webhooks Webhooks
 	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
 	MaxAccounts int
-	// DefaultInterval is used when a request names none. Defaults to 60 s.
+	// DefaultInterval is the interval of a monitor that is created without one. Defaults
+	// to 60 s.
 	DefaultInterval time.Duration
-	// Paced means that a budget sets the pace: a request without an interval
-	// gets none, and DefaultInterval is not used.
+	// Paced means that a budget sets the pace: a monitor that is created without an
+	// interval has none, and DefaultInterval is not used.
 	Paced bool
-	// MinInterval is the shortest allowed. Defaults to 1 s.
+	// MinInterval is the shortest interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
-	// CheckAccount, if set, is asked whether there can be an account with such a name;
-	// its error says which names there can be. Defaults to any.
+	// CheckAccount, if set, returns an error for a name that no account can have, which
+	// says what names are like. Defaults to allowing all names.
 	CheckAccount func(username string) error
-	// Canonical, if set, returns the one name of an account that has several, so that a
-	// monitor has each account once. Defaults to the name as it is.
+	// Canonical, if set, returns the same name for all names of an account, so that a
+	// monitor has each account once. Defaults to the name unchanged.
 	Canonical func(username string) string
 	// Admit, if set, is called before a monitor is created or changed, which includes
-	// Restore; was is nil for a new one. An error refuses the change and leaves
-	// nothing of it. done is called when the change has been stored or has failed.
+	// Restore; was is nil for a new one. An error refuses the change, which then has no
+	// effect. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// Created, if set, is called after a monitor was created: other processes may be told.
+	// Created, if set, is called after a monitor was created, so that the program can tell
+	// other processes.
 	Created func()
 	// Settle, if set, is called after a monitor was updated or deleted, and waits until
-	// that is in effect in all processes. Its error says that it is not; the change is
-	// stored.
+	// the change is in effect in all processes. An error says that it is stored and not in
+	// effect everywhere.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds a change, without the wait for changes before it. Defaults
-	// to 10 s.
+	// ChangeTimeout bounds a change, not counting the wait for earlier changes.
+	// Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
-	// Now stamps. Defaults to time.Now.
+	// Now is the clock of the times that are stored. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -122,14 +125,13 @@ func NewManager(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Get reads a monitor; ErrNotFound for an id that is unknown or another's.
+// Get returns a monitor; ErrNotFound for an id that is unknown or another owner's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
 	mon, err := m.cfg.Store.Get(ctx, owner, id)
 	return m.effective(mon), err
 }
 
-// effective resolves what a stored monitor leaves to the manager: an interval
-// that was not asked for is the default of whoever runs it.
+// effective returns a stored monitor with this manager's default interval in place of 0.
 func (m *Manager) effective(mon Monitor) Monitor {
 	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
 		mon.PollInterval = m.cfg.DefaultInterval
@@ -150,8 +152,8 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every monitor of every owner. Changes wait meanwhile. An error
-// ends it.
+// Each calls fn for every monitor of every owner, until fn returns an error, which Each
+// returns. Changes wait meanwhile.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
@@ -162,12 +164,12 @@ func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run writes reported troubles into the monitors' status reasons until ctx
-// ends. It may be called once.
+// Run stores what Report is told in the monitors' StatusReason, until ctx ends. It may be
+// called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops what Report was told of accounts that another process reads from now on,
-// and leaves the stored reasons to that.
+// Forget drops what Report was told of accounts that another process polls from now on. That
+// process writes the stored reasons then.
 func (m *Manager) Forget(elsewhere func(username string) bool) {
 	m.control.Forget(func(_, what string) bool { return what != "" && elsewhere(what[1:]) })
 }

@@ -19,8 +19,8 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. An upstream error reads ReasonUpstream followed by its
-// text; the monitor stays active and recovers by itself.
+// Reasons for a status. For an upstream error the StatusReason is ReasonUpstream
+// followed by the error's text; the monitor stays active and recovers by itself.
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
 	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
@@ -42,8 +42,9 @@ const (
 // Account is a tracked account.
 type Account struct {
 	Username string // without @, in the user's spelling
-	// Since is when the account was added or the monitor resumed: posts from
-	// before are not events of this monitor.
+	// Since is when the account was added or the monitor resumed: posts from before are
+	// not events of this monitor. Suspend moves it to the time up to which the account was
+	// read.
 	Since time.Time
 }
 
@@ -54,9 +55,9 @@ type Monitor struct {
 	Name        string // unique per owner
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
-	// PollInterval is the wished time between two polls of an account. A Manager
-	// gives its default for 0, which is what a Store keeps when none was asked
-	// for; where a budget sets the pace it is a bound, and 0 is none.
+	// PollInterval is the time between two polls of an account. A Store keeps 0 if the
+	// request had none; a Manager then returns its default. Where a budget sets the pace,
+	// it is the longest time between two polls, and 0 means no bound.
 	PollInterval time.Duration
 	// Weight is how much this monitor's latency counts where a budget sets the
 	// pace; 0 stands for 1.
@@ -66,7 +67,7 @@ type Monitor struct {
 	WebhookSecretSet bool
 
 	Status       Status
-	StatusReason string // "" when there is nothing to say
+	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	ResumedAt    time.Time // when it last became active again, zero for never
@@ -74,7 +75,7 @@ type Monitor struct {
 	Version int64
 }
 
-// Usernames lists the tracked accounts' handles.
+// Usernames returns the names of the tracked accounts.
 func (m *Monitor) Usernames() []string {
 	names := make([]string, len(m.Accounts))
 	for i, a := range m.Accounts {
@@ -83,8 +84,8 @@ func (m *Monitor) Usernames() []string {
 	return names
 }
 
-// Key is the form in which usernames are compared: without @ and case. Of a URL only the
-// scheme and the host are without case.
+// Key returns the form in which usernames are compared: without @ and in lower case. Of a URL
+// only the scheme and the host are in lower case.
 func Key(username string) string {
 	name := strings.TrimPrefix(username, "@")
 	before, after, ok := strings.Cut(name, "://")
@@ -121,19 +122,18 @@ type Page struct {
 	PageSize int
 }
 
-// Store keeps monitors. Every method is safe for concurrent use; storage.Store says
-// what holds for every port. Get, Update and Delete return ErrNotFound for an id that
+// Store keeps monitors. Every method is safe for concurrent use; storage.Store has the
+// rules for all ports. Get, Update and Delete return ErrNotFound for an id that
 // is unknown or another owner's. Records passed in or returned share no memory with
 // the store.
 type Store interface {
-	// Create adds m as it is, Version included; ErrDuplicate when the owner has
-	// the name already, in the same case, or when any monitor of any owner has
-	// the id.
+	// Create adds m unchanged, Version included. It returns ErrDuplicate if the owner has
+	// the name already, in the same case, or if any monitor of any owner has the id.
 	Create(ctx context.Context, m Monitor) error
 	Get(ctx context.Context, owner, id string) (Monitor, error)
 	// List returns a page in the order of the Create calls, which updates do not
-	// change. A Query's zero values mean page 1 of 20 here, too; Page and PageSize of
-	// the answer are the query's, as given.
+	// change. The zero values of q mean page 1 of 20 records; Page and PageSize of the
+	// result are those of q, unchanged.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals m.Version, and stores
 	// m.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
@@ -141,9 +141,8 @@ type Store interface {
 	Update(ctx context.Context, m Monitor) error
 	// Delete removes the monitor and frees its id and name.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every monitor of every owner, in any order, until it returns
-	// an error, which Scan returns, or ctx ends between two. A record that exists
-	// during the whole scan is shown once, whatever is written meanwhile. fn must not
-	// call the store.
+	// Scan calls fn for every monitor of every owner, in any order, until fn returns an
+	// error, which Scan returns, or ctx ends between two calls. While others write, a
+	// monitor that exists all along is shown once. fn must not call the store.
 	Scan(ctx context.Context, fn func(Monitor) error) error
 }

@@ -30,10 +30,10 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a monitor. Accounts that stay keep their history; posts of new ones,
-// and of all after a resume, count from now on, unless it was suspended for lack of
-// credits: then nothing is left out. An error returned together with a monitor means
-// that the change is stored but not in effect yet.
+// Update changes a monitor. Accounts that stay keep their Since. Posts of new accounts, and
+// of all accounts after a resume, are events if they are published from now on; a monitor
+// that was suspended for lack of credits goes on from where its accounts were read. An error
+// returned together with a monitor means that the change is stored but not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	q := control.Request{WebhookURL: r.WebhookURL, WebhookSecret: r.WebhookSecret, Status: (*control.Status)(r.Status), Version: r.Version}
 	mon, generated, err := m.control.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
@@ -78,16 +78,17 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Mo
 	return u.Monitor, err
 }
 
-// Suspend pauses an active monitor on behalf of the program and not of its owner, for
-// a reason such as ReasonCredits. A paused one does not change. Unlike after Pause,
-// what is published meanwhile is found after Restore, as far back as polls reach:
-// Since of its accounts is how far they were read.
+// Suspend pauses an active monitor on behalf of the program and not of its owner, for a
+// reason such as ReasonCredits. It does not change a monitor that is paused already. Unlike
+// after Pause, posts that are published meanwhile are found after Restore, as far back as
+// polls reach: Since of each account becomes the time up to which it was read.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Suspend(ctx, owner, id, reason)
 	return m.effective(mon), err
 }
 
-// Restore resumes a monitor that is suspended for that reason; it changes no other.
+// Restore resumes a monitor that is suspended for that reason, and does not change any
+// other.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Restore(ctx, owner, id, reason)
 	return m.effective(mon), err

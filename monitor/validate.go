@@ -56,13 +56,14 @@ func (m *Manager) checkInterval(iv time.Duration) error {
 
 }
 
-// key is the form in which names of accounts are compared.
+// key returns the form in which names of accounts are compared.
 func (m *Manager) key(username string) string {
 	return Key(m.cfg.Canonical(strings.TrimPrefix(username, "@")))
 }
 
-// accounts makes the accounts of a request: without @, each once whatever its
-// case and name, by the first that is given; those there were keep their beginning.
+// accounts returns the accounts of a request: without @, and each once, as it was spelled
+// first, whatever the case and name of repetitions. Accounts in had keep their Since; others
+// get now.
 func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]Account, error) {
 	allowed := fmt.Sprintf("1 to %d accounts", m.cfg.MaxAccounts)
 	since := make(map[string]time.Time, len(had))
@@ -101,8 +102,8 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	return out, nil
 }
 
-// validUsername admits the handles of all platforms: names, user@host, host
-// names, DIDs, URLs.
+// validUsername reports whether a name may be that of an account of some platform: a name,
+// user@host, a host name, a DID or a URL.
 func validUsername(s string) bool {
 	if before, after, ok := strings.Cut(s, "://"); ok {
 		return validURL(before, after) && len(s) <= maxURL
@@ -110,8 +111,8 @@ func validUsername(s string) bool {
 	return validName(s)
 }
 
-// validURL admits an address of http or https in printable ASCII. What comes before "://"
-// may begin with the name of a source and a colon.
+// validURL reports whether a name is an http or https URL in printable ASCII, cut at "://". The
+// name of a source and a colon may precede the scheme.
 func validURL(before, after string) bool {
 	source, scheme, ok := strings.Cut(before, ":")
 	if !ok {

@@ -35,7 +35,9 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 	}
 }
 
-// affects reports whether a trouble of a rule as it was is one of the rule as it is.
+// affects reports whether a trouble of the old rule is one of r. With another query it is not.
+// Otherwise a trouble of the rule as a whole is, if the schedule is the same; one of a search,
+// if the search is the query's; one of an account, if the account is an author of the query.
 func (m *Manager) affects(old, r *Rule, what string) bool {
 	if r.Query != old.Query {
 		return false

@@ -57,10 +57,12 @@ type Config struct {
 	// has no effect. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// Created, if set, is called after a rule was created: other processes may be told.
+	// Created, if set, is called after a rule was created, so that the program can tell
+	// other processes.
 	Created func()
-	// Settle, if set, is called after a rule was updated or deleted, and waits until that
-	// is in effect in all processes. Its error says that it is not; the change is stored.
+	// Settle, if set, is called after a rule was updated or deleted, and waits until the
+	// change is in effect in all processes. An error says that it is stored and not in
+	// effect everywhere.
 	Settle func(ctx context.Context) error
 	// ChangeTimeout bounds a change, not counting the wait for earlier changes.
 	// Defaults to 10 s.
@@ -150,8 +152,8 @@ func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 // be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops what Report was told of sources that another process reads from now on,
-// and leaves the stored reasons to that. id is the rule's, what that of Report.
+// Forget drops what Report was told of sources that another process polls from now on. That
+// process writes the stored reasons then. id is the rule's, and what is that of Report.
 func (m *Manager) Forget(elsewhere func(id, what string) bool) {
 	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
 }

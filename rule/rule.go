@@ -58,7 +58,7 @@ type Rule struct {
 	WebhookSecretSet bool
 
 	Status       Status
-	StatusReason string // "" when there is nothing to say
+	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	ResumedAt    time.Time // when it last became active again, zero for never
@@ -117,18 +117,17 @@ type Page struct {
 }
 
 // Store keeps rules, apart from monitors: a rule and a monitor may have the same id.
-// Every method is safe for concurrent use; storage.Store says what holds for every
-// port. Get, Update and Delete return ErrNotFound for an id that is unknown or
+// Every method is safe for concurrent use; storage.Store has the rules for all
+// ports. Get, Update and Delete return ErrNotFound for an id that is unknown or
 // another owner's. A Store does not call Validate.
 type Store interface {
-	// Create adds r as it is, Version included; ErrDuplicate when the owner has
-	// the tag already, in the same case, or when any rule of any owner has the
-	// id.
+	// Create adds r unchanged, Version included. It returns ErrDuplicate if the owner has
+	// the tag already, in the same case, or if any rule of any owner has the id.
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
 	// List returns a page in the order of the Create calls, which updates do not
-	// change. A Query's zero values mean page 1 of 20 here, too; Page and PageSize of
-	// the answer are the query's, as given.
+	// change. The zero values of q mean page 1 of 20 records; Page and PageSize of the
+	// result are those of q, unchanged.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals r.Version, and stores
 	// r.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
@@ -136,9 +135,8 @@ type Store interface {
 	Update(ctx context.Context, r Rule) error
 	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner, in any order, until it returns an
-	// error, which Scan returns, or ctx ends between two. A record that exists during
-	// the whole scan is shown once, whatever is written meanwhile. fn must not call
-	// the store.
+	// Scan calls fn for every rule of every owner, in any order, until fn returns an
+	// error, which Scan returns, or ctx ends between two calls. While others write, a rule
+	// that exists all along is shown once. fn must not call the store.
 	Scan(ctx context.Context, fn func(Rule) error) error
 }
