@@ -22,7 +22,7 @@ func compile(n *node, d Dialect, f *findings) {
 	case argLiteral:
 		a.literal = appendFolded(nil, a.text, false)
 	case argLang:
-		a.unit = today(a.text)
+		a.unit = currentCode(a.text)
 	}
 	var p post
 	switch n.op {

@@ -3,9 +3,8 @@ package query
 // maxWebOperators is about how many clauses the web's search takes.
 const maxWebOperators = 22
 
-// checkTree reports what is well formed and yet not allowed: queries that match
-// nearly every post, and clauses in places where they cannot stand. root is
-// normalised.
+// checkTree reports well-formed queries that are not allowed: those that match nearly every
+// post, and those with clauses in places where they cannot stand. root is normalised.
 func checkTree(root *node, d Dialect, f *findings) {
 	var leaves, lists int
 	positive, selective, usual := false, false, false

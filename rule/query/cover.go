@@ -27,8 +27,8 @@ const (
 	keyKinds
 )
 
-// key is something that a post has and a rule can require: a word, a tag, an
-// author and so on.
+// key is something that a post has and a program can require: a word, a tag, an author and so
+// on.
 type key struct {
 	kind keyKind
 	hash uint64
@@ -39,8 +39,8 @@ func (k key) id() uint64 { return mix(k.hash, uint64(k.kind)*0xc2b2ae3d27d4eb4f)
 
 func idHash(s string) uint64 { return maphash.String(seed, s) }
 
-// maxCover bounds the keys a rule is indexed under. A rule that needs more
-// is asked about every post.
+// maxCover bounds the keys that a program is indexed under. A program that needs more is tried
+// on every post.
 const maxCover = 64
 
 // cover is a set of keys of which each post that matches has at least one.

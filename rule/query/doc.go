@@ -64,19 +64,18 @@
 //
 // The sources are the public documents of the X API v2 (filtered stream,
 // search, operators), of PowerTrack, and the community's reference of the
-// web's search. What they do not say is settled so: AND binds tighter than OR in the web
-// dialect too, with the warning W_MIXED; counts of an author, such as followers_count:,
-// cannot stand alone; sample: goes by a hash of the post's id; a native retweet has no
-// likes and reposts of its own; * is exactly one word.
+// web's search. Where they say nothing, this package decides: AND binds tighter than OR in
+// the web dialect too, with the warning W_MIXED; counts of an author, such as
+// followers_count:, cannot stand alone; sample: goes by a hash of the post's id; a native
+// retweet has no likes and reposts of its own; * is exactly one word.
 //
 // # What a record does not say
 //
-// A clause about something that the record lacks is unknown, and so is its
-// negation: Match is true only if the other clauses decide. Operators about the
-// author's profile need a post that carries its author's User. Some are
-// approximate: to: and
-// retweets_of: by handle go by mentions, has:images by the type or duration of
-// media, card_name: by polls, filter:news by a list of domains.
+// A clause about something that the record lacks is unknown, and so is its negation: Match is
+// true only if the other clauses decide. Operators about the author's profile need a post
+// that carries its author's User. Some operators are approximate: to: and retweets_of: by
+// handle go by mentions, has:images by the type or duration of media, card_name: by polls,
+// filter:news by a list of domains.
 //
 // # Errors and warnings
 //

@@ -26,8 +26,8 @@ func knownLanguage(code string, d Dialect) bool {
 // oldCodes maps withdrawn codes, which X still uses, to those that replaced them.
 var oldCodes = map[string]string{"iw": "he", "in": "id", "ji": "yi"}
 
-// today returns a code in lower case, a withdrawn one replaced.
-func today(code string) string {
+// currentCode returns a code in lower case, and for a withdrawn code the one that replaced it.
+func currentCode(code string) string {
 	code = strings.ToLower(code)
 	if now, ok := oldCodes[code]; ok {
 		return now
@@ -35,8 +35,8 @@ func today(code string) string {
 	return code
 }
 
-// sameLanguage reports whether a post in language got meets lang:want; want is
-// a result of today. A region counts only if the rule names one; a script, as in
+// sameLanguage reports whether a post in language got matches lang:want; want is
+// a result of currentCode. A region counts only if the rule names one; a script, as in
 // hi-Latn, always counts.
 func sameLanguage(want, got string) bool {
 	if len(got) == 2 {

@@ -143,7 +143,7 @@ func emoticonAt(s string, i int) string {
 	return ""
 }
 
-// leaf returns the clause from start to end, and goes on behind it.
+// leaf returns the clause from start to end, and moves the lexer behind it.
 func (l *lexer) leaf(op opID, start, end int, arg argument) lexeme {
 	l.pos = end
 	l.boundary()
@@ -161,7 +161,7 @@ func (l *lexer) clause(op opID, start, end int, arg argument) *node {
 	return &node{op: op, start: start, end: end, arg: arg}
 }
 
-// special returns a term that the X API's dialects do not have.
+// special returns a term that only Union and Web have, with an error in other dialects.
 func (l *lexer) special(op opID, start, end int, what string) lexeme {
 	if l.d.strict() {
 		l.f.fail("E_DIALECT", start, end, "leave it out, or use the web dialect", "%s is a term of the web dialect only", what)
@@ -172,8 +172,7 @@ func (l *lexer) special(op opID, start, end int, what string) lexeme {
 func (l *lexer) minus() lexeme {
 	start := l.pos
 	l.pos++
-	switch {
-	case !l.endsAt(l.pos) && l.s[l.pos] != '-':
+	if !l.endsAt(l.pos) && l.s[l.pos] != '-' {
 		return lexeme{lexMinus, start, l.pos, nil}
 	}
 	for l.pos < len(l.s) && l.s[l.pos] == '-' {

@@ -37,10 +37,10 @@ func (f fillings) without(b int) fillings {
 	return fillings{lo>>n | hi<<(64-n), hi >> n}
 }
 
-// assign checks that a proximity phrase finds a token of its own for each of its words
-// when its window starts at base, and says which part they span: the words take the first
-// tokens, in order, with which the rest can be assigned, too. To know these takes a second
-// look, since a * can take what another word needs.
+// assign checks that a proximity phrase whose window starts at base finds a different token for
+// each of its words, and returns the first and last of these tokens. In order, each word takes
+// the first token with which the rest can still be assigned. That takes two passes, since a *
+// can take the token that another word needs.
 func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
 	reach := 1 + p.near
 	fits := func(i, d int) bool {
@@ -48,7 +48,7 @@ func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int,
 		at, w := base+d, p.words[i]
 		return at >= 0 && at < len(tokens) && (tokens[at].hash == w || w == anyWord && tokens[at].hash > linkWord)
 	}
-	// good[i] has the ways, with word i placed, to place the words after it.
+	// good[i] has the ways, with word i placed, in which the words after it can be placed.
 	var good [maxNear]fillings
 	next := fillings{^uint64(0), ^uint64(0)}
 	for i := len(p.words) - 1; i >= 0; i-- {

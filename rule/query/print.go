@@ -97,7 +97,7 @@ func (p *printer) term(a *argument) {
 	case a.force:
 		p.to.WriteString("+" + a.text)
 	case plainWord(a.text) && !(a.quoted && p.d == Web):
-		p.to.WriteString(a.text) // quotes make a difference only to the web's plurals
+		p.to.WriteString(a.text) // quotes matter only in Web, where they exclude the plural
 	default:
 		p.to.WriteString(quote(a.text))
 		if a.near > 0 {

@@ -35,8 +35,8 @@ func newProgram(query string, o Options, root *node, f *findings) *Program {
 	return p
 }
 
-// planned returns a copy of n with the kids of each group ordered by cost, and
-// its cost.
+// planned returns a copy of n with the kids of each group ordered by cost, and the cost of its
+// most expensive clause.
 func planned(n *node) (*node, int) {
 	out := *n
 	if n.kind == leafNode {

@@ -8,11 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Set finds which of many programs a post matches. It cuts the post into words
-// once, and tries only the programs that require something the post has: a
-// word, a tag, a mention, an author, a link's word or a post's id. Programs
-// that require nothing of the kind, such as "place_country:GB", are tried on
-// every post.
+// Set finds which of many programs a post matches. It cuts the post into words once, and tries
+// only the programs that require something the post has: a word, a tag, a mention, an author,
+// a word of a link or the id of a related post. Programs that require none of these, such as
+// "place_country:GB", are tried on every post.
 //
 // Its methods are safe for concurrent use. A Match sees the changes that were
 // made before it began.

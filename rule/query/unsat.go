@@ -83,7 +83,7 @@ func sameValue(a, b *node) bool {
 	case argHandle:
 		return isDigits(a.arg.text) != isDigits(b.arg.text)
 	case argLang:
-		x, y := today(a.arg.text), today(b.arg.text)
+		x, y := currentCode(a.arg.text), currentCode(b.arg.text)
 		return sameLanguage(x, y) || sameLanguage(y, x) // zh beside zh-cn
 	}
 	return false

@@ -146,14 +146,8 @@ func parseRange(a *argument) *fault {
 
 // parseDate reads a day, or a time to the second, in UTC.
 func parseDate(a *argument) *fault {
-	for _, layout := range []string{"2006-01-02", "2006-01-02_15:04:05_MST"} {
-		text := a.text
-		if layout != "2006-01-02" {
-			if !strings.HasSuffix(text, "_UTC") {
-				continue
-			}
-		}
-		if t, err := time.Parse(layout, text); err == nil {
+	for _, layout := range []string{"2006-01-02", "2006-01-02_15:04:05_UTC"} {
+		if t, err := time.Parse(layout, a.text); err == nil {
 			a.lo = t.Unix()
 			return nil
 		}
