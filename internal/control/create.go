@@ -65,9 +65,9 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 	return r, generated, nil
 }
 
-// start makes the endpoint of a new record, stores the record and tracks it. The
-// endpoint comes first: a record without it would lose its first events, an
-// endpoint without its record only waits.
+// start makes the endpoint of a new record, stores the record and tracks it. The endpoint
+// comes first: a record without its endpoint would lose its first events, and an endpoint
+// without its record gets none.
 func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (generated secret.Value, err error) {
 	if url := *m.kind.Head(&r).WebhookURL; url != "" {
 		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", url, key); err != nil {
@@ -79,7 +79,7 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 	}
 	if err != nil {
 		undone := m.undoStart(ctx, r)
-		// Once more: a creation may take effect after it has failed.
+		// Run undoes it once more, since a creation may take effect after it has failed.
 		again := func(ctx context.Context) error { return m.undoStart(ctx, r) }
 		m.repairs.add(*m.kind.Head(&r).ID, repair{fix: again, first: again})
 		return "", errors.Join(err, undone)

@@ -17,8 +17,8 @@ type Config[R, P any] struct {
 	Store    Store[R]
 	Tracker  Tracker[R, P]
 	Webhooks Webhooks[R]
-	// Admit is asked before a change is stored: see monitor.Config. It does not wait for
-	// other changes: see Later.
+	// Admit is called before a change is stored: see monitor.Config. It must not wait for
+	// other changes: it returns a *Later instead.
 	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
 	// Created is called after a record was created, without the lock. Defaults to
 	// nothing.
@@ -26,8 +26,8 @@ type Config[R, P any] struct {
 	// Settle is called after a record was changed or deleted, without the lock: it
 	// waits until the change is in effect everywhere. Defaults to not waiting.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds a change once it holds the lock, and all its waits for what
-	// Admit has put it off for. Defaults to 10 s.
+	// ChangeTimeout bounds a change once it holds the lock, and also the sum of its waits
+	// by Later.Wait. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	Logger        *slog.Logger     // defaults to none
 	Now           func() time.Time // defaults to time.Now
@@ -69,8 +69,8 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 // Now is the manager's time, in UTC.
 func (m *Manager[R, P]) Now() time.Time { return m.cfg.Now().UTC() }
 
-// Each calls fn for every record of every owner, while no change is made. An
-// error ends it.
+// Each calls fn for every record of every owner, until fn returns an error, which Each
+// returns. No change is made meanwhile.
 func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 	return err
 }
 
-// deleteStored deletes the stored record of what has ended. If that fails, what is stored
-// counts until Run has finished the deletion.
+// deleteStored deletes a record that is untracked and has lost its endpoints. If that fails,
+// the tracker follows what is stored until Run has finished the deletion.
 func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	h := m.kind.Head(&r)
 	owner, id := *h.Owner, *h.ID
@@ -160,13 +160,13 @@ func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	if err == nil {
 		err = m.cfg.Store.Delete(ctx, owner, id)
 	}
-	if known(m, err) {
+	if notStored(m, err) {
 		err = nil
 	}
 	return errors.Join(err, follow(ctx, m, owner, id))
 }
 
-// settleTimeout is more than it takes until a process that has died counts as gone.
+// settleTimeout is longer than it takes until a process that died is known to be gone.
 const settleTimeout = 30 * time.Second
 
 // settle waits until a change that is stored is in effect everywhere.
@@ -203,7 +203,7 @@ func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) e
 	active := *m.kind.Head(&r).Status == Active
 	if reason := *m.kind.Head(&r).StatusReason; active {
 		m.troubles.keep(id, owner, reason, func(what string) bool {
-			if what == "" { // whether it can be run, apply and the caller find anew
+			if what == "" { // apply and the caller find out again whether the record can be run
 				return reason != ""
 			}
 			return m.kind.Affects(&r, &r, what)

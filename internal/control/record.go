@@ -54,9 +54,9 @@ type Kind[R, P any] struct {
 	Restart func(r *R, now time.Time)
 	// Advance makes posts count from where a tracked record has been read to.
 	Advance func(ctx context.Context, r *R) error
-	// Affects reports whether a trouble of the old record is one of the new. Several
-	// processes may each read a part of what a record is about: one that follows a change
-	// of another passes the new record twice.
+	// Affects reports whether a trouble of the old record is one of the new record. what is
+	// that of Manager.Report. A process that follows a change of another process passes
+	// the new record twice.
 	Affects func(old, r *R, what string) bool
 }
 

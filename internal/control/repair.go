@@ -16,31 +16,31 @@ const (
 	repairMost = 5 * time.Minute
 )
 
-// repairs are those for Run to make, one for each record at most. They are added and made by
-// who holds the manager's lock.
+// repairs are the repairs that Run has to make, at most one for each record. They are added and
+// made by callers that hold the manager's lock.
 type repairs struct {
 	mu   sync.Mutex
 	open map[string]repair // by id
 }
 
-// repair makes what is tracked and bound of a record agree with what is stored. Fix may be
-// called again after it has succeeded.
+// repair makes the tracker and the endpoints agree with the stored record.
 type repair struct {
+	// fix may be called again after it has succeeded.
 	fix func(ctx context.Context) error
-	// first is what of fix is to be done before another change of the record, after which it
-	// could not be done any more; nil for nothing.
+	// first is the part of fix that another change of the record would make impossible, so
+	// that it has to be done before such a change; nil for none.
 	first func(ctx context.Context) error
 	wait  time.Duration
 	due   time.Time
 }
 
-// following is the repair of what needs no other than to follow the stored record.
+// following returns a repair that makes the tracker follow the stored record.
 func following[R, P any](m *Manager[R, P], owner, id string) repair {
 	return repair{fix: func(ctx context.Context) error { return follow(ctx, m, owner, id) }}
 }
 
-// begin makes a repair after a write whose outcome is unknown, also when ctx has ended. It has
-// Run make it once more, since a write may take effect after it has failed.
+// begin makes a repair after a write whose outcome is unknown, also if ctx has ended. Run makes
+// it once more, since a write may take effect after it has failed.
 func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
@@ -48,7 +48,8 @@ func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	s.add(id, r)
 }
 
-// add has Run make a repair, and not the one that is open, unless that does more.
+// add makes Run make a repair, in place of an open one of the same record. An open one that has
+// a first stays if r has none.
 func (s *repairs) add(id string, r repair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 		return false
 	}
 	defer unlock()
-	id, r, ok := m.repairs.next() // a change has come before, perhaps with another repair
+	id, r, ok := m.repairs.next() // a change may have added or removed one before the lock was taken
 	if !ok {
 		return false
 	}
@@ -118,20 +119,20 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	fixing, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	err = r.fix(fixing)
-	if invalid.IsRefused(err) && r.first == nil { // the record itself is at fault, and it says so
+	if invalid.IsRefused(err) && r.first == nil { // the cause is the record itself; its status reason says so
 		err = nil
 	}
 	if err != nil && ctx.Err() == nil {
-		m.cfg.Logger.Error("following a change that failed, or of unknown outcome, failed", m.kind.Name, id, "wait", r.wait, "error", err)
+		m.cfg.Logger.Error("repairing a record after a failed change failed", m.kind.Name, id, "wait", r.wait, "error", err)
 		r.wait = min(2*r.wait, repairMost)
 		m.repairs.add(id, r)
 	}
 	return true
 }
 
-// known reports whether an error of the store says that a write has not taken effect.
-// After any other it may have.
-func known[R, P any](m *Manager[R, P], err error) bool {
+// notStored reports whether an error of the store says that a write has not taken effect.
+// After any other error it may have.
+func notStored[R, P any](m *Manager[R, P], err error) bool {
 	return errors.Is(err, m.kind.ErrConflict) || errors.Is(err, m.kind.ErrNotFound)
 }
 
@@ -144,7 +145,7 @@ func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 		*h.Version++
 		return nil
 	}
-	if !known(m, err) {
+	if !notStored(m, err) {
 		owner, id := *h.Owner, *h.ID
 		m.repairs.begin(ctx, id, following(m, owner, id))
 	}
@@ -163,15 +164,15 @@ func writeBack[R, P any](ctx context.Context, m *Manager[R, P], was, is R) error
 			return nil
 		}
 		*to.Version = *now.Version
-		if err = m.cfg.Store.Update(ctx, was); err != nil && !known(m, err) {
-			// Another record may have its old name by now.
+		if err = m.cfg.Store.Update(ctx, was); err != nil && !notStored(m, err) {
+			// Another record may have the old name by now: restore only the webhook_url.
 			*now.WebhookURL, *now.WebhookSecretSet = *to.WebhookURL, *to.WebhookSecretSet
 			if m.cfg.Store.Update(ctx, stored) == nil {
 				err = nil
 			}
 		}
 	}
-	if known(m, err) {
+	if notStored(m, err) {
 		return nil
 	}
 	return err

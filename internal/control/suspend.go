@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Suspend pauses an active record for a reason of the program's own; a paused one
-// stays as it is. What is published meanwhile is found after Restore.
+// Suspend pauses an active record for a reason of the program's own, and does not change a
+// paused one. What is published meanwhile is found after Restore.
 func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (R, error) {
 	if reason == "" || reason == ReasonUser {
 		var none R
@@ -18,15 +18,14 @@ func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (
 			return false, nil
 		}
 		*h.Status, *h.StatusReason = Paused, reason
-		if err := m.kind.Advance(ctx, r); err != nil { // what has been read is not read again
+		if err := m.kind.Advance(ctx, r); err != nil { // Restore goes on from here
 			return false, fmt.Errorf("%s: suspend: %w", m.kind.Name, err)
 		}
 		return true, nil
 	})
 }
 
-// Restore resumes a record that is suspended for that reason; any other stays as
-// it is.
+// Restore resumes a record that is suspended for that reason, and does not change any other.
 func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
 	return m.move(ctx, owner, id, func(_ context.Context, _ *R, h Head) (bool, error) {
 		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
@@ -37,9 +36,9 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 	})
 }
 
-// move stores and applies a change of the program's, unless change reports that
-// there is none. A change that cannot take effect, or did so by half, is undone:
-// nobody would see that it has to be made again.
+// move stores and applies a change of the status that the program makes, unless change reports
+// that there is none. A change that cannot be applied, or only in part, is undone: otherwise
+// the next call would find the status as it should be, and do nothing.
 func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(context.Context, *R, Head) (bool, error)) (r R, err error) {
 	err = Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		r, err = moveNow(ctx, m, owner, id, change)

@@ -14,12 +14,12 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// troubles holds what fails of which record, until Run has written it into the
-// status reasons. The records and the accounts they are read from bound it.
+// troubles holds what fails for which record, and which status reasons Run has to write. It is
+// bounded by the records and the accounts that they are read from.
 type troubles struct {
 	mu      sync.Mutex
-	failing map[string]map[string]string // id → what → error
-	changed map[string]string            // id → owner, for Run to write
+	failing map[string]map[string]string // id → what → error: see Report
+	changed map[string]string            // id → owner, of the reasons to write
 	bell    batch.Bell
 }
 
@@ -27,16 +27,16 @@ func newTroubles() troubles {
 	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: batch.NewBell()}
 }
 
-// Report notes that what a record is read from fails permanently or, with a nil
-// error, that it has recovered. What is "@" and an account's name, "?" and a query, or ""
-// for the record as a whole: that it cannot be run, or can. Report does not block: Run
-// writes the status reason.
+// Report notes that reading from an account or a search for a record keeps failing or, with a
+// nil error, that it has recovered. what is "@" and the account's name, or "?" and the query.
+// With "" for what it notes that the record as a whole cannot be run, or can. Report does not
+// block: Run writes the status reason.
 func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if text, known := t.failing[id][""]; what == "" && known == (err != nil) && (!known || text == err.Error()) {
-		return // or processes with different reasons would write them over each other's for ever
+		return // nothing has changed; without this, processes with different reasons would overwrite each other's for ever
 	}
 	if err == nil {
 		delete(t.failing[id], what)
@@ -62,8 +62,8 @@ func (t *troubles) forget(id string) {
 	delete(t.changed, id)
 }
 
-// keep forgets what does not affect a changed record any more. It has the reason written
-// again if that is gone although something fails here.
+// keep forgets the troubles that do not affect a changed record any more. Run writes the reason
+// again if some were forgotten, or if the stored reason is "" although something fails here.
 func (t *troubles) keep(id, owner, stored string, affects func(what string) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +75,8 @@ func (t *troubles) keep(id, owner, stored string, affects func(what string) bool
 	}
 }
 
-// Forget drops the troubles of what is read elsewhere from now on; who reads it there
-// reports them anew. What is that of Report. The stored reasons stay.
+// Forget drops the troubles for which gone returns true, because another process reads from
+// there from now on, and reports its own. what is that of Report. The stored reasons stay.
 func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	t := &m.troubles
 	t.mu.Lock()
@@ -114,7 +114,7 @@ func (t *troubles) take() []reasonWrite {
 	return out
 }
 
-// reason names the first thing that fails, and the number of others.
+// reason returns the status reason: the first error, by what fails, and the number of others.
 func reason(failing map[string]string) string {
 	whats := slices.Sorted(maps.Keys(failing))
 	if len(whats) == 0 {

@@ -54,7 +54,7 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 			return none, "", err
 		}
 		r, generated, err := updateFrom(ctx, m, old, q, change)
-		var met metAnother
+		var met conflict
 		if q.Version != 0 || tries == updateTries || !errors.As(err, &met) {
 			return r, generated, err
 		}
@@ -65,13 +65,13 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 // other processes.
 const updateTries = 5
 
-// metAnother is the conflict of a change of which nothing is stored: another process has
+// conflict is the error of a change of which nothing is stored, because another process has
 // changed the record since it was read.
-type metAnother struct{ error }
+type conflict struct{ error }
 
-func (e metAnother) Unwrap() error { return e.error }
+func (e conflict) Unwrap() error { return e.error }
 
-// updateFrom is update of a record as it was read.
+// updateFrom makes one attempt of update, with the record old as it was read.
 func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	r, p, err := m.changed(old, q, change)
@@ -126,10 +126,10 @@ func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Tim
 	return r, p, err
 }
 
-// setStatus sets the status that an owner asks for. An owner who pauses a record
-// that the program has suspended pauses it for good. It reports whether a resumed
-// record starts afresh; after a lack of credits it does not, or what was published
-// since would be lost.
+// setStatus sets the status that an owner asks for. If an owner pauses a record that the
+// program has suspended, Restore does not resume it. setStatus reports whether posts of a
+// resumed record count from now on. After a lack of credits they do not: what was published
+// meanwhile would be lost.
 func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
 	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
 		return false
@@ -148,7 +148,7 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh 
 func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
 	met := func(err error) error {
 		if errors.Is(err, m.kind.ErrConflict) {
-			return metAnother{err}
+			return conflict{err}
 		}
 		return err
 	}
@@ -165,7 +165,7 @@ func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (genera
 		return follow(ctx, m, owner, id)
 	}}
 	if err := m.cfg.Store.Update(ctx, *r); err != nil {
-		if !known(m, err) {
+		if !notStored(m, err) {
 			m.repairs.begin(ctx, id, undo)
 		}
 		return "", met(err)
@@ -176,7 +176,7 @@ func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (genera
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()
 		undone := m.cfg.Store.Update(back, *old)
-		if undone != nil && !known(m, undone) {
+		if undone != nil && !notStored(m, undone) {
 			m.repairs.add(id, undo)
 		}
 		return "", errors.Join(err, undone)

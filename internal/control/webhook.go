@@ -9,8 +9,8 @@ import (
 // processes.
 const moveTries = 5
 
-// WebhookMoved stores another webhook_url, "" for none, in a record whose
-// webhook_url is from: its endpoint was changed or deleted on its own. It reports
+// WebhookMoved stores another webhook_url, "" for none, in a record whose webhook_url
+// is from: its endpoint was changed or deleted otherwise than through the record. It reports
 // false for a record with another webhook_url and for one that does not exist.
 func (m *Manager[R, P]) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	unlock, err := m.lock(ctx)
