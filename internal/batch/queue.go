@@ -31,8 +31,8 @@ func (q *Queue[T]) Put(item T) {
 	q.bell.Ring()
 }
 
-// Bell is rung by each Put. Others may ring it, too: the goroutine that takes from
-// the queue finds nothing then.
+// Bell returns the bell that each Put rings. Others may ring it, too; the goroutine that takes
+// from the queue then finds nothing.
 func (q *Queue[T]) Bell() Bell { return q.bell }
 
 // Len returns how many items wait.
@@ -55,8 +55,9 @@ func (q *Queue[T]) Take(n int) []T {
 	return group
 }
 
-// TakeAll removes all items and returns them. The queue goes on in the space of
-// used, which the caller has cleared and gives up: two slices serve for ever.
+// TakeAll removes all items and returns them. The queue goes on in the memory of used, which
+// the caller has cleared and does not use again: with the result of the call before, two
+// slices are used in turn.
 func (q *Queue[T]) TakeAll(used []T) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()

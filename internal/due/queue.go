@@ -55,9 +55,9 @@ func (p place) index() int    { return int(p & (1<<indexBits - 1)) }
 func dueOf(e uint64) uint64 { return e >> slotBits }
 func slotOf(e uint64) int32 { return int32(e & (MaxSlots - 1)) }
 
-// Next is the slot due first, and when: the time given to Set, rounded up to
-// the millisecond. ok is false when none is scheduled. Of slots due in the same
-// millisecond the lowest comes first.
+// Next returns the slot due first, and when it is due: the time given to Set, rounded up to
+// the millisecond. ok is false if none is scheduled. Of slots due in the same millisecond the
+// lowest comes first.
 func (q *Queue) Next() (slot int32, due int64, ok bool) {
 	if len(q.near) <= root && !q.load() {
 		return 0, 0, false
@@ -66,13 +66,12 @@ func (q *Queue) Next() (slot int32, due int64, ok bool) {
 	return slotOf(e), q.timeOf(e), true
 }
 
-// Has says whether a slot is scheduled.
+// Has reports whether a slot is scheduled.
 func (q *Queue) Has(slot int32) bool {
 	return uint32(slot) < uint32(len(q.where)) && q.where[slot] != 0
 }
 
-// At is when a slot is due, as Next would say; ok is false when it is not
-// scheduled.
+// At returns when a slot is due, as Next would; ok is false if it is not scheduled.
 func (q *Queue) At(slot int32) (due int64, ok bool) {
 	if !q.Has(slot) {
 		return 0, false
@@ -144,7 +143,7 @@ func (q *Queue) put(e uint64) {
 	q.up(i, e)
 }
 
-// takeOut takes out the entry at p, whose slot is left as if it were there.
+// takeOut takes out the entry at p. where still has p for its slot: the caller changes that.
 func (q *Queue) takeOut(p place) {
 	if p.inWheel() {
 		q.where[slotOf(q.wheel.cut(p))] = p
@@ -168,8 +167,9 @@ func (q *Queue) load() bool {
 	return true
 }
 
-// layOut puts all anew, from a horizon just after what is due first: near has
-// become too much for a heap alone, or times lie further back than the horizon.
+// layOut puts all entries again, with a horizon just after the entry that is due first: near
+// has grown too large, because there are many entries or because times before the horizon
+// were set.
 func (q *Queue) layOut() {
 	if q.wheel == nil {
 		q.wheel = new(wheel)
@@ -189,8 +189,8 @@ func (q *Queue) layOut() {
 	q.limit()
 }
 
-// limit is what near may grow to by times before the horizon. To lay out all
-// moves every entry, and comes after an eighth of them was put at least.
+// limit sets how far near may grow. layOut moves every entry, so it comes only after at least an
+// eighth of them was put.
 func (q *Queue) limit() { q.most = root + max(plain, 2*len(q.near), q.n/8) }
 
 // unload puts the entries of a bucket, which is not the wheel's any more, where

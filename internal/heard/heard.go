@@ -19,7 +19,7 @@ type Output struct {
 	ended bool
 }
 
-// Write never fails before End.
+// Write appends p to the output. It fails only after End.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	if o.ended {
@@ -42,15 +42,15 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is all that was written.
+// String returns all that was written.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// On has who writes text for the first time call f, which may not wait for what is written
-// later. It is called before anything is written.
+// On makes the Write with which the output first contains text call f. f must not wait for later
+// writes. On has to be called before the first Write.
 func (o *Output) On(text string, f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -69,7 +69,7 @@ func (o *Output) End() {
 }
 
 // Wait waits until a pattern matches what was written, and returns the match and its
-// groups. The test fails when the output ends without.
+// groups. The test fails if the output ends before that.
 func (o *Output) Wait(t testing.TB, pattern string) []string {
 	t.Helper()
 	form := regexp.MustCompile(pattern)

@@ -2,13 +2,13 @@ package invalid
 
 import "errors"
 
-// refused is an error that the same record brings again and again.
+// refused is an error whose cause is the record itself.
 type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
 
-// Refused marks an error as one that the record itself is the reason of: trying again
-// does not help. It returns nil for nil.
+// Refused marks an error as caused by the record itself: trying again with the same record does
+// not help. It returns nil for nil.
 func Refused(err error) error {
 	if err == nil {
 		return nil
@@ -16,7 +16,7 @@ func Refused(err error) error {
 	return refused{err}
 }
 
-// IsRefused reports whether Refused has marked an error.
+// IsRefused reports whether an error was marked by Refused.
 func IsRefused(err error) bool {
 	var r refused
 	return errors.As(err, &r)

@@ -25,11 +25,11 @@
 // a period takes away no more than half of the overlap. So a single glitch is
 // forgotten, and with few posts nothing is.
 //
-// What was learnt outlives the process where Position is stored and read by Begin: late posts
-// are under way at a restart, too, and an upstream that is asked for no more than the overlap
-// shows nothing from before, so that it would not be learnt again.
+// A program stores Position, and calls Begin after a restart, so that the overlap outlives the
+// process: posts are late across a restart, too, and polls with too short an overlap would not
+// see them and not learn from them.
 //
-// What needed more than Max allows is counted, and not followed. No overlap
-// allowed would have found it, and it is mostly no lateness at all: a pinned
-// post, one imported with its old date, an account made public.
+// A post that needed more than Max allows is counted, and does not change the overlap. No
+// overlap allowed would have found it, and mostly it was not late at all: it was pinned, or
+// imported with its old date, or its account was made public.
 package lateness

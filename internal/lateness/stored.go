@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// target names the record of what was learnt.
+// target is the name of the cursor that keeps the overlap.
 const target = "overlap"
 
-// Position returns what to store, so that another process can begin with the overlap; ok is
-// false when it is stored, or is the one that every process begins with.
+// Position returns the name and position of a cursor to store, so that another process can
+// begin with the overlap; ok is false if the overlap is stored already, or is the one that every
+// process begins with.
 func (t *Tracker) Position() (name, position string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return target, t.overlap.String(), t.overlap != t.known
 }
 
-// Stored takes note of a position that is stored.
+// Stored notes that a position is stored.
 func (t *Tracker) Stored(position string) {
 	if overlap, err := time.ParseDuration(position); err == nil {
 		t.mu.Lock()
@@ -26,9 +27,9 @@ func (t *Tracker) Stored(position string) {
 	}
 }
 
-// Begin goes on from the position that load reads, "" for none, as far as Min and Max allow: as
-// if a post of the period before had needed the overlap. It is called once; an error of load is
-// logged.
+// Begin sets the overlap to the position that load reads, "" for none, as far as Min and Max
+// allow, as if a post of the period before had needed it. It is called once; an error of load
+// is logged.
 func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, target string) (position string, err error), logger *slog.Logger) {
 	position, err := load(ctx, target)
 	if err != nil && ctx.Err() == nil {

@@ -12,7 +12,7 @@ import (
 // there up to 30 min, and back.
 type Config struct {
 	Initial time.Duration // Defaults to 180 s, or the nearest that Min and Max allow
-	Min     time.Duration // Defaults to Initial. Below what an upstream is known for, it trades pages against misses
+	Min     time.Duration // Defaults to Initial. A lower one reads fewer pages, and may miss late posts
 	Max     time.Duration // Defaults to 30 min, or Initial if that is more
 }
 
@@ -45,7 +45,7 @@ type Tracker struct {
 	largest time.Duration // needed in the current period
 	before  time.Duration // needed in the one before it
 	beyond  int64
-	known   time.Duration // the overlap that another process would begin with
+	known   time.Duration // the overlap that another process would begin with: stored, or Config.Initial
 }
 
 // New checks cfg and gives a Tracker with the overlap of Config.Initial.
@@ -76,12 +76,11 @@ func New(cfg Config) (*Tracker, error) {
 	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial, known: cfg.Initial}, nil
 }
 
-// Observe records a new post found at now, and the overlap that was needed to
-// find it: how long before the start of the previous complete poll of its
-// timeline it was published. 0 or less means that none was needed. Not to be
-// observed are the first poll of a timeline, which is history, and posts whose
-// authors choose the date: a few backdated ones an hour would hold the overlap up. It reports
-// whether the overlap has grown.
+// Observe records a new post found at now, and the overlap that was needed to find it: how
+// long before the start of the previous complete poll of its timeline it was published; 0 or
+// less means that none was needed. It reports whether the overlap has grown. Do not observe
+// the first poll of a timeline, which shows history, nor posts whose authors choose the date:
+// a few backdated posts an hour would keep the overlap long.
 func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 	needed = max(0, needed)
 	t.needed.Record(needed)

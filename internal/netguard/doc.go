@@ -1,4 +1,4 @@
-// Package netguard keeps requests off addresses that are not public: webhooks, and
-// web pages that customers name. CheckURL judges a URL when it is registered, and
-// Guard each address at the moment of the connection.
+// Package netguard keeps requests to URLs of customers, which are webhooks and web pages, from
+// addresses that are not public. CheckURL checks a URL when it is registered, and Guard checks
+// each address at the moment of the connection.
 package netguard

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// ErrAddressNotAllowed: a receiver's address is not a public one, or its port
-// is not open to webhooks. It never names the address, so that what a name
-// resolves to inside a network cannot be learned from it.
+// ErrAddressNotAllowed: an address is not public, or its port is not allowed. It never names
+// the address, as it must not tell what a name resolves to inside a network.
 var ErrAddressNotAllowed = errors.New("netguard: address not allowed")
 
 func prefixes(ss ...string) []netip.Prefix {
@@ -32,7 +31,8 @@ var (
 		"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
 		"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 		"168.63.129.16/32")
-	// globalV6 is the only range of IPv6 unicast given out (RFC 4291, IANA).
+	// globalV6 is the only range from which IPv6 unicast addresses are assigned (RFC 4291,
+	// IANA).
 	globalV6 = netip.MustParsePrefix("2000::/3")
 	// deniedV6 are the special-purpose ranges inside it: protocol assignments
 	// with Teredo and ORCHID, documentation, 6to4, AS112, documentation again.
@@ -41,8 +41,8 @@ var (
 	// privateNets are what AllowPrivate opens: loopback, RFC 1918, RFC 6598 and
 	// unique local addresses.
 	privateNets = prefixes("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
-	// metadataHosts are clouds' metadata services inside those; the others are
-	// link-local, which nothing opens.
+	// metadataHosts are the metadata services of clouds inside privateNets. Other such
+	// services have link-local addresses, which are never allowed.
 	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
 		"fd00:c1::a9fe:a9fe/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128")
 )
@@ -85,8 +85,8 @@ func isISATAP(a netip.Addr) bool {
 	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// checkAddr is PublicAddr with the opt-out for private networks, all of them or
-// those in nets.
+// checkAddr is PublicAddr, except that it allows private networks, all of them or those in
+// nets.
 func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
 	if u := a.Unmap(); within(u, privateNets) && (allowPrivate || within(u, nets)) && !within(u, metadataHosts) {
 		return nil
@@ -94,19 +94,18 @@ func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
 	return PublicAddr(a)
 }
 
-// Guard makes connections to receivers and keeps them off addresses that are
-// not public, whatever a name resolves to at that moment. The zero value is ready
-// to use, by many goroutines.
+// Guard makes connections, and refuses addresses that are not public, whatever a name resolves
+// to at that moment. The zero value is ready to use, by many goroutines.
 type Guard struct {
-	// Ports are those that are open, 443 and 8443 when there are none.
+	// Ports are the ports allowed. Defaults to 443 and 8443.
 	Ports []uint16
 
-	// AllowPrivate also allows loopback and private networks, on any port, for
-	// tests and for receivers of one's own. Link-local, metadata and multicast
-	// addresses stay refused.
+	// AllowPrivate also allows loopback and private networks, and any port, for tests
+	// and for receivers in one's own network. Link-local, metadata and multicast
+	// addresses are still refused.
 	AllowPrivate bool
-	// AllowNets are private networks that are open, with everything else, ports
-	// too, as it is without them. Those that AllowPrivate would not open stay shut.
+	// AllowNets allows only these private networks, on the same ports as public
+	// addresses. Addresses that AllowPrivate would refuse are still refused.
 	AllowNets []netip.Prefix
 
 	// Nil except after SetNet.
@@ -136,10 +135,10 @@ func (g *Guard) portOK(port uint16) bool {
 	return slices.Contains(g.Ports, port) || g.AllowPrivate && port != 0
 }
 
-// DialContext connects to a host and port. A name is looked up once: when any
-// of its addresses is not allowed the name is refused, and otherwise exactly
-// the checked addresses are tried, a quarter of a second apart, until one
-// answers. The error is ErrAddressNotAllowed or net's own.
+// DialContext connects to a host and port. A name is looked up once. If any of its addresses
+// is not allowed, the name is refused; otherwise the checked addresses are tried, a quarter
+// of a second apart, until one answers. The error is ErrAddressNotAllowed or one of package
+// net.
 func (g *Guard) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -164,7 +163,7 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 		return []netip.Addr{a}, nil
 	}
 	if !g.AllowPrivate && !strings.HasSuffix(host, ".") {
-		host += "." // keeps the resolver's search domains out of it
+		host += "." // so that the resolver does not try its search domains
 	}
 	lookup := g.lookup
 	if lookup == nil {
@@ -182,7 +181,7 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// dialer checks again, at the last moment, what it is about to connect to.
+// dialer returns a Dialer that checks each address once more, right before it connects.
 func (g *Guard) dialer() *net.Dialer { return &net.Dialer{Control: g.Control} }
 
 // dialFirst tries the targets in order, the next one when the one before has

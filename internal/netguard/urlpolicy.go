@@ -13,25 +13,17 @@ import (
 // maxURL bounds a webhook URL, in bytes.
 const maxURL = 2048
 
-// CheckURL reports whether a webhook URL can be accepted, as an
-// *invalid.FieldError
-// whose value has the user, password and query values replaced by ***. It
-// resolves nothing: what a name leads to is judged on each connection, by Guard.
+// CheckURL reports whether a webhook URL can be accepted. The error is an
+// *invalid.FieldError whose value has the user, password and query values replaced by ***.
+// CheckURL does not resolve names: Guard checks the address of each connection.
 //
-// Allowed are at most 2,048 bytes of printable ASCII: https, no user, no
-// fragment, no port but 443 and 8443, and as the host a public IP address or a
-// dotted name outside the special-use domains. With allowPrivate also http, any
-// port, private addresses and names that only a private network knows. Addresses
-// in allowNets are allowed as Guard.AllowNets has it.
+// A URL has at most 2,048 bytes of printable ASCII, the scheme https, no user, no
+// fragment, no port but 443 and 8443, and as its host a public IP address or a dotted
+// name outside the special-use domains. allowPrivate also allows http, any port, private
+// addresses and names that only a private network knows. allowNets allows addresses as
+// Guard.AllowNets does.
 func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
-	_, err := parseURL(raw, allowPrivate, allowNets)
-	return err
-}
-
-func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL, error) {
-	refuse := func(allowed string) (*url.URL, error) {
-		return nil, invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed)
-	}
+	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if raw == "" || len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
 	}
@@ -62,12 +54,12 @@ func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL
 		if checkAddr(addr, allowPrivate, allowNets) != nil {
 			return refuse("a public IP address or a name")
 		}
-		return u, nil
+		return nil
 	}
 	if !nameOK(host, allowPrivate) {
 		return refuse("a public host name such as example.com")
 	}
-	return u, nil
+	return nil
 }
 
 // CheckCustomURL reports whether a URL of an embedding program's own scheme can be
@@ -88,7 +80,7 @@ func CheckCustomURL(raw string) error {
 	return nil
 }
 
-// cutPort gives the host without its port, and whether the port is allowed.
+// cutPort returns the host without its port, and reports whether the port is allowed.
 func cutPort(u *url.URL, anyPort bool) (host string, ok bool) {
 	host = u.Hostname()
 	port := u.Port()
@@ -149,8 +141,8 @@ func nameOK(host string, allowPrivate bool) bool {
 	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
 }
 
-// RedactURL makes a refused URL fit to be shown and logged: user, password,
-// query values and fragment are replaced by ***, and it is cut to 200 bytes.
+// RedactURL returns a URL as it may be shown and logged: user, password, query values and
+// fragment are replaced by ***, and it is cut to 200 bytes.
 func RedactURL(raw string) string {
 	const hidden = "***"
 	u, err := url.Parse(raw)

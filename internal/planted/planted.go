@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// recorder takes what a case reports instead of a test.
+// recorder is the testing.TB of a case, and keeps what the case reports.
 type recorder struct {
 	testing.TB
 	mu   sync.Mutex
@@ -26,7 +26,7 @@ func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
-	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
+	r.TB.SkipNow() // ends the goroutine of the case, which has a subtest to itself
 }
 
 // Reports runs a case in a subtest, and returns what it reports by Error, Errorf and
@@ -48,8 +48,9 @@ func ReportsInBubble(t *testing.T, run func(testing.TB)) []string {
 	return r.said
 }
 
-// Find wants a case to report nothing of what is sound, and of what is wrong a
-// sentence that has says in it.
+// Find fails the test t unless the case of that name has reported nothing of a sound
+// implementation, and of a wrong one a sentence that contains says. sound and wrong are what
+// it has reported.
 func Find(t testing.TB, name, says string, sound, wrong []string) {
 	t.Helper()
 	if len(sound) > 0 {

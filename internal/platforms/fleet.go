@@ -10,12 +10,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts is that of all detectors: see detect.Detector.SetParts.
+// SetParts calls detect.Detector.SetParts of all detectors.
 func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
 	return eachDetector(s, func(d *detect.Detector) error { return d.SetParts(ctx, own) })
 }
 
-// Lose is that of all detectors: see detect.Lose.
+// Lose calls detect.Lose for all detectors.
 func Lose(ctx context.Context, s *Set) error {
 	return eachDetector(s, func(d *detect.Detector) error { return detect.Lose(ctx, d) })
 }
@@ -31,14 +31,14 @@ func eachDetector(s *Set, fn func(*detect.Detector) error) error {
 	return errors.Join(errs...)
 }
 
-// Part is that of an account's platform.
+// Part returns the part of an account.
 func (s *Set) Part(account string) fleet.Part {
 	p, name := s.Split(account)
 	return p.Detector.Part(name)
 }
 
-// QueryParts are the parts of a query: that of its search, then those of the accounts whose
-// timelines may have its posts. A nil platform has none.
+// QueryParts returns the parts of a query: that of its search, then those of the accounts whose
+// timelines may have its posts. For a nil platform there are none.
 func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part) {
 	if p == nil {
 		return nil
@@ -50,25 +50,25 @@ func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part)
 	return parts
 }
 
-// Hold is that of all detectors.
+// Hold calls detect.Detector.Hold of all detectors.
 func (s *Set) Hold(hold bool) {
 	for i := range s.list {
 		s.list[i].Detector.Hold(hold)
 	}
 }
 
-// Budget is calls a second that the nodes of a fleet share.
+// Budget is a number of calls a second that the nodes of a fleet share.
 type Budget struct {
-	Rate     float64 // of all nodes together
-	Demand   float64 // of this one: see detect.Detector.Demand; 0 where nobody knows
-	Accounts float64 // that it is of, as Demand has them
+	Rate     float64 // calls a second of all nodes together
+	Demand   float64 // of this node: see detect.Detector.Demand; 0 if it is not known
+	Accounts float64 // how many accounts the Demand is of
 }
 
-// probes ends the name of a budget that a platform's probes have to themselves.
+// probes is the suffix of the name of a budget that a platform's probes have to themselves.
 const probes = "/probes"
 
-// Budgets are those that the platforms have, by their names and, for probes, with
-// "/probes" behind. Unbounded ones are left out.
+// Budgets returns the budgets of the platforms by their names, and those of their probes by the
+// name and "/probes". Unbounded ones are left out.
 func (s *Set) Budgets() map[string]Budget {
 	all := map[string]Budget{}
 	for i := range s.list {
@@ -85,7 +85,7 @@ func (s *Set) Budgets() map[string]Budget {
 	return all
 }
 
-// SetRates sets the calls a second of Budgets. Those without a rate stay as they are.
+// SetRates sets the calls a second of Budgets, by name. Others do not change.
 func (s *Set) SetRates(rates map[string]float64) {
 	for i := range s.list {
 		p := &s.list[i]

@@ -34,8 +34,8 @@ func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deli
 	}
 }
 
-// take waits for the turn. A context without a timer so far makes one when it is waited
-// for, which costs more than the rest: most turns are free.
+// take waits for the turn. Most turns are free, and are taken without a look at ctx: ctx.Done
+// may have to make a channel first, which costs more than the rest.
 func (c *Commits) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -58,8 +58,8 @@ type journal struct {
 	detect.Journal
 }
 
-// Commit keeps the turn when there are deliveries: a detector hands these on right after
-// it.
+// Commit keeps the turn if there are deliveries: the detector calls OnCommit with them right
+// after it.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // a batch may come twice

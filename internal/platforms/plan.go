@@ -13,7 +13,7 @@ type Plans struct {
 	ByName map[string]detect.Plans
 }
 
-// Plan is that of all detectors. With several, other budgets are planned for each.
+// Plan is detect.Detector.Plan of all platforms. Other budgets are planned for each of them.
 func (s *Set) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	return s.plans(func(p *Platform) (detect.Plans, error) { return p.Detector.Plan(ctx, budgets...) })
 }
@@ -24,8 +24,8 @@ type Query struct {
 	detect.QuerySubscription
 }
 
-// PlanFor is Plan for subscriptions and queries that nobody polls yet. Queries of a
-// platform that is not there are left out.
+// PlanFor is Plan for subscriptions and queries that are not polled yet. Queries of a platform
+// that does not exist are left out.
 func (s *Set) PlanFor(subs []detect.Subscription, queries []Query, budgets ...float64) (Plans, error) {
 	subsOf, queriesOf := map[*Platform][]detect.Subscription{}, map[*Platform][]detect.QuerySubscription{}
 	for _, sub := range subs {
@@ -65,8 +65,8 @@ func (s *Set) plans(of func(*Platform) (detect.Plans, error)) (all Plans, err er
 	return all, nil
 }
 
-// together is the plan of two platforms. Mean is over accounts, P95 and LongestInterval
-// are the worse ones; what cannot be added is left out.
+// together returns the plan of two platforms together. Mean is over accounts, P95 and
+// LongestInterval are the larger ones; what cannot be added is left out.
 func together(a, b detect.Plans) detect.Plans {
 	sum := detect.Plans{Accounts: a.Accounts + b.Accounts, Queries: append(append([]detect.PlannedQuery(nil), a.Queries...), b.Queries...)}
 	sum.CostPerDay = a.CostPerDay + b.CostPerDay

@@ -26,7 +26,7 @@ type Platform struct {
 // Set is the platforms of a program. Its methods are those of a detect.Detector. They
 // are safe for concurrent use.
 type Set struct {
-	list   []Platform // the first is that of bare names
+	list   []Platform // names without a platform belong to the first
 	byName map[string]*Platform
 }
 
@@ -49,7 +49,7 @@ func (s *Set) Split(account string) (*Platform, string) {
 	return &s.list[0], account
 }
 
-// Named is the platform with a name, "" for that of bare names; nil when there is none.
+// Named returns the platform with a name, the first for "", and nil if there is none.
 func (s *Set) Named(name string) *Platform {
 	if name == "" {
 		return &s.list[0]
@@ -125,8 +125,9 @@ func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
 	return parts
 }
 
-// interval is what a platform is asked for: a monitor may have been stored by an engine
-// with another pace, or be of platforms with another one.
+// interval returns the interval for a platform's share of a monitor. Under a budget it is at
+// least detect.MinBound: the monitor may have been stored for, or also have accounts of, a
+// platform whose pace is set by intervals.
 func (p *Platform) interval(asked time.Duration) time.Duration {
 	if p.Pace != detect.PaceInterval && asked > 0 {
 		return max(asked, detect.MinBound)
@@ -149,7 +150,8 @@ func (s *Set) each(fn func(*Platform) error) error {
 	return nil
 }
 
-// ReadUntil is that of all platforms, by the key of the full name.
+// ReadUntil is detect.Detector.ReadUntil of all platforms, by the key of the account's full
+// name, and for the first platform also by that of its name there.
 func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	all, namesOf := map[string]time.Time{}, map[*Platform][]string{}
 	for _, account := range named {
@@ -169,7 +171,7 @@ func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (
 	return all, err
 }
 
-// Account is that of the account's platform, with its full name.
+// Account is detect.Detector.Account of the account's platform, with the account's full name.
 func (s *Set) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.Account(ctx, name)
@@ -189,7 +191,7 @@ func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.
 	return st, ok, err
 }
 
-// Worst is that of all platforms together, with full names.
+// Worst is detect.Detector.Worst of all platforms together, with full names.
 func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.AccountStatus, err error) {
 	err = s.each(func(p *Platform) error {
 		list, err := p.Detector.Worst(ctx, q)
@@ -203,7 +205,7 @@ func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.Acco
 	return all[:min(len(all), q.Limit)], err
 }
 
-// Spend takes a call from the budget of a platform; "" is that of bare names.
+// Spend takes a call from the budget of a platform, the first for "".
 func (s *Set) Spend(ctx context.Context, platform string) error {
 	p := s.Named(platform)
 	if p == nil {
@@ -212,7 +214,7 @@ func (s *Set) Spend(ctx context.Context, platform string) error {
 	return p.Detector.Spend(ctx)
 }
 
-// ErrUnknown is why a query of a platform cannot run that is not there.
+// ErrUnknown is the error of SetQuery for a platform that does not exist.
 var ErrUnknown = errors.New("streamwatch: no such platform in Config.Sources")
 
 // SetQuery gives a platform a query.
@@ -229,7 +231,7 @@ func (s *Set) RemoveQuery(ctx context.Context, sourceID string) error {
 	return s.each(func(p *Platform) error { return p.Detector.RemoveQuery(ctx, sourceID) })
 }
 
-// QueryReadUntil is that of the platform which has the subscription.
+// QueryReadUntil is detect.Detector.QueryReadUntil of the platform that has the subscription.
 func (s *Set) QueryReadUntil(ctx context.Context, sourceID string) (until time.Time, err error) {
 	err = s.each(func(p *Platform) error {
 		at, err := p.Detector.QueryReadUntil(ctx, sourceID)
@@ -241,7 +243,7 @@ func (s *Set) QueryReadUntil(ctx context.Context, sourceID string) (until time.T
 	return until, err
 }
 
-// Query is that of the first platform which has the query.
+// Query is detect.Detector.Query of the first platform that has the query.
 func (s *Set) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
 	for i := range s.list {
 		if st, ok, err = s.list[i].Detector.Query(ctx, text); ok || err != nil {
@@ -269,11 +271,11 @@ func (s *Set) Stop() {
 	}
 }
 
-// named reports whether there is a platform with a name.
+// named reports whether some platform has a name.
 func (s *Set) named() bool { return len(s.list) > 1 || s.list[0].Name != "" }
 
-// Stats are those of the platform of bare names and, by name, those of each; nil where
-// no platform has a name.
+// Stats returns the statistics of the first platform, and those of each by name, nil if no
+// platform has a name.
 func (s *Set) Stats() (first detect.Stats, named map[string]detect.Stats) {
 	for i := range s.list {
 		st := s.list[i].Detector.Stats()

@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// priorMisses of priorPosts is the share of misses that is believed before
-	// anything was seen.
+	// priorMisses of priorPosts is the prior of the miss rate: the share of posts that
+	// marks do not show.
 	priorMisses, priorPosts = 0.025, 5
-	// leastMissed bounds from below the share that is believed, so that audits
-	// do not end.
+	// leastMissed is the lowest miss rate assumed, so that audits do not end.
 	leastMissed = 0.001
-	// memory is how many posts the share is measured over.
+	// memory is how many posts the miss rate is measured over.
 	memory = 1000
-	// auditCost is the mean wait of the budget's polls for a post, in parts of
-	// what equal intervals give: see package pace.
+	// auditCost is the mean wait of a post for the budget's polls, as a fraction of the mean
+	// wait at equal intervals: see package pace.
 	auditCost = 0.44
-	// leastShare is what goes on being spent on probes that show nothing, in
-	// case they come to.
+	// leastShare is the share of the calls that probes get even if they show nothing, so
+	// that it is noticed when they do.
 	leastShare = 0.01
 )
 
-// Polls because of a mark are bounded, so that a Prober which calls everything
-// changed costs little: each costs one token, a post that was found so brings
-// perFind, and every other poll perPoll.
+// Polls because of a changed mark are bounded, so that a Prober that reports all accounts as
+// changed costs little: each such poll costs one token, a post that it finds brings perFind,
+// and every other poll brings perPoll.
 const (
 	firstTokens = 50
 	mostTokens  = 1000
@@ -38,9 +37,9 @@ const (
 // Stats counts what probes of a detector did.
 type Stats struct {
 	Calls       int64 // calls of the Prober
-	Errors      int64 // of them, failed
+	Errors      int64 // calls that failed
 	Changes     int64 // marks that had changed
-	Ignored     int64 // of them, not followed: marks changed too often without a post
+	Ignored     int64 // changes that caused no poll: marks changed too often without a post
 	Found       int64 // changes that led to a post
 	FalseAlarms int64 // changes that led to none, twice
 	Missed      int64 // posts that polls found, and no mark had shown
@@ -57,18 +56,19 @@ type Health struct {
 	mu            sync.Mutex
 	stats         Stats
 	lag           latency.Histogram
-	found, missed float64 // as far as remembered
+	found, missed float64 // posts that marks have shown and not shown, older ones counted less
 	tokens        float64
-	followed      float64 // polls because of a mark, in parts of the shared calls
-	down          bool    // the Prober does not answer, and takes no share
+	followed      float64 // polls because of a mark, as a share of the shared calls
+	down          bool    // the last call of the Prober failed: probes get no share
 }
 
-// NewHealth is that of a Prober which takes limit accounts in a call.
+// NewHealth returns the Health of a Prober that takes limit accounts in a call.
 func NewHealth(limit int) *Health { return &Health{limit: float64(limit), tokens: firstTokens} }
 
-// Share is what part of the calls is best spent on probes, of those that are not
-// polls because of a mark: the mean wait is (1-ε)/(k·p) for the posts that marks
-// show and 0.44·ε/(1-p) for the share ε that they do not, with p as the part.
+// Share returns which share of the calls is best spent on probes, polls because of a mark
+// excluded. It minimizes the mean wait (1-ε)/(k·p) + 0.44·ε/(1-p) as a fraction of that at
+// equal intervals, for the share p, with k accounts in a call and the miss rate ε: posts that
+// marks show wait for probes, others for polls.
 func (h *Health) Share() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,8 +89,7 @@ func (h *Health) missRate() float64 {
 	return min(max(rate, leastMissed), 1)
 }
 
-// Speedup is the mean wait with probes, in parts of that without, when all calls
-// have a share of Share.
+// Speedup returns the mean wait with probes at Share as a multiple of that without: 1 or less.
 func (h *Health) Speedup() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +109,7 @@ func (h *Health) Stats() Stats {
 	return s
 }
 
-// change counts a mark that has changed, and reports whether it is followed.
+// change counts a mark that has changed, and reports whether its account is to be polled.
 func (h *Health) change() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,12 +122,11 @@ func (h *Health) change() bool {
 	return true
 }
 
-// followMemory is how many shared calls the share of those because of a mark is
-// measured over.
+// followMemory is how many shared calls followed is averaged over.
 const followMemory = 500
 
-// shared counts a call that probes and polls share, before which a mark had n
-// accounts polled.
+// shared counts a call that probes and polls share. Since the last one, n accounts were polled
+// because of a mark.
 func (h *Health) shared(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +152,7 @@ func (h *Health) poll() {
 	h.tokens = min(h.tokens+perPoll, mostTokens)
 }
 
-// find counts a change that led to a post, published so long before the probe.
+// find counts a change that led to a post, which was published lag before the probe.
 func (h *Health) find(lag time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

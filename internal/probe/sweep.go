@@ -12,13 +12,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Config sets up a Sweep. All fields are required, PerSecond aside.
+// Config sets up a Sweep. All fields but PerSecond are required.
 type Config struct {
 	Prober   fetcher.Prober
 	Health   *Health
 	Accounts Accounts
-	// PerSecond is how many calls a second probes have to themselves; 0 when they
-	// share those of the polls.
+	// PerSecond is how many calls a second probes have to themselves; 0 if they share
+	// the calls of the polls.
 	PerSecond float64
 	Timeout   time.Duration // of a call
 	// Backoff is the wait after the n-th failure in a row, n from 1.
@@ -29,17 +29,17 @@ type Config struct {
 
 // Accounts are those of the shard, by slot.
 type Accounts interface {
-	// Size is one more than the highest slot that was ever used.
+	// Size returns one more than the highest slot that was ever used.
 	Size() int32
 	// Ready reports whether an account is watched and was read before.
 	Ready(slot int32) bool
 	Account(slot int32) fetcher.Account
-	// Hurry has an account polled at once.
+	// Hurry makes the shard poll an account at once.
 	Hurry(slot int32, now int64)
 }
 
-// Sweep goes round the accounts of a shard. It belongs to the shard's goroutine,
-// Call.Make aside. Times are nanoseconds of the detector's clock.
+// Sweep goes round the accounts of a shard. Only the shard's goroutine uses it, except for
+// Make. Times are nanoseconds of the detector's clock.
 type Sweep struct {
 	cfg   Config
 	epoch time.Time
@@ -47,12 +47,12 @@ type Sweep struct {
 	next  int32   // slot where the sweep goes on
 	marks []state // by slot
 
-	turns   float64 // of the shared calls, that are the probes'
-	waiting int     // accounts that go before the probes
-	hurried int     // accounts, since the last shared call
-	at      int64   // when the rate has the next call, if probes have one of their own
-	rest    int64   // until when none is made because one failed
-	failed  int     // calls in a row
+	turns   float64 // shared calls that probes have saved up
+	waiting int     // polls because of a mark that go before the next probe
+	hurried int     // accounts hurried since the last shared call
+	at      int64   // when the next call is due, if probes have a rate of their own
+	rest    int64   // until when no call is made, after one that failed
+	failed  int     // calls that failed in a row
 	off     bool    // the platform has no probe
 	repeats []repeat
 }
@@ -87,17 +87,17 @@ func New(cfg Config) *Sweep {
 	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: cfg.Prober.ProbeLimit()}
 }
 
-// tick is the unit of state.at, of which 32 bits last for two years.
+// tick is the unit of state.at, whose 32 bits last for two years.
 const tick = time.Second / 64
 
-// probedAt is when an account was probed last.
+// probedAt returns when an account was probed last.
 func (s *Sweep) probedAt(st *state) time.Time { return s.epoch.Add(time.Duration(st.at) * tick) }
 
 // Shares reports whether probes take turns with polls.
 func (s *Sweep) Shares() bool { return s.cfg.PerSecond == 0 }
 
-// SetRate changes how many calls a second probes have to themselves, where they have some:
-// 0 is none.
+// SetRate changes how many calls a second probes have to themselves, unless they share those of
+// the polls; 0 for none.
 func (s *Sweep) SetRate(perSecond float64, now int64) {
 	if s.Shares() {
 		return
@@ -108,13 +108,13 @@ func (s *Sweep) SetRate(perSecond float64, now int64) {
 	}
 }
 
-// leastRate is as good as none, so that times do not overflow.
+// leastRate stands for a rate of 0, so that times do not overflow.
 const leastRate = 1e-9
 
 // never is a time that does not come.
 const never = int64(1<<63 - 1)
 
-// NextAt is when a call may be made, or a poll repeated.
+// NextAt returns when a call of the probes' own may be made, or a poll repeated.
 func (s *Sweep) NextAt() int64 {
 	at := never
 	if !s.off && !s.Shares() {
@@ -126,8 +126,8 @@ func (s *Sweep) NextAt() int64 {
 	return at
 }
 
-// mostTurns bounds how many calls in a row go to accounts whose marks have changed,
-// and how many the probes make up for after them.
+// mostTurns bounds how many shared calls in a row go to accounts whose marks have changed, and
+// how many the probes get in a row after them.
 const mostTurns = 10
 
 // Turn reports whether the next call that probes share with polls is a probe's.
@@ -140,7 +140,7 @@ func (s *Sweep) Turn(now int64) bool {
 	s.cfg.Health.shared(s.hurried)
 	s.hurried = 0
 	if s.failed > 0 {
-		return true // it is tried again
+		return true // try again the call that failed
 	}
 	s.turns = min(s.turns+s.cfg.Health.Share(), mostTurns)
 	if s.waiting > 0 {
@@ -157,7 +157,7 @@ func (s *Sweep) Turn(now int64) bool {
 // Due reports whether probes may make a call of their own now.
 func (s *Sweep) Due(now int64) bool { return !s.off && !s.Shares() && now >= max(s.at, s.rest) }
 
-// Repeat has those polled again whose time has come.
+// Repeat hurries the accounts whose poll is to be repeated by now.
 func (s *Sweep) Repeat(now int64) {
 	for len(s.repeats) > 0 && s.repeats[0].at <= now {
 		slot := s.repeats[0].slot
@@ -183,11 +183,11 @@ type Call struct {
 	err      error
 }
 
-// errEnded is what a call fails with whose Prober ended the goroutine that it was
-// called on, with runtime.Goexit, as t.FailNow does.
+// errEnded is the error of a call whose Prober ended its goroutine with runtime.Goexit, as
+// t.FailNow does.
 var errEnded = errors.New("detect: prober ended its goroutine")
 
-// Start takes the accounts of the next call; nil when there are none.
+// Start returns the next call with its accounts, nil if there are none.
 func (s *Sweep) Start(now int64) *Call {
 	if !s.Shares() {
 		s.at = max(s.at, now) + int64(1e9/s.cfg.PerSecond)
@@ -230,7 +230,7 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	}()
 	p, err := s.cfg.Prober.Probe(ctx, c.accounts)
 	if err != nil {
-		_ = err.Error() // one that panics, such as a nil pointer, does it here
+		_ = err.Error() // an error whose Error panics, such as a nil pointer, panics here
 	}
 	if err == nil && len(p.Marks) != len(c.slots) {
 		err = fmt.Errorf("detect: prober answered for %d accounts with %d marks: want one for each", len(c.slots), len(p.Marks))
@@ -238,7 +238,7 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	c.marks, c.err = p.Marks, err
 }
 
-// Landed takes a call that has ended.
+// Landed handles a call that has ended.
 func (s *Sweep) Landed(c *Call, now int64) {
 	s.cfg.Health.call(c.err)
 	if c.err != nil {
@@ -275,7 +275,7 @@ func (s *Sweep) fail(err error, now int64) {
 	s.rest = max(s.rest, now+int64(wait))
 }
 
-// fold makes a mark smaller; 0 is none.
+// fold hashes a mark to 32 bits, never 0, which stands for no mark.
 func fold(m fetcher.Mark) uint32 {
 	h := uint64(m) * 0x9e3779b97f4a7c15
 	if f := uint32(h >> 32); f != 0 {
@@ -291,7 +291,7 @@ func (s *Sweep) state(slot int32) *state {
 	return &s.marks[slot]
 }
 
-// compare follows a mark that has changed.
+// compare stores a mark, and hurries its account if the mark has changed.
 func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	st := s.state(slot)
 	was := st.mark
@@ -306,8 +306,9 @@ func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	s.hurry(slot, now)
 }
 
-// Polled takes note of a poll that read an account to the end. found has when the
-// posts were published that were new; they do not count when first is set.
+// Polled notes a complete poll of an account. found has the times of publication of its new
+// posts. If first is set, this was the account's first poll: what is known of it is forgotten,
+// and the posts do not count.
 func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	st := s.state(slot)
 	switch {
@@ -335,8 +336,8 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	}
 }
 
-// audit judges posts that a poll found by itself: those from before the last
-// probe it should have shown.
+// audit judges posts that a poll found without a changed mark: the last probe should have shown
+// those that were published before it.
 func (s *Sweep) audit(st *state, found []time.Time) {
 	hidden := 0
 	for _, at := range found {

@@ -2,10 +2,10 @@
 // the garbage collector to follow, in a few bytes an id. Filters that guess
 // (bloom, cuckoo, lossy caches) lose or double posts and are no use here.
 //
-// A Window is the memory of one account's timeline. It holds what the last
-// complete poll showed, and what the one before it showed besides; because a
-// complete poll reads back beyond the overlap, nothing else can come back but
-// by a glitch, and its size does not grow with the account's history.
+// A Window is the memory of one account's timeline. It holds the ids that the last complete
+// poll showed, and those that only the one before it showed. A complete poll reads back
+// beyond the overlap, so no other post can be shown again, except by a fault of the platform.
+// The size of a Window does not grow with the account's history.
 //
 //	var w seen.Window
 //	poll := w.Poll()             // what follows is one poll

@@ -26,7 +26,7 @@ type Set struct {
 	old     generation
 	both    int // ids in both
 
-	// An author of ids who knew the hash could make all of them meet.
+	// Random, so that nobody can make up ids with equal hashes.
 	seed     uint64
 	textSeed maphash.Seed
 }
@@ -61,17 +61,17 @@ func (s *Set) Len() int { return s.young.len() + s.old.len() - s.both }
 // shown again is given to Add, once it is dealt with.
 func (s *Set) Has(id string) bool {
 	h, text := s.hash(id)
-	// Two places of memory that are waited for together, in place of one after
-	// the other: most ids are at home.
+	// Both home slots are read before either is compared, so that the processor waits for
+	// memory once. Most ids are in their home slot.
 	if !text && min(s.young.numbers.atHome(h)^h, s.old.numbers.atHome(h)^h) == 0 {
 		return true
 	}
 	return s.young.table(text).has(h, id) || s.old.table(text).has(h, id)
 }
 
-// HasEach does for a page of ids what Has does for one, in a third of the time
-// an id when the set is larger than the processor's caches: places of memory of
-// many ids are waited for together. known[i] becomes what is said of ids[i].
+// HasEach is Has for a page of ids: known[i] becomes Has(ids[i]). If the set is larger than
+// the processor's caches, it takes a third of the time, because the memory of many ids is
+// waited for together.
 func (s *Set) HasEach(ids []string, known []bool) {
 	var asked [16]struct {
 		h, young, old uint64
@@ -132,9 +132,9 @@ func (s *Set) advance(now time.Time) {
 	s.young, s.both = generation{}, 0
 }
 
-// hash gives what the tables go by. Of numbers it is one to one: the number
-// need not be kept. The only one whose hash would be 0, which marks a free
-// slot, is kept as text.
+// hash returns the hash of an id, and whether the tables have to keep the id as text. Different
+// numbers have different hashes, so a number need not be kept itself, except the one whose
+// hash would be 0, which marks a free slot.
 func (s *Set) hash(id string) (h uint64, text bool) {
 	if n, ok := numericKey(id); ok {
 		if h = mix(n ^ s.seed); h != 0 {

@@ -39,21 +39,21 @@ func WindowOf(last, before []string) (w Window) {
 // Size is how many bytes a Clone takes beside its own.
 func (p *Poll) Size() int { return len(p.known.data) + 8*len(p.more) }
 
-// SetState is what a Set remembers, but for the ids.
+// SetState is the state of a Set without its ids.
 type SetState struct {
-	Since   time.Time     `json:"since,omitzero"` // what came from here on is young, for one horizon
+	Since   time.Time     `json:"since,omitzero"` // ids added from here on, for one horizon, are young
 	Horizon time.Duration `json:"horizon_ns"`
-	Young   bool          `json:"young,omitzero"` // it has young ids
-	Old     bool          `json:"old,omitzero"`   // it has others
+	Young   bool          `json:"young,omitzero"` // the set has young ids
+	Old     bool          `json:"old,omitzero"`   // the set has old ids
 }
 
-// State tells it.
+// State returns the state of the set.
 func (s *Set) State() SetState {
 	return SetState{s.since, s.horizon, s.young.len() > 0, s.old.len() > 0}
 }
 
-// Recall reports whether the set remembers an id, and that it is old: the next time that
-// young ids become old lets go of it.
+// Recall reports whether the set remembers an id, and whether the id is old: it is forgotten
+// when the young ids become old.
 func (s *Set) Recall(id string) (known, old bool) {
 	h, text := s.hash(id)
 	if s.young.table(text).has(h, id) {
@@ -63,8 +63,8 @@ func (s *Set) Recall(id string) (known, old bool) {
 	return old, old
 }
 
-// SetOf returns a set in a state that State has told. For the ids that it remembers there
-// are others, which nobody asks for: see Put.
+// SetOf returns a set in a state that State returned. A placeholder that is no post's id stands
+// for the young ids, and one for the old ones; Put adds the ids that matter.
 func SetOf(st SetState) *Set {
 	s := NewSet(st.Horizon)
 	s.since = st.Since
@@ -77,7 +77,7 @@ func SetOf(st SetState) *Set {
 	return s
 }
 
-// Put has the set remember an id as if it had before.
+// Put makes the set remember an id, as a young or an old one, without a change of its state.
 func (s *Set) Put(id string, old bool) {
 	g := &s.young
 	if old {

@@ -106,10 +106,10 @@ func (p *Poll) all() bool {
 	return n == p.known.count
 }
 
-// Renew ends a complete poll: remembered from now on is what it showed, that is
-// what Has was asked for and the new ids, and what the window had besides from
-// the last complete poll. Ids given twice count once. The poll is one of this
-// window, or of a copy, since its last change.
+// Renew ends a complete poll. From now on the window remembers the ids that the poll showed,
+// which are newIDs and those that its Has has found, and the other ids that the last complete
+// poll showed. Ids given twice count once. The poll is one of this window, or of a copy, since
+// its last change.
 func (w *Window) Renew(p *Poll, newIDs []string) {
 	l := &p.known
 	if len(newIDs) == 0 && l.count == l.last && p.all() {
@@ -131,7 +131,7 @@ func (w *Window) Renew(p *Poll, newIDs []string) {
 	w.data = b.finish()
 }
 
-// Add ends a poll that broke off: the new ids are remembered beside all others.
+// Add ends a poll that was not complete: the window remembers newIDs beside all others.
 func (w *Window) Add(newIDs []string) {
 	if len(newIDs) == 0 {
 		return

@@ -7,10 +7,10 @@ import (
 
 // Windows are the windows of many accounts, by numbers that count from 0 and
 // should be dense. The zero value has an empty one for every number. They lie
-// close together in blocks, without pointers, so that a million of them are as
-// good as nothing to the garbage collector: each takes 4 bytes and, unless it is
-// empty, 6 bytes and its own, rounded up to a multiple of 4; up to an eighth
-// more, or 128 KB, waits to be used again.
+// close together in blocks, without pointers, so that a million of them cost the
+// garbage collector next to nothing: each takes 4 bytes and, unless it is empty, another 6
+// and its own bytes, rounded up to a multiple of 4. Up to an eighth of the memory, or
+// 128 KB, is free to be used again.
 //
 // It is not safe for concurrent use, but what At gave is a value of its own:
 // others may use it and its Polls while the Windows change.
@@ -23,7 +23,7 @@ type Windows struct {
 	large  map[int]Window  // those that blocks have no room for
 
 	used    int // bytes of all entries
-	garbage int // of those that are no account's any more
+	garbage int // bytes of entries that are no account's any more
 }
 
 // block is a run of entries, each of a window, its size (2 bytes) and its account
@@ -56,7 +56,7 @@ func (ws *Windows) ref(i int) *uint32 {
 	return &ws.refs[i/refChunk][i%refChunk]
 }
 
-// At is the window of account i.
+// At returns the window of account i.
 func (ws *Windows) At(i int) Window {
 	if i >= len(ws.refs)*refChunk {
 		return Window{}
@@ -103,7 +103,7 @@ func (ws *Windows) Set(i int, w Window) {
 	}
 }
 
-// drop lets an entry go, and with the last its block.
+// drop frees an entry, and its block if that was the last one in it.
 func (ws *Windows) drop(ref uint32) {
 	b, end := ref/blockUnits, int(ref%blockUnits+1)*entryUnit
 	_, _, begin := readEntry(ws.blocks[b].data, end)

@@ -9,8 +9,8 @@ import (
 // then do all that they can.
 func Long() bool { return os.Getenv("STREAMWATCH_LONG") != "" }
 
-// Of is the long size in a long run, else the short one with -short or under the race
-// detector, else the usual one. It panics before the flags are parsed.
+// Of returns long in a long run, else short with -short or under the race detector, else
+// usual. It panics before the flags are parsed.
 func Of[T any](short, usual, long T) T {
 	switch {
 	case Long():

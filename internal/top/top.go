@@ -2,20 +2,20 @@ package top
 
 import "slices"
 
-// List keeps the first of what is added. It is not safe for concurrent use.
+// List keeps the first of the values that are added. It is not safe for concurrent use.
 type List[T any] struct {
 	most    int
 	compare func(a, b T) int
 	list    []T
 }
 
-// New makes a List of at most so many, in the order of compare: see slices.SortFunc. Of
-// equal ones those stay that came first.
+// New returns a List of at most most values, in the order of compare: see slices.SortFunc. Of
+// equal values those that were added first are kept.
 func New[T any](most int, compare func(a, b T) int) *List[T] {
 	return &List[T]{most: most, compare: compare}
 }
 
-// Add adds one, if it is among the first.
+// Add adds a value, if it is among the first.
 func (l *List[T]) Add(v T) {
 	n := len(l.list)
 	switch {
@@ -35,5 +35,5 @@ func (l *List[T]) Add(v T) {
 	l.list = slices.Insert(l.list, at, v)
 }
 
-// All returns them in order.
+// All returns the values that are kept, in order.
 func (l *List[T]) All() []T { return l.list }
