@@ -126,7 +126,7 @@ func (o *hold) commit() {
 			}
 		}
 		if err == nil {
-			o.x.charged = o.charge.Price()
+			o.x.charged, o.x.chargeID = o.charge.Price(), o.id
 			return
 		}
 	}

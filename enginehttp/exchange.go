@@ -18,17 +18,18 @@ import (
 // shows.
 type exchange struct {
 	http.ResponseWriter
-	id    string // of the request's charge
+	id    string // of the request
 	named string // X-Request-Id: the client's if it is allowed, else id
 	began time.Time
 	who   apikey.Principal
 	route *route // nil until it is found
 
-	status  int // 0 until the answer begins
-	bytes   int
-	charged billing.Credits
-	cause   error // why it failed, for the log
-	theirs  bool  // see failure.theirs
+	status   int // 0 until the answer begins
+	bytes    int
+	charged  billing.Credits
+	chargeID string // of the ledger entry: id, or an id of the request that this one repeats
+	cause    error  // why it failed, for the log
+	theirs   bool   // see failure.theirs
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -154,8 +155,8 @@ func (h *Handler) log(r *http.Request, x *exchange) {
 	}
 	if x.charged != 0 {
 		attrs = append(attrs, slog.String("credits", creditText(x.charged)))
-		if x.named != x.id {
-			attrs = append(attrs, slog.String("charge_id", x.id))
+		if x.chargeID != x.named {
+			attrs = append(attrs, slog.String("charge_id", x.chargeID))
 		}
 	}
 	if x.cause != nil {

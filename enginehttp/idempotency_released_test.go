@@ -1,7 +1,9 @@
 package enginehttp_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
@@ -45,11 +47,14 @@ type slowReturnsStore struct {
 func (s slowReturnsStore) Ledger() billing.Ledger { return s.ledger }
 
 // A repetition is charged although the first request, whose client went, gives their
-// shared reservation back while the repetition is answered.
+// shared reservation back while the repetition is answered. The access log has the id of
+// the ledger entry.
 func TestIdempotencyKeyReleasedMeanwhileIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &slowReturns{entered: make(chan struct{}), leave: make(chan struct{}), released: make(chan struct{})}
+		var log bytes.Buffer
 		w := newWorld(t, func(s *setup) {
+			s.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			s.faults = func(s storage.Store) storage.Store { l.Ledger = s.Ledger(); return slowReturnsStore{s, l} }
 		})
 		body := `{"name":"n","usernames":["esa"]}`
@@ -71,6 +76,11 @@ func TestIdempotencyKeyReleasedMeanwhileIsCharged(t *testing.T) {
 		if code := <-first; code != 503 {
 			t.Errorf("the first request, whose client went: %d", code)
 		}
+		newest, err := w.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: mine, PageSize: 1})
+		if err != nil || len(newest.Entries) != 1 || newest.Entries[0].Kind != billing.KindRequest {
+			t.Fatalf("the newest entry: %+v, %v", newest, err)
+		}
+		told(t, &log, " credits=1 charge_id="+newest.Entries[0].ID+"\n", true)
 		for _, when := range []string{"after the repetition", "after another one"} {
 			if spent, n := w.spent(mine); spent != billing.Credit || n != 1 {
 				t.Errorf("%s: charged %d in %d entries, want %d in one", when, spent, n, billing.Credit)
