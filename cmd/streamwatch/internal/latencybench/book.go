@@ -14,7 +14,7 @@ import (
 // wrap the text in any format.
 var marker = regexp.MustCompile(`swb-[0-9a-f]{16}`)
 
-// newMarker cannot be guessed, so that nobody can tell of a post that he has not seen.
+// newMarker returns a random marker: nobody can report a post without having seen it.
 func newMarker() string {
 	var b [8]byte
 	rand.Read(b[:])
@@ -27,24 +27,24 @@ const (
 	channelWebSocket = "websocket"
 )
 
-// book notes what arrives. Its methods are safe for concurrent use.
+// book notes what arrives, until it is closed. Its methods are safe for concurrent use.
 type book struct {
 	start time.Time // with a monotonic reading
 
 	mu       sync.Mutex
 	arrivals []receipt.Arrival
-	blank    map[string]int
-	overflow int
+	blank    map[string]int // bodies without a marker, by channel
+	overflow int            // arrivals beyond receipt.MaxArrivals
 	closed   bool
 }
 
 func newBook() *book { return &book{start: time.Now(), blank: map[string]int{}} }
 
-// since is the time on the runner's monotonic clock.
+// since returns the time since start, by the runner's monotonic clock.
 func (b *book) since() time.Duration { return time.Since(b.start) }
 
-// arrived notes the posts of a body that had been read at a moment. One that holds a
-// post's text several times brings it once.
+// arrived notes the posts in a body that had been read at a time since start. A post whose
+// marker is there several times arrives once.
 func (b *book) arrived(at time.Duration, channel string, body []byte, signature, delivery string) {
 	seen := map[string]bool{}
 	b.mu.Lock()
@@ -68,7 +68,7 @@ func (b *book) arrived(at time.Duration, channel string, body []byte, signature,
 	}
 }
 
-// close ends the notes and returns them by arrival.
+// close returns the arrivals in their order. Later ones are not noted.
 func (b *book) close() ([]receipt.Arrival, receipt.Finish) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

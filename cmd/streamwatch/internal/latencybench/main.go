@@ -93,7 +93,7 @@ func Verify(out io.Writer, args []string) error {
 	return r.WriteText(out)
 }
 
-// writeFile writes a whole file, or leaves what was there.
+// writeFile writes a file, or leaves what was there if write fails.
 func writeFile(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

@@ -25,7 +25,7 @@ type measurement struct {
 	env    Env
 	self   program
 	logs   io.Writer
-	closes []func() error // the last first
+	closes []func() error // to be called in reverse order
 	book   *book
 	poster poster.Poster
 
@@ -87,7 +87,7 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 
 func (m *measurement) note(format string, args ...any) { fmt.Fprintf(m.logs, format+"\n", args...) }
 
-// openPoster opens where posts are made.
+// openPoster opens the poster, and serves the fake platform if posts are made there.
 func (m *measurement) openPoster(ctx context.Context) (err error) {
 	on := &m.o.on
 	value := func(name string) string { v, _ := m.env(name); return v }
@@ -111,7 +111,7 @@ func (m *measurement) openPoster(ctx context.Context) (err error) {
 	return err
 }
 
-// openReceivers opens where posts arrive, and starts the detector.
+// openReceivers opens the receivers of posts, and starts the detector of -detector self.
 func (m *measurement) openReceivers(ctx context.Context) error {
 	signing, _ := m.env(secretVariable)
 	m.signing = secret.Value(signing)

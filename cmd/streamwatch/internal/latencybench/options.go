@@ -80,7 +80,7 @@ func (o *outputs) try() error {
 		}
 		info, missing := os.Lstat(f.path)
 		if missing == nil && info.Mode().Type()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
-			continue // who reads it would take the close for the end
+			continue // whoever reads it would take the close for the end of the data
 		}
 		w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err == nil {
@@ -273,8 +273,8 @@ func (o *options) check(set map[string]bool) error {
 	}
 	for _, one := range []struct {
 		name string
-		has  bool // what it is of
-		of   string
+		has  bool   // what it needs is given
+		of   string // what is missing or in its way
 	}{
 		{"burst", o.plan.kind == "bursts", "without -arrivals bursts"},
 		{"gap", o.on.command != "", "without -post"},

@@ -18,15 +18,15 @@ type runner struct {
 	poster poster.Poster
 	due    []due
 	wait   time.Duration // after the last post
-	// failed is told of each post that was not published, by several goroutines at once.
+	// failed is called for each post that was not published, by several goroutines at once.
 	failed func(error)
-	// stopped is told when ctx ends after the first post and before the last. Nil for nobody.
+	// stopped, which may be nil, is called when ctx ends after the first post and before the last.
 	stopped func()
 }
 
-// run publishes each post when it is due, whatever has arrived of those before, and
-// waits for what is still to arrive. When ctx ends, it posts no more; it waits all the
-// same, since what was posted is owed, if anything was. base is when the schedule began.
+// run publishes each post when it is due, whatever has arrived of earlier ones, and then
+// waits for the rest to arrive. When ctx ends, it posts no more, but still waits for what it
+// has posted. base is when the schedule began.
 func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Post) {
 	limits, accounts := r.poster.Limits(), r.poster.Accounts()
 	posts := make([]receipt.Post, 0, len(r.due))
@@ -49,7 +49,7 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Po
 			r.post(soft, p, account)
 			continue
 		}
-		slots <- struct{}{} // the lag of what waits here is in the report
+		slots <- struct{}{} // a post that waits here is sent late, which the report shows as its lag
 		underWay.Go(func() {
 			defer func() { <-slots }()
 			r.post(soft, p, account)
@@ -66,7 +66,7 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Po
 	return base, posts[:n]
 }
 
-// post publishes one.
+// post publishes a post and notes when.
 func (r *runner) post(ctx context.Context, p *receipt.Post, account int) {
 	text := fmt.Sprintf("%s streamwatch latency benchmark post %d", p.Marker, p.Seq)
 	p.Sent = r.book.since()
@@ -80,7 +80,7 @@ func (r *runner) post(ctx context.Context, p *receipt.Post, account int) {
 	p.ID, p.PlatformTime = posted.ID, posted.At
 }
 
-// remove deletes what was posted, and returns how many it could not.
+// remove deletes the posts. left is how many it could not delete, last the last error.
 func (r *runner) remove(posts []receipt.Post, timeout time.Duration) (left int, last error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -112,7 +112,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// byArrival sorts: two requests may be noted in another order than they were read.
+// byArrival sorts arrivals: they may have been noted in another order than they were read.
 func byArrival(list []receipt.Arrival) []receipt.Arrival {
 	slices.SortStableFunc(list, func(a, b receipt.Arrival) int { return cmp.Compare(a.At, b.At) })
 	return list

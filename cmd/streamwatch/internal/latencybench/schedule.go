@@ -26,12 +26,12 @@ type plan struct {
 	accounts int
 }
 
-// schedule decides when all posts are due, so that what arrives cannot hold it up.
+// schedule decides when all posts are due, before the run: nothing that arrives can delay them.
 func (p plan) schedule(limits poster.Limits) ([]due, error) {
 	var list []due
 	chance := rand.New(rand.NewPCG(p.seed, 0x6c6174656e6379))
 	at := time.Duration(0)
-	// Posts closer than the platform is to be asked move back.
+	// Posts that are closer together than limits.Gap are moved back.
 	add := func(when time.Duration, account int) bool {
 		if n := len(list); n > 0 {
 			when = max(when, list[n-1].at+limits.Gap)

@@ -35,7 +35,7 @@ type hello struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// program is how this one is started again as a detector.
+// program says how to start this program again as a detector.
 type program struct {
 	path string
 	args []string

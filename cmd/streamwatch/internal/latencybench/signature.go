@@ -56,7 +56,7 @@ func parseScheme(s string) (scheme, error) {
 	return out, nil
 }
 
-// check says what a request's signature is worth.
+// check returns what receipt.Arrival.Signature is for a request; without a key it is Unchecked.
 func (s scheme) check(key secret.Value, h http.Header, body []byte) string {
 	if key == "" {
 		return receipt.Unchecked

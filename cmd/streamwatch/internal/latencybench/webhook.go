@@ -14,8 +14,8 @@ import (
 // maxBody bounds a webhook request and a WebSocket frame, in bytes.
 const maxBody = 1 << 20
 
-// webhook receives requests. It answers 204, 401 when the signature is wrong or
-// missing, and 413.
+// webhook receives requests. It answers 204, or 401 for a signature that is wrong or missing,
+// 413 for a body of more than maxBody, and 405 for methods other than POST and PUT.
 type webhook struct {
 	book   *book
 	scheme scheme

@@ -44,8 +44,8 @@ func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
 	return ws, nil
 }
 
-// watch notes frames until ctx ends, from a connection that it closes, and from others
-// when that is lost.
+// watch notes the frames of ws until ctx ends. It closes ws, and connects anew when the
+// connection is lost.
 func (s *socket) watch(ctx context.Context, ws *websocket.Conn) {
 	for {
 		err := s.read(ctx, ws)

@@ -28,8 +28,8 @@ import (
 // Modes of finding posts.
 const (
 	Polling = "polling" // each account every Interval
-	Probes  = "probes"  // and what 10 probes a second of 40 accounts show, at once
-	Push    = "push"    // and what the home timeline of a user streams, at once
+	Probes  = "probes"  // as Polling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
+	Push    = "push"    // as Polling; and what the stream of a user's home timeline brings
 )
 
 // Modes are all of them.
@@ -70,7 +70,7 @@ func (c *Config) Check() error {
 		return errors.New("-store memory is not allowed for a fleet: want a file or redis://")
 	}
 	if strings.HasPrefix(c.Store, "redis://") {
-		if _, err := redis.ParseURL(c.Store); err != nil { // which has the password in it
+		if _, err := redis.ParseURL(c.Store); err != nil { // err has the password in it
 			return errors.New("-store is not allowed: want redis://[user:password@]host:port[/database]")
 		}
 	}

@@ -145,7 +145,7 @@ func (s *Server) following(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone is no matter of ours
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client has gone
 }
 
 func refuse(w http.ResponseWriter, code int, message string) {

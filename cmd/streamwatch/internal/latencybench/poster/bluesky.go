@@ -25,7 +25,7 @@ type BlueskyConfig struct {
 type Bluesky struct {
 	caller   *caller
 	handle   string
-	password func() secret.Value
+	password func() secret.Value // a func, like token, so that fmt cannot print it
 
 	mu    sync.Mutex
 	did   string
@@ -99,8 +99,8 @@ func (b *Bluesky) Delete(ctx context.Context, id string) error {
 	return b.procedure(ctx, "com.atproto.repo.deleteRecord", map[string]any{"rkey": id[strings.LastIndexByte(id, '/')+1:]}, nil)
 }
 
-// procedure calls one of the repository's, and begins a new session when the old one has
-// ended; the call was refused then.
+// procedure calls a procedure on the account's repository. If it is refused because the
+// session has ended, procedure begins a new one and calls again.
 func (b *Bluesky) procedure(ctx context.Context, name string, input map[string]any, out any) error {
 	b.mu.Lock()
 	did, token := b.did, b.token()
@@ -127,8 +127,8 @@ func (*Bluesky) Limits() Limits {
 	return Limits{Posts: 270, Deleted: 270, Gap: 5 * time.Second, InFlight: 4}
 }
 
-// tidTime is the time in a key of the form TID, to the microsecond; zero of another key
-// (atproto.com/specs/tid).
+// tidTime returns the time in a record's key, to the microsecond, if the key is a TID
+// (atproto.com/specs/tid), else the zero time.
 func tidTime(key string) time.Time {
 	const digits = "234567abcdefghijklmnopqrstuvwxyz"
 	if len(key) != 13 {

@@ -35,7 +35,7 @@ func NewCommand(line string, gap time.Duration) (*Command, error) {
 	return &Command{line, gap}, nil
 }
 
-// Accounts is one that is not known.
+// Accounts returns one account without a name: the command decides which it is.
 func (*Command) Accounts() []string { return []string{""} }
 
 // Post runs the command. The text has letters, digits, spaces and -, which no shell reads

@@ -21,8 +21,8 @@ func (f Fake) Post(_ context.Context, account int, text string) (Posted, error) 
 	return Posted{ID: t.ID, At: t.PublishedAt}, nil
 }
 
-// Delete is not supported: nobody is in the way of what a fake platform keeps.
+// Delete is not supported: the fake platform ends with the run.
 func (Fake) Delete(context.Context, string) error { return errors.ErrUnsupported }
 
-// Limits are those of a record.
+// Limits allow as many posts as a record may have: receipt.MaxPosts.
 func (Fake) Limits() Limits { return Limits{Posts: 100_000, InFlight: 1} }

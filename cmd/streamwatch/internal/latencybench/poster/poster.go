@@ -23,7 +23,7 @@ type Posted struct {
 
 // A Poster publishes posts. Its methods are safe for concurrent use.
 type Poster interface {
-	// Accounts are those that it posts as; "" where it is not known.
+	// Accounts returns the names of the accounts that it posts as; "" is an unknown one.
 	Accounts() []string
 	// Post publishes a text as one of the accounts, and returns when the platform says
 	// that it has.
@@ -118,5 +118,5 @@ func (c *caller) call(ctx context.Context, method, path string, token secret.Val
 	return nil
 }
 
-// errNoID is an answer without what it has to say.
+// errNoID is the error of a 2xx answer that does not tell the post's id.
 var errNoID = errors.New("the answer has no id: whether the post was published is not known")

@@ -4,7 +4,7 @@
 //
 //	line 1          Run     schema, settings, environment, public key
 //	then            Post    one for each post that was due, in that order
-//	then            Arrival one for each post that a request or frame held, by arrival
+//	then            Arrival one for each post in a request or frame, as they arrived
 //	last but one    Finish  when it ended, and what was left out
 //	last            Seal    SHA-256 of all lines before, and its Ed25519 signature
 //

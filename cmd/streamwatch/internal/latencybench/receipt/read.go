@@ -14,8 +14,8 @@ import (
 // ErrSeal is the error of a record that was changed or cut short.
 var ErrSeal = errors.New("receipt: the seal does not match")
 
-// Read reads a record and checks its seal with the key that its first line names: who
-// it belongs to is for the caller to know. What it returns is what was signed.
+// Read reads a record and checks its seal with the key in its first line. Whose key that is,
+// the caller has to know. What Read returns was signed.
 func Read(r io.Reader) (*Record, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), maxLine)
@@ -48,14 +48,14 @@ func Read(r io.Reader) (*Record, error) {
 	return &rec.Record, nil
 }
 
-// reader has what the lines so far have said.
+// reader has what was read of a record so far.
 type reader struct {
 	Record
 	stage int // index in order of the line before
 	seal  *Seal
 }
 
-// order is that of the kinds.
+// order lists the kinds of lines in their order, after "" for the beginning.
 var order = []string{"", "run", "post", "arrival", "finish", "seal"}
 
 // line reads one line, which has to be of the kind before or a later one.

@@ -34,7 +34,7 @@ type Channel struct {
 	Histogram   []Bucket     `json:"histogram"`
 
 	times []time.Duration // of Received, sorted
-	of    int             // posts
+	of    int             // scored posts
 }
 
 // channelOf makes the figures of one channel. scored are the posts by their markers,

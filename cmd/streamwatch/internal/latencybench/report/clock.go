@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 )
 
-// Clock says how the platform's clock stands to the runner's. Latencies do not depend
-// on it, since the runner sees both their ends: it tells how far a latency that a
-// detector says of itself can be off.
+// Clock compares the platform's clock with the runner's. No latency here depends on it,
+// since the runner sees both ends. It tells how far off a latency can be that a detector
+// makes of the platform's times and its own clock.
 type Clock struct {
-	// Offset is what the platform's clock shows beyond the runner's, give or take Error.
+	// Offset is how far the platform's clock is ahead of the runner's, give or take Error.
 	Offset float64 `json:"offset_ms"`
 	Error  float64 `json:"error_ms"`
-	// Consistent: one offset explains all posts. Else a clock was set or drifted, and
-	// Error covers what all of them allow.
+	// Consistent reports whether one offset explains all posts. If none does, a clock was
+	// set or drifted, and Offset and Error cover the offsets of all posts.
 	Consistent bool `json:"consistent"`
 	Samples    int  `json:"samples"`
 }

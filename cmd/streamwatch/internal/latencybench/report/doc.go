@@ -4,7 +4,7 @@
 //
 //	r := report.Of(record)
 //	r.WriteText(os.Stdout)
-//	r.WriteSVG(file)
+//	r.WriteSVG(file, "Publication to arrival")
 //
 // A latency is the time from publication to arrival of a post that was due after the
 // warm-up. Percentiles are over all such posts: one that was lost counts as infinitely

@@ -10,12 +10,12 @@ import (
 // quantiles are those that a report has.
 var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
-// Percentile is a quantile of the latencies of all posts, by nearest rank. A time is
-// null when so many posts were lost that it is one of those.
+// Percentile is a quantile of the latencies of all posts, by nearest rank. A time is null if
+// that rank is a lost post's.
 type Percentile struct {
 	Q float64 `json:"q"`
-	// MS takes each post for published when the call began that publishes it, and so is
-	// never too low; AtLeast takes it for published when that call was answered.
+	// MS counts from the beginning of the call that published a post, and so is never too
+	// low; AtLeast counts from the call's answer.
 	MS      *float64 `json:"ms"`
 	AtLeast *float64 `json:"at_least_ms"`
 	// Low and High are the ends of the 95 % confidence interval, by order statistics.
@@ -24,7 +24,8 @@ type Percentile struct {
 	High *float64 `json:"high_ms"`
 }
 
-// percentiles are those of n posts, of which some arrived after times, sorted.
+// percentiles returns the quantiles of n posts. upper and lower have the latencies of those
+// that arrived, sorted: see Percentile.MS and AtLeast.
 func percentiles(upper, lower []time.Duration, n int) []Percentile {
 	at := func(s []time.Duration, rank int) *float64 {
 		if rank < 1 || rank > len(s) {
@@ -44,13 +45,13 @@ func percentiles(upper, lower []time.Duration, n int) []Percentile {
 
 // rank is the nearest rank of a quantile among n, from 1; 0 among none.
 func rank(q float64, n int) int {
-	// What binary fractions put above a whole number is not a rank more.
+	// A product that rounding has put just above a whole number is that number.
 	return min(n, max(min(1, n), int(math.Ceil(q*float64(n)-1e-9))))
 }
 
-// interval gives the ranks between which a quantile of what n posts are a sample of
-// lies with 95 %, by the normal approximation of the binomial distribution. The upper
-// one may be n+1: the sample has no bound.
+// interval returns the ranks, in a sample of n posts, of the ends of the 95 % confidence
+// interval of a quantile, by the normal approximation of the binomial distribution. The
+// upper one may be n+1: then the sample has no upper end.
 func interval(q float64, n int) (low, high int) {
 	mean := q * float64(n)
 	width := 1.96 * math.Sqrt(mean*(1-q))
@@ -79,7 +80,7 @@ func histogram(times []time.Duration) []Bucket {
 	return list
 }
 
-// bounds are those of the bucket of a time, in µs.
+// bounds returns the ends of the bucket that a time is in; all are in µs.
 func bounds(us int64) (from, upTo int64) {
 	step := int64(1) << max(0, bits.Len64(uint64(us))-3)
 	return us / step * step, us/step*step + step
