@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"text/tabwriter"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// adminConfig is what a command about keys and credits is asked for.
+// adminConfig has the values of the commands key, keys, revoke and credits.
 type adminConfig struct {
 	command string
 	stored
@@ -28,13 +27,13 @@ type adminConfig struct {
 
 // adminAbout is what -h says of each command.
 var adminAbout = map[string]string{
-	"key":     "Key issues a key and shows it, this once; also while a service runs on the same store. One that cannot be shown is revoked again.",
+	"key":     "Key issues a key and prints it; nothing shows it again. A service may run on the same store. A key that cannot be printed is revoked.",
 	"keys":    "Keys lists the keys of an owner. None is shown in full.",
-	"revoke":  "Revoke has a key refused, within a second by a service on the same store.",
+	"revoke":  "Revoke revokes a key: a service on the same store refuses it within a second.",
 	"credits": "Credits gives credits to an owner.",
 }
 
-// runAdmin is the command of that name.
+// runAdmin returns what runs the command of that name: key, keys, revoke or credits.
 func runAdmin(command string) func(context.Context, process, []string) error {
 	return func(ctx context.Context, p process, args []string) error {
 		c, err := parseAdmin(p, command, args)
@@ -53,7 +52,7 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 	switch command {
 	case "key":
 		fs.StringVar(&c.name, "name", "default", "what the owner calls the key")
-		fs.StringVar(&c.tier, "tier", "", "the owner's tier, for people")
+		fs.StringVar(&c.tier, "tier", "", "the owner's tier, which is shown and decides nothing")
 		fs.StringVar(&c.scope, "scope", "write", "what the key may do: read, write, or admin, which lets the owner make and revoke keys over HTTP")
 		fs.IntVar(&c.rate, "rate", 0, "requests a minute (default: the server's)")
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
@@ -88,7 +87,7 @@ func (c *adminConfig) check() error {
 // admin issues, lists and revokes keys and gives credits, also while a server
 // runs on the same store.
 func admin(ctx context.Context, c adminConfig, out io.Writer) error {
-	if err := tryAdmin(ctx, c); err != nil {
+	if err := c.try(ctx); err != nil {
 		return err
 	}
 	store, done, err := openStore(ctx, c.stored, false, slog.New(slog.DiscardHandler))
@@ -103,7 +102,7 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	return carryOut(ctx, c, keys, store.Ledger(), out)
 }
 
-// carryOut does what admin is asked for.
+// carryOut runs the command on an open store.
 func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger billing.Ledger, out io.Writer) error {
 	switch c.command {
 	case "key":
@@ -112,8 +111,8 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 			return err
 		}
 		if _, err := fmt.Fprintf(out, "id   %s\nkey  %s\nin   %s\n", issued.ID, string(issued.Secret), c.where()); err != nil {
-			if _, kept := keys.Revoke(context.WithoutCancel(ctx), c.owner, issued.ID); kept != nil {
-				return fmt.Errorf("key %s cannot be shown: %w; it is to be revoked, which failed: %w", issued.ID, err, kept)
+			if _, revokeErr := keys.Revoke(context.WithoutCancel(ctx), c.owner, issued.ID); revokeErr != nil {
+				return fmt.Errorf("key %s cannot be shown: %w; it is to be revoked, which failed: %w", issued.ID, err, revokeErr)
 			}
 			return fmt.Errorf("key %s is revoked again, as it cannot be shown: %w", issued.ID, err)
 		}
@@ -158,39 +157,33 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 	return nil
 }
 
-// tryAdmin finds what openStore must not make a new database for: a key that is
-// refused, or what concerns owners whose keys are in another.
-func tryAdmin(ctx context.Context, c adminConfig) error {
-	switch c.command {
-	case "key":
-		store := memory.New(memory.Options{})
-		keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
-		if err == nil {
-			_, err = keys.Issue(ctx, c.issue())
-		}
-		var field *apikey.FieldError
-		if errors.As(err, &field) {
-			name := map[string]string{"rate_per_minute": "rate"}[field.Field]
-			return usageError{fmt.Errorf("%s %.40q is not allowed: want %s", c.from.called(cmp.Or(name, field.Field)), field.Value, field.Allowed)}
-		}
-		return err
-	case "keys", "revoke", "credits":
-		if c.redis != "" {
-			return nil
-		}
-		if _, err := os.Stat(c.db); err != nil {
-			return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
-		}
+// try returns what can be refused before a store is opened, for openStore makes the
+// database where there is none: a key with a value that is not allowed, and, for the other
+// commands, a database that is not there, which cannot have the owner's keys.
+func (c *adminConfig) try(ctx context.Context) error {
+	if c.command != "key" {
+		return c.checkThere()
 	}
-	return nil
+	store := memory.New(memory.Options{})
+	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	if err == nil {
+		_, err = keys.Issue(ctx, c.issue())
+	}
+	var field *apikey.FieldError
+	if errors.As(err, &field) {
+		name := map[string]string{"rate_per_minute": "rate"}[field.Field]
+		return usageError{fmt.Errorf("%s %.40q is not allowed: want %s", c.from.called(cmp.Or(name, field.Field)), field.Value, field.Allowed)}
+	}
+	return err
 }
 
+// issue is the request of the command key.
 func (c *adminConfig) issue() apikey.IssueRequest {
 	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 
-// topUp gives credits once per id, and returns the id; "" stands for a new one. An error
-// says how to repeat it.
+// topUp gives credits once for each id, and returns the id; "" stands for a new one. Its
+// error says with which flags the command can be repeated without giving them twice.
 func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) (string, error) {
 	if credits == 0 {
 		return "", nil
@@ -210,8 +203,8 @@ func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int6
 	return id, err
 }
 
-// checkTopUp returns a usageError unless the entry of an id that was appended, now or before, is
-// the owner's, of that amount.
+// checkTopUp returns a usageError unless the entry with that id, which may be older than
+// this call, is a top-up of the owner's of that amount.
 func checkTopUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) error {
 	q := billing.EntryQuery{Owner: owner, PageSize: 100, NoTotal: true}
 	for {

@@ -11,10 +11,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-const backupAbout = `Backup copies the SQLite file, as it is at this moment, to a new one, also while a service
-writes, of this version of the program or an earlier one. The copy is complete and on the disk when the command ends with status 0. To go back
-to it, stop what uses the file, remove it and those beside it that end in -wal and -shm, and
-put the copy in its place. What encrypts secrets in it, STREAMWATCH_SEAL_KEY, is not in it.`
+const backupAbout = `Backup copies the SQLite file, as it is at this moment, to a new one. A service of this
+version of the program or an earlier one may write meanwhile. The copy is complete and on the
+disk when the command ends with status 0. To go back to it, stop what uses the file, remove
+that and the files beside it that end in -wal and -shm, and put the copy in its place. The
+key that encrypts secrets in it, STREAMWATCH_SEAL_KEY, is not in it.`
 
 // runBackup is the command backup.
 func runBackup(ctx context.Context, p process, args []string) error {
@@ -34,8 +35,8 @@ func runBackup(ctx context.Context, p process, args []string) error {
 	case address != "" && c.from["db"] == "":
 		return usageError{fmt.Errorf("-db is missing: %s is set, and Redis makes its own backups: want the SQLite file, if that is meant", variable("redis"))}
 	}
-	if _, err := os.Stat(c.db); err != nil {
-		return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
+	if err := c.checkThere(); err != nil {
+		return err
 	}
 	return backup(ctx, c, to, p)
 }
@@ -62,7 +63,7 @@ func backup(ctx context.Context, c stored, to string, p process) error {
 	return nil
 }
 
-// isFile reports whether two paths are of one file, which is there.
+// isFile reports whether two paths lead to the same file, which exists.
 func isFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

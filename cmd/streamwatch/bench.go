@@ -27,7 +27,7 @@ func runBenchDetector(ctx context.Context, p process, args []string) error {
 	return benchError(latencybench.Detector(ctx, p.env, os.Stdin, p.out, p.logs, args))
 }
 
-// benchError keeps whose mistake it was.
+// benchError turns a latencybench.UsageError into a usageError.
 func benchError(err error) error {
 	if errors.As(err, new(latencybench.UsageError)) {
 		return usageError{err}

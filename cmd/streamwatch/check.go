@@ -48,9 +48,9 @@ func runCheck(_ context.Context, p process, args []string) error {
 	tried.sources = slices.Clone(c.sources)
 	for i := range tried.sources {
 		s := &tried.sources[i]
-		s.memory = "" // which would be made
+		s.memory = "" // try would make the directory
 		if s.tokenIn != "" && s.token == "" {
-			s.token = "stands for the one that is not set" // as long as WebSub wants it
+			s.token = "stands for the one that is not set" // 32 bytes or more, as WebSub wants it
 		}
 	}
 	if err := try(tried, c.scheme()+"://"+c.addr, slog.New(slog.DiscardHandler)); err != nil {
@@ -65,7 +65,7 @@ func runCheck(_ context.Context, p process, args []string) error {
 	return nil
 }
 
-// report tells what serve will do.
+// report writes what serve would do, as a table.
 func report(w io.Writer, c config, fs flags) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "What runs\n\n")
@@ -173,7 +173,7 @@ func (c *config) fleetText() string {
 	return "with all on this store"
 }
 
-// paceText is how accounts are polled that are of no source with calls.
+// paceText says how accounts are polled whose source has no budget of its own.
 func (c *config) paceText() string {
 	if c.perSecond > 0 {
 		text := fmt.Sprintf("%g calls a second", c.perSecond)
@@ -188,7 +188,7 @@ func (c *config) paceText() string {
 // defaultInterval is that of streamwatch.Config.
 const defaultInterval = time.Minute
 
-// text is what a source is, and what beside timelines is asked of it.
+// text says what a source is, and what it is used for beside timelines.
 func (s *sourceFlag) text() string {
 	parts := []string{strings.TrimSpace(s.kind + " " + s.url)}
 	for _, o := range []struct {
@@ -206,7 +206,7 @@ func (s *sourceFlag) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// budget is what a source may be asked, and may charge.
+// budget says how much a source may be asked, and may charge.
 func (s *sourceFlag) budget(c config) string {
 	c.perSecond, c.burst = s.calls, s.burst
 	parts := []string{c.paceText()}
@@ -219,8 +219,8 @@ func (s *sourceFlag) budget(c config) string {
 	return strings.Join(parts, ", ")
 }
 
-// missing are the secrets that are not set, and what is allowed and yet not what one wants
-// to run for long.
+// missing lists the secrets that are not set, and what is allowed but not advisable for a
+// service that runs for long.
 func (c *config) missing() (all []string) {
 	for _, u := range c.unset {
 		all = append(all, u.Error())

@@ -12,8 +12,8 @@ import (
 // process is what a command has of the process that it runs in.
 type process struct {
 	env  func(string) (string, bool)
-	out  io.Writer // what was asked for
-	logs io.Writer // the rest
+	out  io.Writer // stdout: what was asked for
+	logs io.Writer // stderr: the rest
 }
 
 // command is something that the program can do.
@@ -27,7 +27,7 @@ type command struct {
 var commands = []command{
 	{"serve", "run the service until it is told to stop", runServe},
 	{"check", "explain what a configuration has serve do, and what is wrong or missing", runCheck},
-	{"key", "issue a key, beside a service or before there is one", runAdmin("key")},
+	{"key", "issue a key, also while the service runs", runAdmin("key")},
 	{"keys", "list an owner's keys", runAdmin("keys")},
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
@@ -41,7 +41,7 @@ var commands = []command{
 	{"version", "say which version this is", runVersion},
 }
 
-// usageError is a mistake on the command line, or in what it names.
+// usageError is a mistake on the command line, or in what that names: see exitConfig.
 type usageError struct{ error }
 
 // Unwrap returns what is wrong.

@@ -15,24 +15,23 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// configFile is a configuration file of serve, in YAML: each key is the name of a flag.
-// A list under sources has what -source has, and a key that ends in -env names the
-// environment variable that has a secret.
+// configFile is a configuration file of serve, in YAML. Its keys are the names of flags,
+// sources, a list of what -source has, and those of secretKeys.
 type configFile struct {
 	path  string
 	root  *yaml.Node // a mapping; nil for a file without content
 	errs  []error
-	unset []unset
+	unset []unset // secrets whose variable is not set
 }
 
 // maxConfigFile bounds a configuration file, in bytes.
 const maxConfigFile = 1 << 20
 
-// secretKeys are the keys of the file that name an environment variable, with the name
-// of what is in it.
+// secretKeys are the keys whose value names an environment variable, with the name of the
+// secret that the variable has.
 var secretKeys = map[string]string{"seal-key-env": "seal-key", "cursor-key-env": "cursor-key", "token-env": "token", "redis-env": "redis"}
 
-// notYAML is the parser's error as one of this file.
+// notYAML returns the parser's error with the file and the line in front, as "FILE:LINE: ".
 func notYAML(path string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if line, what, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok && line != text {
@@ -41,7 +40,7 @@ func notYAML(path string, err error) error {
 	return fmt.Errorf("%s: is not YAML: %s", path, text)
 }
 
-// readConfigFile reads a file. What is in it is looked at by apply.
+// readConfigFile reads a file. apply checks its keys and values.
 func readConfigFile(path string) (*configFile, error) {
 	r, err := os.Open(path)
 	if err != nil {
@@ -73,7 +72,7 @@ func readConfigFile(path string) (*configFile, error) {
 	return f, nil
 }
 
-// at is the place of a key, as errors and the command check call it.
+// at returns where a key is, as errors and the command check call it: "FILE:LINE: KEY".
 func (f *configFile) at(n *yaml.Node, key string) string {
 	return fmt.Sprintf("%s:%d: %s", f.path, n.Line, key)
 }
@@ -89,7 +88,7 @@ type field struct {
 	value *yaml.Node
 }
 
-// fields are those of a mapping. A key that comes twice is refused.
+// fields returns the fields of a mapping. It refuses a key that is there twice.
 func (f *configFile) fields(of *yaml.Node) (all []field) {
 	for i := 0; i+1 < len(of.Content); i += 2 {
 		key := of.Content[i]
@@ -102,7 +101,7 @@ func (f *configFile) fields(of *yaml.Node) (all []field) {
 	return all
 }
 
-// text is the value of a field that has one.
+// text returns the value of a field that has a single one; others are refused.
 func (f *configFile) text(of field) (text string, ok bool) {
 	switch {
 	case of.value.Kind == yaml.ScalarNode && of.value.Tag != "!!null":
@@ -115,13 +114,13 @@ func (f *configFile) text(of field) (text string, ok bool) {
 	return "", false
 }
 
-// apply sets the flags and secrets that are in the file and not in from yet, and returns
-// the sources.
+// apply sets the flags and secrets that the file has, except those in from, which the
+// command line or the environment has set, and adds them to from. It returns the sources.
 func (f *configFile) apply(fs flags, secrets map[string]*secret.Value, from origins, env func(string) (string, bool)) (sources []sourceFlag, err error) {
 	if f.root == nil {
 		return nil, nil
 	}
-	var redis field // which has two keys
+	var redis field // redis or redis-env, whichever came first
 	for _, one := range f.fields(f.root) {
 		if one.key == "redis" || one.key == "redis-env" {
 			if redis.at != nil {
@@ -170,7 +169,7 @@ func (f *configFile) flag(fs flags, from origins, one field, known *flag.Flag) {
 	}
 }
 
-// secret sets one secret. The address of Redis, which may have a password, is a flag.
+// secret sets one secret, or -redis, whose address may have a password.
 func (f *configFile) secret(fs flags, secrets map[string]*secret.Value, from origins, one field, name string, env func(string) (string, bool)) {
 	named, ok := f.text(one)
 	if !ok || from[name] != "" {
@@ -192,7 +191,7 @@ func (f *configFile) secret(fs flags, secrets map[string]*secret.Value, from ori
 	*secrets[name] = value
 }
 
-// fileKeys are the keys that are allowed.
+// fileKeys returns the keys that a file may have.
 func fileKeys(fs flags) (all []string) {
 	fs.VisitAll(func(one *flag.Flag) {
 		if one.Name != "source" && one.Name != "config" {
@@ -207,7 +206,7 @@ func fileKeys(fs flags) (all []string) {
 	return all
 }
 
-// kindOf is what YAML calls a node.
+// kindOf names the kind of a node, for messages.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

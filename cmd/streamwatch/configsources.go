@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sources reads the list of sources. Each is a mapping with name, kind, url, and the
-// options of its kind by their names, of which token is token-env; true gives an option
-// without a value.
+// sources reads the list of sources. Each is a mapping with name, kind, url, and the options
+// of its kind, by the names that -source has, but token-env for token. An option that has no
+// value there is true here.
 func (f *configFile) sources(list field, env func(string) (string, bool)) (all []sourceFlag) {
 	if list.value.Kind != yaml.SequenceNode {
 		f.refuse(list.at, list.key, "is a %s, which is not allowed: want a list", kindOf(list.value))
@@ -85,7 +85,7 @@ func (f *configFile) source(n *yaml.Node, env func(string) (string, bool)) sourc
 	return s
 }
 
-// fileOption takes an option as the file has it.
+// fileOption sets an option as the file has it.
 func (s *sourceFlag) fileOption(of field, env func(string) (string, bool)) error {
 	value := of.value.Value
 	switch {
@@ -103,5 +103,5 @@ func (s *sourceFlag) fileOption(of field, env func(string) (string, bool)) error
 	return s.option(of.key, value, true, env)
 }
 
-// clip shortens what may be long.
+// clip shortens a name, for messages, to 40 characters.
 func clip(s string) string { return fmt.Sprintf("%.40s", s) }

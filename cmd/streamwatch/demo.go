@@ -20,8 +20,8 @@ import (
 // demoOwner is whose the demonstration's key is.
 const demoOwner = "demo"
 
-// demoPlatform is a fake platform on which a few accounts post, and which can
-// answer every endpoint.
+// demoPlatform is a fake platform on which a few accounts post. It implements the port of
+// every pass-through endpoint.
 type demoPlatform struct {
 	*enginetest.Platform
 	accounts []string
@@ -37,7 +37,7 @@ func newDemoPlatform() *demoPlatform {
 	return d
 }
 
-// UserByUsername makes a profile of what an account's posts say.
+// UserByUsername makes up a profile of an account.
 func (d *demoPlatform) UserByUsername(ctx context.Context, username string) (fetcher.User, error) {
 	page, err := d.Timeline(ctx, fetcher.TimelineQuery{Username: username})
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *demoPlatform) TweetsByIDs(ctx context.Context, ids []string) (found []f
 	return found, nil
 }
 
-// demoCommunity is the only one; its posts are those of the first account.
+// demoCommunity is the only community; its posts are those of the first account.
 var demoCommunity = fetcher.Community{ID: "7", Name: "Spaceflight", Description: "Rockets and what they carry.", MemberCount: 3}
 
 // CommunityTweets reads the community's posts.
@@ -95,7 +95,7 @@ func (d *demoPlatform) CommunityTweets(ctx context.Context, q fetcher.CommunityQ
 	return d.Timeline(ctx, fetcher.TimelineQuery{Username: d.accounts[0], Cursor: q.Cursor})
 }
 
-// CommunitySearch compares the text with name and description.
+// CommunitySearch looks for the text in the community's name and description.
 func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fetcher.Community, string, error) {
 	if strings.Contains(strings.ToLower(demoCommunity.Name+" "+demoCommunity.Description), strings.ToLower(query)) {
 		return []fetcher.Community{demoCommunity}, "", nil
@@ -103,7 +103,7 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 	return nil, "", nil
 }
 
-// startDemo issues a key and adds what the endpoints ask the outside world for: a
+// startDemo issues a key, prints it, and adds to mux what the service would call elsewhere: a
 // webhook receiver, a page, and a marketplace with one item.
 func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
@@ -134,7 +134,7 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store k
 	return err
 }
 
-// secretsOf are those by which a request may be signed.
+// secretsOf returns the secrets that requests to an endpoint may be signed with.
 func secretsOf(e deliver.Endpoint) []deliver.Secret {
 	all := []deliver.Secret{e.Secret}
 	for _, old := range e.OldSecrets {

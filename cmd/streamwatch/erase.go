@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ type eraseConfig struct {
 // runErase is the command erase.
 func runErase(ctx context.Context, p process, args []string) error {
 	var c eraseConfig
-	fs := newFlags("erase", "Erase forgets an owner, and writes the files of the store anew without it. Stop the service first: one that runs goes on watching for the owner. While the file is in use, or a fleet is on the store, nothing is removed.")
+	fs := newFlags("erase", "Erase forgets an owner, and writes the files of the store anew without the owner's data. Stop the service first: one that runs goes on watching for the owner. While the file is in use, or a fleet is on the store, nothing is removed.")
 	c.stored.flags(fs)
 	fs.StringVar(&c.owner, "owner", "", "who is to be forgotten")
 	fs.StringVar(&c.keepAs, "keep-ledger-as", "", "keep the ledger entries under this `name`, which must tell nothing of the owner (default: none is kept)")
@@ -58,7 +57,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	for _, name := range names {
 		cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: nothing{}})
 	}
-	if cfg.Sources == nil || c.platform != "" { // which bare names are of
+	if cfg.Sources == nil || c.platform != "" { // as in the service, where names without a source are of -platform
 		cfg.Fetcher = nothing{}
 	}
 	engine, err := streamwatch.New(cfg)
@@ -92,8 +91,8 @@ func runErase(ctx context.Context, p process, args []string) error {
 	return out.Encode(report)
 }
 
-// takeStore takes the store from the configuration file, unless -db or -redis says which
-// it is: in another one than the service's nothing would be found, and nothing missed.
+// takeStore takes the store from the configuration file, unless -db or -redis names one. In
+// another store than the service's an erasure would find nothing, and not fail.
 func (c *eraseConfig) takeStore(p process) error {
 	if c.file == "" || c.from["db"] != "" || c.from["redis"] != "" {
 		return nil
@@ -145,16 +144,11 @@ func (c *eraseConfig) check() error {
 	if c.keepAs == c.owner {
 		return fmt.Errorf("-keep-ledger-as %.40q is not allowed: want another name than the owner's, or none", c.keepAs)
 	}
-	if c.redis != "" {
-		return nil
-	}
-	if _, err := os.Stat(c.db); err != nil {
-		return fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)
-	}
-	return nil
+	return c.checkThere()
 }
 
-// names are those of the service's sources, in their order.
+// names returns the names of the service's sources, in their order. It takes the platform
+// from the configuration file, too, unless -platform has one.
 func (c *eraseConfig) names() (all []string, err error) {
 	for name := range strings.SplitSeq(c.sources, ",") {
 		if name == "" {
@@ -209,13 +203,13 @@ func (c *eraseConfig) checkUnused(ctx context.Context) error {
 	return err
 }
 
-// checkStopped returns an error if the store has a fleet.
-func checkStopped(ctx context.Context, of keyedStore) error {
-	store, ok := of.(storage.Sharing)
+// checkStopped returns an error if a node of a fleet has a lease on the store.
+func checkStopped(ctx context.Context, store keyedStore) error {
+	shared, ok := store.(storage.Sharing)
 	if !ok {
 		return nil
 	}
-	state, err := store.Members().Look(ctx)
+	state, err := shared.Members().Look(ctx)
 	if err != nil {
 		return err
 	}
@@ -227,7 +221,7 @@ func checkStopped(ctx context.Context, of keyedStore) error {
 	return nil
 }
 
-// nothing is the platform of an engine that is not started.
+// nothing is a Fetcher for an engine that is never started.
 type nothing struct{}
 
 func (nothing) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {

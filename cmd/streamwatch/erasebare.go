@@ -13,16 +13,19 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// watchedFor is what an erasure has to know of accounts and rules, since their cursors are
-// named by the service's sources.
+// watchedFor has the accounts and rules that an erasure has to know of: their cursors are
+// stored under the names of the service's sources, which the store does not have.
 type watchedFor struct {
 	named map[string]bool // the sources that the owner's accounts and rules name
-	bare  [][]string      // of each of the owner's others the cursors it may have, without a source
-	fixed map[string]bool // the cursors of what names a source, whoever's it is
-	known map[string]bool // those sources
+	// bare has, for each of the owner's accounts and rules that names no source, the targets
+	// that it may have cursors of, without a source.
+	bare [][]string
+	// fixed has the targets of what names a source, of all owners, with that source.
+	fixed map[string]bool
+	known map[string]bool // the sources that anything of any owner names
 }
 
-// readWatched reads the accounts and rules of an owner.
+// readWatched reads the monitors and rules of all owners, and sorts what they watch.
 func readWatched(ctx context.Context, store keyedStore, rules *rule.Manager, owner string) (watchedFor, error) {
 	w := watchedFor{named: map[string]bool{}, fixed: map[string]bool{}, known: map[string]bool{}}
 	add := func(of, source string, targets ...string) {
@@ -51,7 +54,7 @@ func readWatched(ctx context.Context, store keyedStore, rules *rule.Manager, own
 	}
 	return w, store.Rules().Scan(ctx, func(r rule.Rule) error {
 		var targets []string
-		if p, err := rules.ParseRule(&r); err == nil { // another has no cursor
+		if p, err := rules.ParseRule(&r); err == nil { // a rule that cannot be parsed was never polled
 			sub := detect.ForRule(r, p, false)
 			targets = append(targets, detect.QueryTarget(sub.Query))
 			for _, author := range sub.Authors {
@@ -63,8 +66,8 @@ func readWatched(ctx context.Context, store keyedStore, rules *rule.Manager, own
 	})
 }
 
-// sourceOf divides the name of an account. An address, such as that of a feed, has no name of
-// a source before it.
+// sourceOf splits the name of an account into its source, "" for none, and the name there.
+// The scheme of an address, such as that of a feed, is no source.
 func sourceOf(account string) (source, name string) {
 	source, name, ok := strings.Cut(strings.TrimPrefix(account, "@"), ":")
 	if source = strings.ToLower(source); ok && checkSourceName(source) == nil && !strings.HasPrefix(name, "//") {
@@ -73,8 +76,8 @@ func sourceOf(account string) (source, name string) {
 	return "", account
 }
 
-// checkListed returns an error if an account or rule of the owner is of a source that is
-// not listed, and whose cursors would stay.
+// checkListed returns an error if an account or rule of the owner names a source that is not
+// among names: its cursor would stay.
 func (w *watchedFor) checkListed(names []string) error {
 	missing := maps.Clone(w.named)
 	for _, name := range names {
@@ -87,9 +90,11 @@ func (w *watchedFor) checkListed(names []string) error {
 		strings.Join(names, ","), strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
 }
 
-// checkBare returns a usageError if bare names seem to be of another source than the first of
-// names, or than the platform: more of the owner's accounts and rules have a cursor there. Of
-// sources where some have one, too, and where none was found, left has a sentence for the operator.
+// checkBare checks that the owner's accounts and rules that name no source are erased of the
+// source that they were read from: of the platform, or, without one, of the first of names.
+// It returns a usageError if more of them have a cursor under another source. left has a
+// sentence for the operator if none of them has a cursor, and one for each other source under
+// which some have.
 func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w watchedFor, names []string) (left []string, err error) {
 	if len(w.bare) == 0 {
 		return nil, nil
@@ -97,7 +102,7 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 	if len(names) == 0 && c.platform == "" {
 		return nil, usageError{errors.New("-platform or -sources is missing: the owner has accounts or rules without a source's name: want what the service has, or nothing is removed")}
 	}
-	first := "" // the source that they are erased of
+	first := "" // the source that they will be erased of; "" is the platform
 	if c.platform == "" {
 		first = names[0]
 	}
@@ -107,12 +112,12 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 			all = append(all, source)
 		}
 	}
-	read, most := map[string]int{}, first
+	found, most := map[string]int{}, first
 	for _, source := range all {
-		if read[source], err = w.readOf(ctx, journal, source); err != nil {
+		if found[source], err = w.countUnder(ctx, journal, source); err != nil {
 			return nil, err
 		}
-		if read[source] > read[most] {
+		if found[source] > found[most] {
 			most = source
 		}
 	}
@@ -128,11 +133,11 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 	default:
 		return nil, usageError{fmt.Errorf("-sources %q is not allowed: the store has cursors of the source %s %s: want %[2]s first, as the service has it, or nothing is removed", list, most, whose)}
 	}
-	if read[first] == 0 {
+	if found[first] == 0 {
 		left = append(left, "no cursor was found "+whose+": if they were read, by a source that is not among -sources, its cursors keep their names")
 	}
 	for _, source := range all {
-		if of := "the source " + source; source != first && read[source] > 0 {
+		if of := "the source " + source; source != first && found[source] > 0 {
 			if source == "" {
 				of = "no source"
 			}
@@ -142,9 +147,10 @@ func (c *eraseConfig) checkBare(ctx context.Context, journal detect.Journal, w w
 	return left, nil
 }
 
-// readOf is how many of the bare ones have a cursor of a source, "" for those without a name,
-// that is not of what names the source.
-func (w *watchedFor) readOf(ctx context.Context, journal detect.Journal, source string) (n int, err error) {
+// countUnder returns how many of the accounts and rules in bare have a cursor under a source,
+// "" for the platform. A cursor that something which names the source has as well does not
+// count.
+func (w *watchedFor) countUnder(ctx context.Context, journal detect.Journal, source string) (n int, err error) {
 	prefix := ""
 	if source != "" {
 		prefix = source + "/"

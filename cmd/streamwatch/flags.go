@@ -19,16 +19,16 @@ type flags struct {
 	takes string // what its arguments are, "" for none
 }
 
-// newFlags are the flags of the command name. What is wrong with them is told by
-// the error that parse returns alone.
+// newFlags returns an empty set of flags for the command name. The set prints nothing by
+// itself: the errors of its methods say what is wrong.
 func newFlags(name, about string) flags {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	return flags{FlagSet: fs, about: about}
 }
 
-// origins are where flags have their values from, by name: what to call them in an
-// error. Those that have their default are left out.
+// origins says where each flag has its value from, as an error calls it: "-addr",
+// "STREAMWATCH_ADDR" or "config.yaml:3: addr". Flags with their default are left out.
 type origins map[string]string
 
 // called is what an error calls a flag.
@@ -47,8 +47,8 @@ func variable(name string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// fill sets the flags by the command line, which has no arguments, and those that it
-// leaves out by the environment.
+// fill sets the flags from the command line, which must have no arguments, and those that
+// it leaves out from the environment.
 func (f flags) fill(p process, args []string) (origins, error) {
 	if err := f.parse(p, args); err != nil {
 		return nil, err
@@ -78,8 +78,7 @@ func (f flags) fill(p process, args []string) (origins, error) {
 	return from, nil
 }
 
-// set gives a flag a value that is not of the command line. The error says which is
-// allowed.
+// set sets a flag. Unlike that of package flag, its error says which values are allowed.
 func (f flags) set(one *flag.Flag, text string) error {
 	err := one.Value.Set(text)
 	if err == nil {
@@ -143,10 +142,10 @@ func (f flags) parseAll(p process, args []string) (rest []string, err error) {
 	}
 }
 
-// notAllowed is how package flag words that a value is not allowed.
+// notAllowed matches the error of package flag for a value that is not allowed.
 var notAllowed = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]+): `)
 
-// refusal is err, an error of Parse, which does not say what is allowed.
+// refusal rewords err, an error of Parse, so that it says which values are allowed.
 func (f flags) refusal(err error) error {
 	m := notAllowed.FindStringSubmatch(err.Error())
 	if m == nil {

@@ -17,7 +17,8 @@ func logger(c config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// withTextDurations has a duration as 1.5s in JSON, too, which else has its nanoseconds.
+// withTextDurations writes durations as text, such as 1.5s: in JSON they would be
+// nanoseconds.
 func withTextDurations(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -25,8 +26,8 @@ func withTextDurations(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// connectionLog gets what an http.Server has to say. Whoever scans ports fails
-// TLS handshakes, which concerns no operator.
+// connectionLog returns an http.Server's ErrorLog that writes to log. TLS handshakes that
+// fail are logged at debug level: most of them are of port scanners.
 func connectionLog(log *slog.Logger) *stdlog.Logger {
 	return stdlog.New(handshakes{log}, "", 0)
 }

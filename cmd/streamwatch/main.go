@@ -1,10 +1,10 @@
-// Streamwatch is the engine as a program, for who wants no Go code: the whole service
+// Streamwatch is the engine as a program, for those who write no Go: the whole service
 // with monitors, filter rules, webhooks, WebSocket, credits and keys behind HTTP, as
 // package enginehttp describes it.
 //
 //	streamwatch help
 //
-// lists the commands, and streamwatch serve -h the flags of one.
+// lists the commands, and streamwatch serve -h the flags of serve.
 //
 //	streamwatch watch -since mastodon:Gargron@mastodon.social bluesky:bsky.app
 //
@@ -29,8 +29,8 @@
 //		-source masto=mastodon,https://mastodon.social,token=MASTODON_TOKEN,stream \
 //		-source other=remote,https://streams.example.com,token=OTHER_KEY,stream
 //
-// where accounts are named bsky:alice.example.com, masto:Gargron and so on; a bare
-// name is one of the first source. Keys and credits are issued beside it, on the same store:
+// where accounts are named bsky:alice.example.com, masto:Gargron and so on; a name without
+// a source is of the first one. Keys and credits are issued by commands on the same store:
 //
 //	streamwatch key -db streams.db -owner acme -name production -credits 100000
 //	streamwatch key -db streams.db -owner acme -name operations -scope admin
@@ -52,16 +52,16 @@
 //	streamwatch serve -platform bluesky -ops-addr 127.0.0.1:9090 -recordings recordings
 //	curl -OJ http://127.0.0.1:9090/recording
 //
-// With a key of the scope admin, the first of which is made like this, an owner
-// lists, makes and revokes his keys at /v1/account/keys himself.
+// With a key of the scope admin an owner lists, makes and revokes further keys over HTTP, at
+// /v1/account/keys; the first one is issued by the command key.
 //
 // Every flag of these commands can also come from the environment: STREAMWATCH_ADDR for
-// -addr and so on; the command line goes first. Secrets come from there alone:
+// -addr and so on; the command line has precedence. Secrets come from the environment alone:
 // STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest; of
-// several, with spaces between them, the first encrypts and all open (streamwatch reseal -h),
-// STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
-// STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
-// its own. A configuration file, -config, comes last; streamwatch check tells what all of
+// several keys, with spaces between them, the first encrypts and all decrypt (streamwatch
+// reseal -h). STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's
+// cursors. STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable
+// of its own. A configuration file, -config, comes last; streamwatch check tells what all of
 // them come to, where each value is from, and which variables are not set.
 //
 // The exit status is 0 when all went well, 78 (EX_CONFIG of sysexits.h) when the command
@@ -90,11 +90,11 @@ func main() {
 	os.Exit(status(err))
 }
 
-// exitConfig is the exit status of a usageError. It is not 2, with which the Go runtime ends
-// a program that panics: that one is to be started again.
+// exitConfig is the exit status of a usageError. It is not 2, the status of a Go program
+// that panics: a supervisor is to start that one again, and this one not.
 const exitConfig = 78
 
-// status is the exit status that an error of run stands for.
+// status returns the exit status for an error of run.
 func status(err error) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):

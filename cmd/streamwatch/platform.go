@@ -15,8 +15,8 @@ import (
 // wantHost is what the address of a platform may be.
 const wantHost = "want http:// or https:// and a host, and nothing else"
 
-// openPlatform is the platform without a name, nil where all have one. What else it
-// can do is found out from the other ports of package fetcher.
+// openPlatform opens the platform of -platform or -demo, whose accounts have no source's
+// name before theirs. It returns nil if there are only sources.
 func openPlatform(c config) (fetcher.Fetcher, error) {
 	switch {
 	case !c.demo && c.platform == "":
@@ -42,8 +42,9 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	return m, nil
 }
 
-// providersOf offers what the platform of bare names can do; the rest answers 501. Pages and
-// products do not need one.
+// providersOf returns what the pass-through endpoints call: what source can do, which is the
+// platform of names without a source, and readers of pages and products. Endpoints without a
+// provider answer 501. base is the service's address, where -demo has its products.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}
 	p.Search = fetcher.RolesOf(source).Search

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/recorder"
 )
 
-// recordEvery is how much of the last polls is lost at most when the process is killed.
+// recordEvery is how often the recorder writes: what a kill loses of the last polls, at most.
 const recordEvery = time.Second
 
 // openRecorder returns the flight recorder of -recordings, nil without it.
@@ -25,7 +25,7 @@ func (c *config) openRecorder(log *slog.Logger) (*recorder.Recorder, error) {
 	return recorder.New(recorder.Options{Dir: c.recordings, Every: recordEvery, Logger: log})
 }
 
-// record runs a recorder until stop is called, which waits for its last dump; it may be nil.
+// record runs rec until stop is called, which waits for its last dump. rec may be nil.
 func record(rec *recorder.Recorder) (stop func()) {
 	if rec == nil {
 		return func() {}
@@ -50,7 +50,7 @@ func serveRecording(rec *recorder.Recorder, log *slog.Logger) http.HandlerFunc {
 		h.Set("Content-Disposition", `attachment; filename="recording.jsonl.gz"`)
 		h.Set("Cache-Control", "no-store")
 		if err := rec.Dump(w); err != nil && r.Context().Err() == nil {
-			log.Warn("recording not served", "error", err)
+			log.Warn("serving a recording failed", "error", err)
 			panic(http.ErrAbortHandler) // the client must not take it for whole
 		}
 	}

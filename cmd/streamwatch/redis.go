@@ -16,22 +16,23 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// wantRedis is what an address of Redis may be. The text of the client's own errors has
-// values of the query.
+// wantRedis says which addresses of Redis are allowed. It stands in place of go-redis' own
+// errors, which show values of the query, such as passwords.
 const wantRedis = "want redis://[user:password@]host:port, and behind it only a /database and options that go-redis knows"
 
-// wantSentinel is what an address of Sentinels may be, in the form that go-redis has for it.
+// wantSentinel says which addresses of Sentinels are allowed, in the form of go-redis.
 const wantSentinel = "want redis://[user:password@]host:port[/database]?master_name=NAME, where user and password are the Sentinels', and behind it addr=host:port for each other Sentinel, username= and password= for the servers, and options that go-redis knows"
 
-// decided are what the store decides for the client, whatever an address says.
-var decided = []string{
+// storeOptions are the options of a client that the store sets, whatever an address says.
+var storeOptions = []string{
 	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout", "context_timeout_enabled",
 	"read_only", "replica_only", "use_disconnected_replicas", "route_by_latency", "route_randomly",
 }
 
-// redisOptions reads the address of a server; of a cluster when it names further addresses;
-// or of Sentinels when it names the master that they watch. The error, which wants a name
-// before it, shows neither user nor password nor values of the query.
+// redisOptions parses the address of a server; of a cluster, if it names further addresses;
+// or of Sentinels, if it names the master that they watch. The error begins with "is not
+// allowed" or the redacted address, for the caller to put the flag's name before it. It
+// shows neither user nor password nor values of the query.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	o, err := parseRedis(raw)
 	if err != nil {
@@ -46,25 +47,25 @@ func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	return o, nil
 }
 
-// parseRedis is redisOptions without a look at the ports.
+// parseRedis is redisOptions without the check of the ports.
 func parseRedis(raw string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("is not allowed: " + wantRedis)
 	}
 	query := u.Query()
-	for _, name := range decided {
+	for _, name := range storeOptions {
 		if query.Has(name) {
 			return nil, fmt.Errorf("%s is not allowed: want it without %s, which is the store's to decide", netguard.RedactURL(raw), name)
 		}
 	}
 	if query.Has("master_name") {
 		o, err := redis.ParseFailoverURL(raw)
-		if err != nil || o.MasterName == "" || u.Port() == "" { // whose default would be a server's
+		if err != nil || o.MasterName == "" || u.Port() == "" { // the default port is that of a server, not of a Sentinel
 			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantSentinel)
 		}
 		if o.TLSConfig != nil {
-			o.TLSConfig.ServerName = "" // each has a name of its own, by which it is dialed
+			o.TLSConfig.ServerName = "" // each server has its own, which it is dialed by
 		}
 		return &redis.UniversalOptions{
 			Addrs: o.SentinelAddrs, MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
@@ -104,8 +105,8 @@ func parseRedis(raw string) (*redis.UniversalOptions, error) {
 	}, nil
 }
 
-// redisLog gets what the client library has to say, which else goes to stderr in a format
-// of its own, several lines a second while the server is away. The store logs that once.
+// redisLog is the logger of the client library. By default that writes to stderr, several
+// lines a second while the server is away, which the store logs once.
 var redisLog clientLog
 
 type clientLog struct {
@@ -113,13 +114,13 @@ type clientLog struct {
 	log  atomic.Pointer[slog.Logger]
 }
 
-// to has the library log to log from now on.
+// to makes the library log to log, at debug level, from now on.
 func (l *clientLog) to(log *slog.Logger) {
 	l.log.Store(log)
 	l.once.Do(func() { redis.SetLogger(l) })
 }
 
-// Printf is what the library calls.
+// Printf implements the interface of redis.SetLogger.
 func (l *clientLog) Printf(ctx context.Context, format string, v ...any) {
 	if log := l.log.Load(); log.Enabled(ctx, slog.LevelDebug) {
 		log.DebugContext(ctx, "redis client", "text", fmt.Sprintf(format, v...))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -15,16 +14,16 @@ import (
 )
 
 const resealAbout = `Reseal stores the secrets and header values of all webhooks again, encrypted with the first
-of the keys in STREAMWATCH_SEAL_KEY, also those that were stored in plain. To change the key
-of a service, which may run all the time:
+of the keys in STREAMWATCH_SEAL_KEY, also those that were stored in plain. The service may
+run meanwhile. To change its key:
 
  1. STREAMWATCH_SEAL_KEY="OLD NEW", and restart it, all servers of a fleet
  2. STREAMWATCH_SEAL_KEY="NEW OLD", and restart it, all servers of a fleet
- 3. the same for streamwatch reseal
- 4. after a day STREAMWATCH_SEAL_KEY=NEW: so long are answers to requests with an
-    Idempotency-Key kept, which stay encrypted with the old one
+ 3. STREAMWATCH_SEAL_KEY="NEW OLD" streamwatch reseal
+ 4. after a day STREAMWATCH_SEAL_KEY=NEW, and restart it: for so long answers to requests
+    with an Idempotency-Key are kept, and these stay encrypted with the old key
 
-One server alone may begin with 2.`
+A server that is no fleet may begin with 2.`
 
 // runReseal is the command reseal.
 func runReseal(ctx context.Context, p process, args []string) error {
@@ -47,10 +46,8 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("%s %w", name, err)}
 	}
-	if c.redis == "" {
-		if _, err := os.Stat(c.db); err != nil {
-			return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", c.from.called("db"), c.db, err)}
-		}
+	if err := c.checkThere(); err != nil {
+		return err
 	}
 	store, done, err := openStore(ctx, c, false, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -58,18 +55,18 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	}
 	defer done()
 	webhooks, err := reseal(ctx, store.Endpoints(), ring)
-	_, unwritten := fmt.Fprintf(p.out, "resealed  %d\nin        %s\n", webhooks, c.where())
+	_, printErr := fmt.Fprintf(p.out, "resealed  %d\nin        %s\n", webhooks, c.where())
 	if err != nil {
 		return fmt.Errorf("not all is sealed with the first key, leave the others in %s: %w", name, err)
 	}
-	if unwritten != nil {
-		return fmt.Errorf("all is sealed with the first key, but the output cannot be written: %w", unwritten)
+	if printErr != nil {
+		return fmt.Errorf("all is sealed with the first key, but the output cannot be written: %w", printErr)
 	}
 	return nil
 }
 
-// reseal goes on to the next owner after an error, and returns how many webhooks were
-// sealed.
+// reseal seals the webhooks of all owners with the first key, and returns how many. After
+// an error it goes on to the next owner.
 func reseal(ctx context.Context, store deliver.EndpointStore, ring keyring) (webhooks int, err error) {
 	sealed, err := endpoints.NewSealedStore(store, ring)
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// keyring seals with its first key and opens with any: which of them, a value tells by
-// opening. All have the one id that values are stored with.
+// keyring is an endpoints.Sealer that seals with its first key, and opens with whichever
+// of its keys fits. All have the same id, sealKeyID, so that the id that is stored with a
+// value does not say which.
 type keyring []*endpoints.AESSealer
 
 const sealKeyID = "1"
 
-// newKeyring takes keys with spaces between them.
+// newKeyring returns the keyring of one or more keys, with spaces between them.
 func newKeyring(text secret.Value) (keyring, error) {
 	var ring keyring
 	for n, key := range strings.Fields(string(text)) {

@@ -9,10 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// secrets come from the environment.
+// secrets are what serve takes from the environment alone.
 type secrets struct{ sealKey, cursorKey, token secret.Value }
 
-// values are the secrets by name, which are no flags but have variables as these.
+// values returns the secrets by name. They have no flags, and environment variables that
+// are named as if they had.
 func (s *secrets) values() map[string]*secret.Value {
 	return map[string]*secret.Value{"seal-key": &s.sealKey, "cursor-key": &s.cursorKey, "token": &s.token}
 }
@@ -20,8 +21,8 @@ func (s *secrets) values() map[string]*secret.Value {
 // variableName is what the environment variable of a secret may be called.
 var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
-// secretOf is what the environment variable of that name has, "" where it is not set. What
-// is no name may be the secret itself, and is not told.
+// secretOf returns the value of an environment variable, "" if it is not set. The error for
+// a name that is not allowed does not show it: it may be the secret itself.
 func secretOf(name string, env func(string) (string, bool)) (secret.Value, error) {
 	if !variableName.MatchString(name) {
 		return "", fmt.Errorf("%s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
@@ -48,7 +49,7 @@ func (c *config) isUnset(name string) bool {
 	return slices.ContainsFunc(c.unset, func(u unset) bool { return u.name == name })
 }
 
-// unsetError is an error of all of them, and nil without any.
+// unsetError returns an error for all secrets that are not set, nil if there are none.
 func (c *config) unsetError() error {
 	all := make([]error, len(c.unset))
 	for i, u := range c.unset {

@@ -52,7 +52,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer listener.Close()       // again is harmless
+	defer listener.Close()       // a second Close is harmless
 	var opsListener net.Listener // nil for none
 	if c.opsAddr != "" {
 		if opsListener, err = listen(c, "ops-addr", c.opsAddr); err != nil {
@@ -103,8 +103,8 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer startFakes(ctx, svc.platforms)()
 
-	// From here on things run, and are stopped in the opposite order: who asks
-	// whether the process is ready is answered to the end.
+	// From here on goroutines run. They are stopped in reverse order, so that probes on
+	// -ops-addr are answered to the end.
 	failed := make(chan error, 2)
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)
@@ -125,7 +125,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
-	server.RegisterOnShutdown(console.Close) // its live tails last
+	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
 	go func() {
 		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.tlsCert, c.tlsKey)
 	}()
@@ -136,7 +136,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	case <-ctx.Done():
 		log.Info("stopping")
 		probes.Drain()
-		select { // load balancers find out, and send nobody here any more
+		select { // until load balancers have noticed, and send no more clients
 		case err = <-failed:
 		case <-time.After(c.drain):
 		}
@@ -144,8 +144,8 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	return errors.Join(err, stopServer(server, c.stopTime, log))
 }
 
-// try returns a usageError for what is not allowed, and touches neither store nor network. It
-// makes the directories of sources.
+// try returns a usageError for what is not allowed, without opening the store or connecting
+// to anything. It makes the directories that sources keep files in.
 func try(c config, base string, log *slog.Logger) error {
 	if c.tlsCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
@@ -164,11 +164,11 @@ func try(c config, base string, log *slog.Logger) error {
 
 // service is what the flags ask for, on a store. Nothing of it runs yet.
 type service struct {
-	platforms []fetcher.Fetcher // first that of bare names
+	platforms []fetcher.Fetcher // the first is that of names without a source
 	keys      *apikey.Manager
 	engine    *streamwatch.Engine
 	api       http.Handler
-	hooks     map[string]http.Handler // what hubs of feeds call, by path
+	hooks     map[string]http.Handler // by path: what WebSub hubs call
 }
 
 func newService(c config, store keyedStore, base string, log *slog.Logger) (s service, err error) {
@@ -237,8 +237,8 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 	return streamwatch.New(cfg)
 }
 
-// patterns are origins as package wshub takes them. Only that of an IPv6 address has
-// a character that means something in a pattern.
+// patterns returns origins as patterns of package wshub. Of what an origin may have, only the
+// "[" of an IPv6 address is special in a pattern.
 func patterns(origins []string) (out []string) {
 	for _, o := range origins {
 		out = append(out, strings.ReplaceAll(o, "[", `\[`))
@@ -262,14 +262,14 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 	return public, ops
 }
 
-// addProbes adds /livez and /readyz, and /healthz for who asks for that.
+// addProbes adds /livez and /readyz, and /healthz, which is /readyz.
 func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
 	mux.HandleFunc("GET /livez", p.Live)
 	mux.HandleFunc("GET /readyz", p.Ready)
 	mux.HandleFunc("GET /healthz", p.Ready)
 }
 
-// openConsole makes the pages at /console/, for who has a key.
+// openConsole makes the console at /console/, which lets in those who have a key.
 func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (*engineui.Console, error) {
 	operator := func(p apikey.Principal) bool {
 		return c.operator != "" && p.Owner == c.operator && p.Scope == apikey.ScopeAdmin
@@ -279,8 +279,9 @@ func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (
 	})
 }
 
-// address is the client's. Of several the last is what the nearest proxy says; what
-// stands before it anybody may have written.
+// address returns the client's address: the last one in the header of -client-address, which
+// the nearest proxy has added, or that of the connection. A client may have written the
+// others in the header itself.
 func (c *config) address(r *http.Request) string {
 	if c.clientAddress != "" {
 		if told := r.Header.Values(c.clientAddress); len(told) > 0 {
@@ -291,7 +292,7 @@ func (c *config) address(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// metricsOf is what Prometheus asks for.
+// metricsOf returns the handler of /metrics.
 func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	collector, err := engineprom.New(engine, engineprom.Options{})
 	if err != nil {
@@ -302,8 +303,8 @@ func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
-// listen listens on the address that a flag has. An error is no usageError: the address, which
-// check has looked at, may be free, or there, the next time.
+// listen listens on the address that a flag has. Its error is no usageError: check has
+// allowed the address, which may be free, or exist, the next time.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -312,8 +313,8 @@ func listen(c config, name, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// reached is where this machine reaches what listens on an address: one that stands for all
-// addresses is no host of a URL.
+// reached returns the host and port at which this machine reaches a listener: an unspecified
+// address, such as 0.0.0.0, is no host for a URL.
 func reached(a net.Addr) string {
 	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -321,8 +322,8 @@ func reached(a net.Addr) string {
 	return a.String()
 }
 
-// serveOn serves until the server is shut down, which is no error; with a certificate,
-// HTTPS.
+// serveOn serves HTTP, or with a certificate HTTPS, until the server is shut down, which is
+// no error.
 func serveOn(s *http.Server, l net.Listener, cert, key string) (err error) {
 	if cert != "" {
 		err = s.ServeTLS(l, cert, key)
@@ -348,14 +349,14 @@ func stopServer(server *http.Server, within time.Duration, log *slog.Logger) err
 	return err
 }
 
-// stopEngine lets polls and deliveries under way end. What is cut the next process
-// does again.
+// stopEngine lets polls and deliveries under way end. Those that take too long are cut, and
+// are made again by the next process.
 func stopEngine(engine *streamwatch.Engine, within time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	err := engine.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		log.Warn("engine cut short", "after", within, "error", err)
+		log.Warn("polls and deliveries cut short", "after", within, "error", err)
 		return nil
 	}
 	return err

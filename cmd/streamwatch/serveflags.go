@@ -20,7 +20,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// config is what the command serve is asked for, by its flags and the environment.
+// config has the values of the command serve: from its flags, the environment and the
+// configuration file.
 type config struct {
 	stored
 	listening
@@ -102,13 +103,13 @@ func quotaFlags(q *streamwatch.Quotas) []quotaFlag {
 	}
 }
 
-// flags adds those of the service; sources gets the values of -source.
+// flags adds the flags of serve; sources gets the values of -source.
 func (c *config) flags(fs flags, sources *texts) {
 	c.stored.flags(fs)
 	fs.Lookup("db").Usage += "; with -demo one that is removed at the end"
 	fs.StringVar(&c.file, "config", "", "configuration `file`, in YAML: its keys are the names of these flags, which go before it; see streamwatch check -h")
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
-	fs.BoolVar(&c.fleet, "fleet", false, "share the work with the other servers on the same -redis or -db that are started so")
+	fs.BoolVar(&c.fleet, "fleet", false, "share the work with the other servers on the same -redis or -db that have -fleet, too")
 	fs.StringVar(&c.node, "node", "", "with -fleet: the server's `name`, which no other has (default: the host's name and the process's number)")
 	fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
 	fs.StringVar(&c.tlsKey, "tls-key", "", "key `file` (PEM)")
@@ -148,8 +149,9 @@ func parseServe(p process, args []string) (config, error) {
 	return c, err
 }
 
-// readConfig reads the flags, which go before the environment, and that before the
-// configuration file. The error has all that is wrong; without one secrets may be unset.
+// readConfig reads the command line, the environment and the configuration file; each has
+// precedence over the next. Its error has all that is wrong. Variables that are named for
+// secrets and are not set are no error: they are in unset.
 func readConfig(p process, args []string, fs flags) (c config, err error) {
 	sources := &texts{}
 	c.flags(fs, sources)
@@ -185,7 +187,7 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 	return c, nil
 }
 
-// forDemo has defaults that differ with -demo.
+// forDemo sets what has another default with -demo.
 func (c *config) forDemo() {
 	c.allowPrivate = c.allowPrivate || c.from["allow-private"] == ""
 	c.metrics = c.metrics || c.from["metrics"] == ""
@@ -219,11 +221,11 @@ func (c *config) check() error {
 	if c.demo && c.platform != "" || !c.demo && c.platform == "" && len(c.sources) == 0 && c.from["source"] == "" {
 		all = append(all, errors.New("want either -demo or -platform, such as -platform https://mastodon.social, or -source"))
 	}
-	kept := c.stored
+	stores := c.stored
 	if c.isUnset("redis") {
-		kept.redis = "not set"
+		stores.redis = "not set" // named all the same
 	}
-	all = append(all, kept.check())
+	all = append(all, stores.check())
 	refuse(c.demo && c.from["db"] != "" && c.db != "" && c.redis == "", "db", "is not allowed with -demo: its file is removed at the end")
 	refuse((c.token != "" || c.isUnset("token")) && (c.platform == "" || c.platform == "bluesky"), "token",
 		"is not allowed: it needs -platform with the URL of a Mastodon server; a -source names the variable of its own")
@@ -265,7 +267,7 @@ func (c *config) check() error {
 	return errors.Join(all...)
 }
 
-// isAddress reports whether one may listen on an address.
+// isAddress reports whether an address is host:port, or :port, with a port that exists.
 func isAddress(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -13,17 +13,18 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// sourceFlag is one -source, name=kind,url,option,…, or one of the configuration file.
+// sourceFlag is a source: of a flag, -source name=kind,url,option,…, or of the configuration
+// file.
 type sourceFlag struct {
-	from            string // what an error calls it
+	from            string // where it is from, as an error calls it
 	name, kind, url string
 	token           secret.Value
-	tokenIn         string  // the environment variable that has it
+	tokenIn         string  // the environment variable that has the token
 	calls           float64 // a second, 0 for intervals
 	burst           int     // calls at once, 0 for the default
 	pds             bool
 	probe, stream   bool
-	probeRate       float64 // calls a second, 0 for a share of calls
+	probeRate       float64 // probes a second, 0 for a share of calls
 	streamURL       string  // "" for the adapter's own
 	rules           bool    // a stream of queries
 	limit           float64 // dollars a day, 0 for none
@@ -52,7 +53,7 @@ var sourceKinds = map[string]struct {
 	"fake":     {options: []string{"burst", "calls", "probe", "stream"}},
 }
 
-// kinds are those of sourceKinds, for people.
+// kinds lists sourceKinds, for messages.
 const kinds = "bluesky, mastodon, remote, x, feed or fake"
 
 // maxCalls is the most calls a second, as of detect.Config, and at once.
@@ -64,10 +65,10 @@ const maxLimit = 1_000_000_000
 // defaultProbeRate is for sources whose accounts are polled at intervals.
 const defaultProbeRate = 1.0
 
-// sourceName is as streamwatch.Source.Name.
+// sourceName is what streamwatch.Source.Name allows.
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// checkSourceName says what the name of a source is like.
+// checkSourceName returns an error if a source cannot have that name.
 func checkSourceName(name string) error {
 	if !sourceName.MatchString(name) || name == "did" {
 		return fmt.Errorf(`%.40q is not allowed: want a name of 1 to 32 lower-case letters, digits, "-" and "_", the first a letter, and not "did"`, name)
@@ -75,8 +76,9 @@ func checkSourceName(name string) error {
 	return nil
 }
 
-// parseSources reads the flags, which errors call so. The error has all that is wrong, and
-// no more of a value than its place and what is no secret.
+// parseSources parses the values of -source; called is what errors call the flag. Sources
+// whose token is not set are in missing. The error has all that is wrong, and shows nothing
+// of a value that may be secret.
 func parseSources(called string, flags []string, env func(string) (string, bool)) (all []sourceFlag, missing []unset, err error) {
 	var errs []error
 	for _, flag := range flags {
@@ -146,7 +148,7 @@ func (s *sourceFlag) setURL(value string) error {
 	return plainURL("url", value, "http", "https")
 }
 
-// option takes one of the kind's options.
+// option sets an option; given reports whether it has a value.
 func (s *sourceFlag) option(option, value string, given bool, env func(string) (string, bool)) error {
 	if options := sourceKinds[s.kind].options; !slices.Contains(options, option) {
 		if strings.Contains(option, "://") {
@@ -188,7 +190,7 @@ func (s *sourceFlag) check() error {
 	return nil
 }
 
-// set takes one option.
+// set sets an option that the kind has.
 func (s *sourceFlag) set(option, value string, given bool, env func(string) (string, bool)) (err error) {
 	switch option {
 	case "pds":
@@ -235,7 +237,8 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 	return err
 }
 
-// streamSchemes are those of a stream's address. That of feeds is called by hubs.
+// streamSchemes returns the schemes of a stream's address. That of a feed is not a stream's:
+// hubs call it.
 func (s *sourceFlag) streamSchemes() []string {
 	if s.kind == "feed" {
 		return []string{"https"}
@@ -251,7 +254,7 @@ func perSecond(option, value string) (float64, error) {
 	return n, nil
 }
 
-// plainURL checks an address, which must not have a password that would be logged.
+// plainURL checks an address. It must not have a password, which would be logged.
 func plainURL(option, value string, schemes ...string) error {
 	u, err := url.Parse(value)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" || u.User != nil {

@@ -22,8 +22,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 )
 
-// openSources makes the platforms of the sources, and what hubs of theirs call, by
-// path.
+// openSources opens the sources. hooks has, by path, the handlers that WebSub hubs call.
 func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all []streamwatch.Source, hooks map[string]http.Handler, err error) {
 	hooks = map[string]http.Handler{}
 	for _, f := range flags {
@@ -51,13 +50,13 @@ func isHookPath(p string) bool {
 		!strings.ContainsFunc(p, func(r rune) bool { return strings.ContainsRune("{}%", r) || unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
-// sourceFields are the options that the adapters' fields are set by.
+// sourceFields maps fields of the adapters' Configs to the options that set them.
 var sourceFields = map[string]string{
 	"BaseURL": "url", "ReposConfig.PDS": "url", "Token": "token", "Contact": "contact",
 	"JetstreamConfig.URL": "stream", "StreamConfig.StreamingURL": "stream", "WebSubConfig.Callback": "stream", "WebSubConfig.Secret": "token",
 }
 
-// streamPath is the path of a stream's address, with all that is below it.
+// streamPath returns the path of the stream's address as a pattern for all paths below it.
 func (f *sourceFlag) streamPath() string {
 	u, err := url.Parse(f.streamURL)
 	if err != nil {
@@ -139,8 +138,8 @@ func (f *sourceFlag) mastodon(s *streamwatch.Source) error {
 	return nil
 }
 
-// remote takes every name: which of them are accounts, the other service's platform
-// says.
+// remote sets no CheckAccount: which names are accounts depends on the platform of the other
+// service.
 func (f *sourceFlag) remote(s *streamwatch.Source) error {
 	r, err := remote.New(remote.Config{BaseURL: f.url, Key: f.token})
 	if err != nil {
@@ -223,11 +222,11 @@ func (f *sourceFlag) fake(s *streamwatch.Source) {
 	}
 }
 
-// fakeRate is how often the accounts of a fake platform post, together. Tests do not wait
-// so long.
+// fakeRate is how often the accounts of a fake platform post, together. It is a variable for
+// tests, which raise it.
 var fakeRate = enginetest.PostRate{PerSecond: 0.5}
 
-// startFakes has the accounts of the fake platforms among them post until stop is
+// startFakes makes the accounts of those fetchers that are fake platforms post, until stop is
 // called.
 func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

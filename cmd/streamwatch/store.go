@@ -17,7 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// stored is where everything is kept, and by whom.
+// stored says which store is used, and, for serve, as which node of a fleet.
 type stored struct {
 	db, redis string
 	fleet     bool
@@ -28,11 +28,11 @@ type stored struct {
 // flags adds those that the service and its administration share.
 func (s *stored) flags(fs flags) {
 	fs.StringVar(&s.db, "db", "streamwatch.db", "SQLite `file`")
-	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port; with ?addr=host:port&addr=… a cluster; with ?master_name=NAME the Sentinels there, and of &addr=…, by whose password before the @, and the servers' in &password=…")
+	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port; with ?addr=host:port&addr=… of a cluster; with ?master_name=NAME of a Sentinel, the others in &addr=…: the password before the @ is then the Sentinels', that of the servers is in &password=…")
 }
 
-// check returns an error if both stores are given, of which one would be passed over. The
-// default of -db is no such thing.
+// check returns an error if both stores are named, for only one would be used. The default
+// of -db names none.
 func (s *stored) check() error {
 	if s.from["db"] == "" || s.db == "" || s.redis == "" {
 		return nil
@@ -40,13 +40,26 @@ func (s *stored) check() error {
 	return fmt.Errorf("%s is not allowed with %s: want one of them", s.from.called("db"), s.from.called("redis"))
 }
 
-// keyedStore keeps everything: SQLite's and Redis' do.
+// checkThere returns a usageError if the store is a SQLite file that is not there, which
+// opening would make.
+func (s *stored) checkThere() error {
+	if s.redis != "" {
+		return nil
+	}
+	if _, err := os.Stat(s.db); err != nil {
+		return usageError{fmt.Errorf("%s %q is not allowed: want a database that is there: %w", s.from.called("db"), s.db, err)}
+	}
+	return nil
+}
+
+// keyedStore keeps everything, API keys too: SQLite's and Redis' do.
 type keyedStore interface {
 	storage.Store
 	storage.Keyed
 }
 
-// openStore opens what the flags name, or a file that done removes; done closes it.
+// openStore opens the store that the flags name, or, if it is to be temporary and none is
+// named, a new SQLite file. done closes the store, and removes that file.
 func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) (store keyedStore, done func(), err error) {
 	closing := func() {}
 	switch {
@@ -74,7 +87,7 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 			err = fmt.Errorf("the store was never reached: %s: %w", c.where(), ctx.Err())
 		case errors.As(err, new(usageError)), temporary && c.redis == "":
 		case c.redis != "":
-			err = fmt.Errorf("%s %s: %w", c.from.called("redis"), c.where(), worded{err, redisWords.Replace(err.Error())})
+			err = fmt.Errorf("%s %s: %w", c.from.called("redis"), c.where(), reworded{err, redisWords.Replace(err.Error())})
 		default:
 			err = fmt.Errorf("%s %q: %w", c.from.called("db"), c.db, err)
 		}
@@ -88,7 +101,7 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 	}, nil
 }
 
-// redisWords leaves options out of the store's advice that no flag sets.
+// redisWords rewords the advice in the store's errors: it names options that no flag sets.
 var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
 
 // where names the store, so that who issues a key sees whether it is the server's.

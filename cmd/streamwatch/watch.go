@@ -26,7 +26,7 @@ type watchConfig struct {
 	allowPrivate           bool
 }
 
-// watchStop is how long polls under way may go on at the end.
+// watchStop is how long polls under way may go on after Ctrl-C.
 const watchStop = 15 * time.Second
 
 // runWatch is the command watch.
@@ -113,7 +113,8 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	return nil
 }
 
-// monitors makes a monitor of the accounts, and one of the feeds, if there are any.
+// monitors creates a monitor of the feeds, and one of the other accounts. A monitor without
+// accounts is left out.
 func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c watchConfig) (made []monitor.CreateRequest, err error) {
 	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
 	for _, m := range []monitor.CreateRequest{
@@ -131,8 +132,8 @@ func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c wa
 	return made, nil
 }
 
-// tryAll reads each account once: that one is not there is told before anything
-// runs. A failure that may pass is told, too, and the polls that follow try again.
+// tryAll reads each account once, so that an account that does not exist is an error before
+// anything runs. Failures that may pass are only printed: the polls that follow try again.
 func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs io.Writer) error {
 	var refused error
 	for _, name := range a.names {
@@ -159,7 +160,8 @@ func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs
 	return refused
 }
 
-// neverRead says which accounts every poll failed for, nil when there are none.
+// neverRead returns an error that names the accounts of which every poll failed, nil if there
+// are none.
 func neverRead(ctx context.Context, engine *streamwatch.Engine, names []string) error {
 	var failed []string
 	for _, name := range names {

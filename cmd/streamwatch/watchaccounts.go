@@ -78,8 +78,8 @@ func (a *watched) add(source streamwatch.Source, account string) {
 	}
 }
 
-// mastodonServers is a Fetcher for accounts on several servers, by host: user@host is
-// asked for at host, and shown so.
+// mastodonServers is a Fetcher for accounts on several servers, which it has by host. An
+// account user@host is read at host; its posts have that name, too.
 type mastodonServers map[string]fetcher.Fetcher
 
 // Timeline implements fetcher.Fetcher.
@@ -99,7 +99,7 @@ func (m mastodonServers) Timeline(ctx context.Context, q fetcher.TimelineQuery) 
 	return page, err
 }
 
-// add takes user@host, or the address of an account's page, which is
+// add adds the server of an account, which is user@host or the address of its page,
 // https://host/@user, and returns user@host.
 func (m mastodonServers) add(account string) (string, error) {
 	page := strings.TrimSuffix(account, "/")

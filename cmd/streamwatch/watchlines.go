@@ -17,11 +17,11 @@ import (
 type postLines struct {
 	mu     sync.Mutex
 	w      io.Writer
-	failed func(error)   // is told when w fails
-	shown  map[post]bool // by newest
+	failed func(error)   // called when w fails
+	shown  map[post]bool // posts that newest has printed
 }
 
-// post names one of a platform's.
+// post identifies a post.
 type post struct{ platform, author, id string }
 
 // found prints a post that was detected, unless newest did.
@@ -35,7 +35,7 @@ func (l *postLines) found(e deliver.Event) error {
 	return l.print(e.DetectedAt, e.Platform+":"+e.AuthorUsername, e.TextPreview, e.Latency.Round(100*time.Millisecond).String()+" late", e.TweetURL)
 }
 
-// newest prints a post that was there before, of an account that is named "source:account".
+// newest prints the newest post of an account at the start; name is "source:account".
 func (l *postLines) newest(name string, t fetcher.Tweet) error {
 	platform, _, _ := strings.Cut(name, ":")
 	l.mu.Lock()
@@ -62,14 +62,14 @@ func (l *postLines) print(at time.Time, name, text, when, url string) error {
 	return err
 }
 
-// plain is a text on one line, without what would control a terminal.
+// plain returns a text on one line, without characters that control a terminal.
 func plain(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")
 }
 
-// shortened is at most n characters of a text.
+// shortened returns at most n characters of a text.
 func shortened(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
