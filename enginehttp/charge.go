@@ -15,8 +15,8 @@ const (
 	// holdGrace is how long a reservation outlives Options.Timeout. What a process
 	// had reserved when it died is available again after that.
 	holdGrace = time.Minute
-	// anewTimeout bounds how long commit reserves anew what was given back.
-	anewTimeout = 5 * time.Second
+	// renewTimeout bounds how long commit takes to reserve again what was given back.
+	renewTimeout = 5 * time.Second
 )
 
 // hold is the reservation of a request. The zero value is that of a free request.
@@ -28,16 +28,16 @@ type hold struct {
 	amount billing.Credits
 	id     string // of the charge
 	charge *billing.Charge
-	// shared: the reservation may be another request's, too, which is under way.
+	// shared: the request repeats another one, which may be under way, and has its reservation.
 	shared bool
-	// first is the id that all requests which share it begin with; those after it, when it
-	// was given back, are numbered from 2. id has the number n.
+	// first is the id of a shared charge. When its reservation was given back, the next one
+	// has the id first.2, then first.3 and so on; n is the number of id, 1 for first.
 	first string
 	n     int
 }
 
-// reserve reserves the credits that the request costs. A repetition reserves and charges
-// what the first request does, so that one of them pays; it is free if one has.
+// reserve reserves the credits that the request costs. A repetition reserves under the id of
+// the first request, so that only one of them is charged; it is free once one was.
 func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *repeat) (hold, error) {
 	if rt.open || rt.admin || h.opts.Ledger == nil {
 		return hold{}, nil
@@ -53,7 +53,7 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *re
 	err := o.reserve(ctx, o.id)
 	if o.shared && errors.Is(err, billing.ErrResolved) {
 		var paid bool
-		if paid, err = o.anew(ctx); paid {
+		if paid, err = o.renew(ctx); paid {
 			return hold{}, nil
 		}
 	}
@@ -72,12 +72,12 @@ func (o *hold) reserve(ctx context.Context, id string) error {
 	return err
 }
 
-// anew reserves under the next id that has not ended, when the shared reservation has. It
-// reports paid if one of them ended with a charge.
-func (o *hold) anew(ctx context.Context) (paid bool, err error) {
+// renew is called when the shared reservation has ended. It reports paid if that ended with a
+// charge; else it reserves under the next id, or the one after if that has ended, too.
+func (o *hold) renew(ctx context.Context) (paid bool, err error) {
 	for {
-		// To commit what was committed changes nothing. ErrNotFound: of what was committed
-		// only the entry is known by now.
+		// Committing again what was committed changes nothing, and so tells how it ended.
+		// ErrNotFound: it was committed, and only its entry is still known.
 		switch err = o.h.opts.Ledger.Commit(ctx, o.id, billing.Entry{Kind: billing.KindRequest}); {
 		case err == nil, errors.Is(err, billing.ErrNotFound):
 			return true, nil
@@ -104,21 +104,21 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit turns the reservation into a charge. If the request that shares it has given it
-// back meanwhile, commit reserves and charges anew. The answer has been sent by then: if
-// the ledger fails, the request stays uncharged, and the log tells the operator.
+// commit turns the reservation into a charge. If another request with the same reservation
+// has given it back meanwhile, commit reserves again and charges that. The answer has been
+// sent by then: if the ledger fails, the request stays uncharged, and that is logged.
 func (o *hold) commit() {
 	if o.charge == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.ctx), anewTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.ctx), renewTimeout)
 	defer cancel()
 	var err error
 	for range chargeTries {
 		err = o.charge.Commit(o.ctx)
 		if o.shared && errors.Is(err, billing.ErrResolved) {
 			var paid bool
-			if paid, err = o.anew(ctx); paid {
+			if paid, err = o.renew(ctx); paid {
 				return
 			}
 			if err == nil {
@@ -133,8 +133,8 @@ func (o *hold) commit() {
 	o.h.opts.Logger.Error("charging a request failed", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
 }
 
-// release gives the credits back unless they were charged. A reservation that is shared
-// expires, as one does if the ledger fails.
+// release gives the credits back unless they were charged. A shared reservation is left to
+// expire, for the other request may still need it.
 func (o *hold) release() {
 	if o.charge == nil || o.shared {
 		return
@@ -144,8 +144,8 @@ func (o *hold) release() {
 	}
 }
 
-// withBalance adds credits_balance to a 402: what is available once held, the
-// request's own reservation, is released.
+// withBalance adds credits_balance to a 402: what will be available when held, the request's
+// own reservation, has been released.
 func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held billing.Credits) error {
 	f := failureOf(err)
 	if f.status != http.StatusPaymentRequired || h.opts.Ledger == nil {
@@ -159,35 +159,3 @@ func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held 
 	told.more = map[string]any{"credits_balance": wholeCredits(b.Available + held)}
 	return &told
 }
-
-// creditText formats an amount in credits, exactly: "5", "-1.157".
-func creditText(c billing.Credits) string {
-	b := appendCredits(nil, c)
-	return string(b)
-}
-
-func appendCredits(b []byte, c billing.Credits) []byte {
-	whole, rest := uint64(c)/1000, uint64(c)%1000
-	if c < 0 {
-		n := -uint64(c)
-		whole, rest = n/1000, n%1000
-		b = append(b, '-')
-	}
-	b = strconv.AppendUint(b, whole, 10)
-	if rest == 0 {
-		return b
-	}
-	b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
-	for b[len(b)-1] == '0' {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-// credits is an amount that encodes as an exact JSON number.
-type credits billing.Credits
-
-func (c credits) MarshalJSON() ([]byte, error) { return appendCredits(nil, billing.Credits(c)), nil }
-
-// wholeCredits rounds to whole credits, as balances are shown.
-func wholeCredits(c billing.Credits) int64 { return int64(c / billing.Credit) }

@@ -31,8 +31,8 @@
 //     change with the scope read, and for /v1/account/keys without the scope
 //     admin. Administering keys costs nothing, so that a key that leaked can be
 //     revoked with an empty balance.
-//  5. The query string and the body, if the endpoint takes one, are read: 415 for
-//     a type other than JSON, 413 beyond 1 MiB, 400 for what is not one JSON
+//  5. The query string and the body, if the endpoint takes one, are read: 415 for a
+//     body that is not declared as JSON, 413 beyond 1 MiB, 400 for what is not one JSON
 //     object, 422 for a parameter or field that the endpoint does not know.
 //  6. Credits are reserved: 402 when the balance does not cover them.
 //  7. The endpoint does its work. An id of another owner is answered as an unknown
@@ -64,9 +64,9 @@
 // free 10 s after Options.Timeout; what that process had done by then is not undone.
 // Answers are stored encrypted, by a key made of the request and its Idempotency-Key: with
 // a key that is random, such as a UUID, nobody opens one who has only the store, and with
-// streamwatch.Config.Sealer nobody at all. A store of one's own that is no storage.Sharing
-// keeps none: then they are in the process's memory, a restart forgets them, and other
-// processes on the same store do not know them.
+// streamwatch.Config.Sealer nobody at all. With a store that is no storage.Sharing they are in
+// the process's memory: a restart forgets them, and other processes on the same store do not
+// know them.
 //
 // # Errors
 //

@@ -28,7 +28,7 @@ type exchange struct {
 	bytes    int
 	charged  billing.Credits
 	chargeID string // of the ledger entry: id, or an id of the request that this one repeats
-	cause    error  // why it failed, for the log
+	cause    error  // why the request failed, for the log
 	theirs   bool   // see failure.theirs
 }
 

@@ -18,13 +18,14 @@ import (
 
 const (
 	maxIdempotencyKey = 255 // bytes
-	// leaseGrace is how long a request outlives Options.Timeout before a repetition is
-	// carried out although the first has not ended, as when its process has died.
+	// leaseGrace is how long after Options.Timeout a repetition is carried out although the
+	// first request has not ended: its process has died.
 	leaseGrace = 10 * time.Second
-	// onceGrace is how long after that a repetition replaces the API key of the first. Later
-	// ones may be of a client that has the key, and whose answer is not kept any more.
+	// onceGrace is how long after that a repetition of create_key replaces the key that the
+	// first request made and nobody got. Later the client may have that key, and only its
+	// answer be forgotten.
 	onceGrace = time.Minute
-	// finishTimeout bounds how long the answer is stored before it is sent.
+	// finishTimeout bounds the call that stores an answer, before it is sent.
 	finishTimeout = 5 * time.Second
 )
 
@@ -38,7 +39,7 @@ type repeat struct {
 	// this is the one to be carried out.
 	first  *reply
 	charge string
-	kept   bool
+	kept   bool // keep was called: end has nothing to do
 }
 
 // kept is an answer as it is stored, before it is encrypted.
@@ -75,7 +76,7 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
 	case errors.Is(err, fleet.ErrUnderWay):
 		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
-	case err != nil: // it may have been begun
+	case err != nil: // the request may have begun all the same
 		r.end(x)
 		return nil, err
 	case answer == nil:
@@ -86,9 +87,9 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	return r, err
 }
 
-// name sets what the store knows the request by, and how the answer is encrypted: with a
-// key that only who has the request can make, since the answer may have secrets, and a
-// store that seals none has them otherwise as they are.
+// name sets the id that the store knows the request by, and the cipher of its answer, which
+// may have secrets. The cipher's key is made of the request and its Idempotency-Key: whoever
+// has only the store cannot make it.
 func (r *repeat) name(x *exchange, c *call, rt *route, key string) error {
 	id := sha256.Sum256([]byte(rt.name + "\n" + key))
 	derived, err := hkdf.Key(sha256.New, []byte(key+"\n"+c.URL.Path+"\n"+string(c.body)), id[:], "answer", 64)

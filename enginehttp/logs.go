@@ -59,7 +59,7 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 // instant formats a time for the scope of a cursor.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// deliveredStatus has the delivery_status of what was delivered, by the way it went.
+// deliveredStatus has the delivery_status of what was delivered, by what it was delivered to.
 var deliveredStatus = map[deliver.Via]string{
 	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
 }
@@ -71,8 +71,8 @@ var states = map[string]deliver.State{
 	"webhook_failed":   deliver.StateFailed,
 }
 
-// selects restricts a query to a delivery_status; "" stands for all.
-func selects(q *deliver.LogQuery, status string) {
+// filterByStatus restricts a query to a delivery_status; "" stands for all.
+func filterByStatus(q *deliver.LogQuery, status string) {
 	q.State = states[status]
 	for via, name := range deliveredStatus {
 		if name == status {
@@ -208,7 +208,7 @@ func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.account("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
-	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
+	filterByStatus(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
 	q.Since, q.Until = p.window()
 	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
 		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))

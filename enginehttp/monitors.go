@@ -1,55 +1,16 @@
 package enginehttp
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 // monitorAPI serves monitors.
 type monitorAPI struct{ *Handler }
-
-// wireTime is ISO 8601 in UTC, always with milliseconds.
-const wireTime = "2006-01-02T15:04:05.000Z"
-
-func timeText(t time.Time) string { return t.UTC().Format(wireTime) }
-
-// appendTime appends timeText(t) as a JSON string. Years of four digits are written
-// without a layout, which is faster.
-func appendTime(b []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	if b = append(b, '"'); year < 1000 || year > 9999 {
-		return append(t.AppendFormat(b, wireTime), '"')
-	}
-	hour, minute, second := t.Clock()
-	b = append(strconv.AppendInt(b, int64(year), 10), '-')
-	b = append(two(b, int(month)), '-')
-	b = append(two(b, day), 'T')
-	b = append(two(b, hour), ':')
-	b = append(two(b, minute), ':')
-	b = append(two(b, second), '.')
-	ms := t.Nanosecond() / 1e6
-	return append(two(append(b, byte('0'+ms/100)), ms%100), 'Z', '"')
-}
-
-// two appends n as two digits.
-func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
-
-// nullable returns nil, which encodes as null, for "".
-func nullable(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
 
 var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret", "filter_types", "poll_interval_seconds"}
 
@@ -91,27 +52,6 @@ func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret
 	b = appendCredits(append(b, `,"estimated_credits_per_hour":`...), (price.PerDay+23)/24)
 	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
 	return append(b, '}')
-}
-
-// comma appends the comma before item i of a list: none before the first.
-func comma(b []byte, i int) []byte {
-	if i == 0 {
-		return b
-	}
-	return append(b, ',')
-}
-
-// roundUp rounds a price up to whole credits.
-func roundUp(c billing.Credits) billing.Credits {
-	return (c + billing.Credit - 1) / billing.Credit * billing.Credit
-}
-
-// orEmpty returns an empty list for nil, so that it encodes as [] and not as null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 func (h monitorAPI) listMonitors(c *call) (reply, error) {
@@ -222,10 +162,4 @@ func filterTypes(f *form) *[]monitor.FilterType {
 		types[i] = monitor.FilterType(n)
 	}
 	return &types
-}
-
-// isMissing reports whether err says that a monitor or rule is unknown or of another
-// owner.
-func isMissing(err error) bool {
-	return errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound)
 }

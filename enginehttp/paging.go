@@ -49,8 +49,8 @@ func cutPage[T any](list []T, pg paging) []T {
 	return list[first:min(first+int64(pg.Limit), int64(len(list)))]
 }
 
-// readList returns the part of a list that pg selects, and the number of all items.
-// It calls read for a page; for two if the part begins within a page.
+// readList returns the part of a list that pg selects, and the number of all items. It calls
+// read for one page, or for two if the offset is not a multiple of the page size.
 func readList[T any](pg paging, read func(page, size int) (items []T, total int, err error)) ([]T, int, error) {
 	items, total, err := read(pg.Page, pg.PageSize)
 	skip := int(pg.Offset % int64(pg.PageSize))

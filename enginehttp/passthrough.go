@@ -32,8 +32,8 @@ func (c *call) handle() (string, error) {
 	return v, p.err
 }
 
-// ask calls a provider once the platform's budget allows it. It returns when the
-// provider does: one that ignores its context keeps the client waiting.
+// ask calls a provider once the platform's budget allows a call. It waits for the provider
+// even when ctx has ended.
 func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
 	if err := h.spend(ctx); err != nil {
 		var none T

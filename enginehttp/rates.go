@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// rates counts the requests of the max keys used last.
+// rates counts requests by key, for the max keys that were used last.
 type rates struct {
 	max   int
 	mu    sync.Mutex

@@ -21,7 +21,7 @@ type route struct {
 	fields       []string // of the body; nil when there is none
 	bodiless     bool     // the body may be missing, which means {}
 	open         bool     // needs no key
-	reads        bool     // changes nothing although it is no GET
+	reads        bool     // changes nothing although it is a POST
 	match        bool     // heeds If-Match
 	once         bool     // heeds Idempotency-Key
 	admin        bool     // only for keys of the scope admin; costs nothing
@@ -31,7 +31,7 @@ type route struct {
 	raw http.Handler
 }
 
-// makes reports whether requests may make something for an owner.
+// makes reports whether requests may create something that is an owner's.
 func (rt *route) makes() bool { return rt.fields != nil && !rt.reads }
 
 // call is a request as an endpoint gets it.

@@ -209,7 +209,7 @@ func results(f *form) *int {
 		return nil
 	}
 	n := field[int](f, "max_results_per_poll", "1 to 100")
-	if n != nil && *n == 0 { // which the manager would take for the default
+	if n != nil && *n == 0 { // the manager would take 0 for the default
 		f.refuse("max_results_per_poll", "1 to 100")
 	}
 	return n

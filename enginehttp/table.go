@@ -30,18 +30,18 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: "/v1/account/keys", name: "create_key", once: true, admin: true, fields: keyFields, serve: administered(keys.createKey)},
 		{method: "DELETE", path: "/v1/account/keys/{key_id}", name: "revoke_key", admin: true, serve: administered(keys.revokeKey)},
 
-		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, lookups.userByUsername)},
-		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, lookups.userByID)},
-		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", params: []string{"user_ids"}, serve: given(p.UsersByIDs, lookups.usersByIDs)},
-		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", params: []string{"cursor"}, serve: given(p.Timeline, lookups.latestTweets)},
-		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, lookups.tweetsByIDs)},
-		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, lookups.tweetsByIDs)},
-		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: given(p.TweetsByIDs, lookups.tweetByID)},
-		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", params: []string{"query", "query_type", "count", "cursor"}, serve: given(p.Search, lookups.searchTweets)},
-		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: given(p.CommunityTweets, lookups.communityTweets)},
-		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: given(p.CommunitySearch, lookups.searchCommunities)},
-		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: given(p.Product, lookups.product)},
-		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: given(p.Scraper, lookups.scrape)},
+		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: requireProvider(p.UserByUsername, lookups.userByUsername)},
+		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: requireProvider(p.UsersByIDs, lookups.userByID)},
+		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", params: []string{"user_ids"}, serve: requireProvider(p.UsersByIDs, lookups.usersByIDs)},
+		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", params: []string{"cursor"}, serve: requireProvider(p.Timeline, lookups.latestTweets)},
+		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", params: []string{"tweets"}, serve: requireProvider(p.TweetsByIDs, lookups.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", params: []string{"tweets"}, serve: requireProvider(p.TweetsByIDs, lookups.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: requireProvider(p.TweetsByIDs, lookups.tweetByID)},
+		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", params: []string{"query", "query_type", "count", "cursor"}, serve: requireProvider(p.Search, lookups.searchTweets)},
+		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: requireProvider(p.CommunityTweets, lookups.communityTweets)},
+		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: requireProvider(p.CommunitySearch, lookups.searchCommunities)},
+		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: requireProvider(p.Product, lookups.product)},
+		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: requireProvider(p.Scraper, lookups.scrape)},
 
 		stream,
 		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: monitors.listMonitors},
@@ -80,15 +80,15 @@ func (h *Handler) table() []*route {
 // with returns the parameters of a list: its own, and those that select a part of it.
 func with(own ...string) []string { return append(own, pageParams...) }
 
-// given returns serve, or an endpoint that answers 501 if provider is nil.
-func given(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {
+// requireProvider returns serve, or, if provider is nil, an endpoint that answers 501.
+func requireProvider(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {
 	if provider == nil {
 		return unconfigured("provider")
 	}
 	return serve
 }
 
-// unconfigured returns an endpoint that answers 501 because what is not configured.
+// unconfigured returns an endpoint that answers 501; what names that which the service lacks.
 func unconfigured(what string) func(*call) (reply, error) {
 	return func(*call) (reply, error) {
 		return reply{}, &failure{status: http.StatusNotImplemented, text: "not implemented: this service has no " + what + " for this endpoint"}

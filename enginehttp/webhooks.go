@@ -131,7 +131,7 @@ func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []delive
 	name, err := h.nameOf(ctx, list[0].Source)
 	if err == nil {
 		names[first] = name
-	} else if !isMissing(err) {
+	} else if !errors.Is(err, monitor.ErrNotFound) && !errors.Is(err, rule.ErrNotFound) {
 		return nil, err
 	}
 	return names, nil
