@@ -28,7 +28,7 @@ func (c *Console) account(v *view) (any, error) {
 	if name == "" {
 		return nil, errNotFound
 	}
-	of := v.follows()
+	of := v.scope()
 	st, ok, err := c.engine.AccountOf(v.Context(), of.owner, name)
 	if of.all {
 		st, ok, err = c.engine.Account(v.Context(), name)
@@ -53,8 +53,7 @@ func (c *Console) account(v *view) (any, error) {
 	return d, nil
 }
 
-// sameName reports whether an author of a platform has an account's name, which may have
-// that of the platform before it.
+// sameName reports whether name is that of an author: "author", or "platform:author".
 func sameName(author, platform, name string) bool {
 	name = strings.TrimPrefix(name, "@")
 	return strings.EqualFold(author, name) || platform != "" && strings.EqualFold(platform+":"+author, name)

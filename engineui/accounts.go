@@ -11,17 +11,17 @@ import (
 // worstShown is how many accounts the page shows.
 const worstShown = 50
 
-// accountsData is the accounts that stand worst.
+// accountsData has the accounts that stand worst.
 type accountsData struct {
 	By       worst
-	Orders   []worst
+	Orders   []worst // all that may be chosen
 	Accounts []detect.AccountStatus
-	Fleet    bool // they are of this node
+	Fleet    bool // there are other nodes: the accounts are those that this one polls
 }
 
 // worst is an order of the accounts.
 type worst struct {
-	Name, Title, Rank string // the latter heads the column of ranks
+	Name, Title, Rank string // Rank heads the column of ranks
 	by                detect.WorstBy
 }
 
@@ -47,13 +47,13 @@ func (c *Console) accounts(v *view) (any, error) {
 			return nil, &failure{http.StatusBadRequest, "The parameter by is not allowed: want failing, silent, gaps or slow."}
 		}
 	}
-	of := v.follows()
+	of := v.scope()
 	var err error
 	d.Accounts, err = c.engine.WorstAccounts(v.Context(), detect.WorstQuery{By: d.By.by, Limit: worstShown, Owner: of.owner, All: of.all})
 	return d, running(err)
 }
 
-// running turns the engine's error into what a viewer reads.
+// running returns a failure for the error of an engine that does not run, else err itself.
 func running(err error) error {
 	if errors.Is(err, streamwatch.ErrNotRunning) {
 		return &failure{http.StatusServiceUnavailable, "The engine does not run."}

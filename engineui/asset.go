@@ -33,7 +33,7 @@ func newAsset(name string, text []byte) *asset {
 }
 
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-cache") // kept, and asked for by its ETag
+	w.Header().Set("Cache-Control", "no-cache") // browsers keep it, and ask whether its ETag still holds
 	w.Header().Set("ETag", a.etag)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -9,14 +9,14 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Charts are SVG that templates draw ("spread", "stack" and "lines" in parts.html): with
-// attributes and classes alone, because the policy allows no styles, and each with a
-// text that says the same.
+// Charts are SVG, which the templates "spread", "stack" and "lines" in parts.html draw. They
+// have attributes and classes, because the Content-Security-Policy allows no styles, and a
+// text that says the same for those who do not see them.
 
 // axis maps durations to 0 to 100, by their logarithms.
 type axis struct{ From, To time.Duration }
 
-// newAxis is from 10 µs to a power of ten that is not below most.
+// newAxis returns an axis from 10 µs to a power of ten, 10 ms or more, that is not below most.
 func newAxis(most time.Duration) axis {
 	a := axis{10 * time.Microsecond, 10 * time.Millisecond}
 	for a.To < most && a.To < 1e6*time.Second {

@@ -20,17 +20,17 @@ type Config struct {
 	// Engine is what the console shows.
 	Engine *streamwatch.Engine
 	// Authorize says who sends a request, and what they may see. It is called for every
-	// request but those of the style sheet and the script, and every few seconds for one
-	// that lasts, by several goroutines at once. The request's context ends within 10 s.
-	// After an error the answer is 403.
+	// request but those for the style sheet and the script, and every few seconds for a live
+	// tail, by several goroutines at once. The request's context ends within 10 s. After an
+	// error the answer is 403.
 	Authorize func(*http.Request) (Viewer, error)
-	// Login lets in who has an API key. Not with Authorize.
+	// Login lets in those who have an API key. It is not allowed beside Authorize.
 	Login *KeyLogin
-	// Ledger has the credits that the console shows. Nil: there is no page of them.
+	// Ledger has the credits that the console shows. If it is nil, there is no such page.
 	Ledger billing.Ledger
-	// Logger gets what a page could not show, and why. Defaults to none.
+	// Logger gets the errors that pages do not show. Defaults to none.
 	Logger *slog.Logger
-	// Now stamps. Defaults to time.Now.
+	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -102,7 +102,8 @@ func (c *Console) run(ctx context.Context, f func(context.Context)) {
 }
 
 // Close ends the console's goroutines and the live tails, and returns when they have
-// ended. Pages are still answered, with figures that get old. It may be called again.
+// ended. Pages are still answered, but their figures are no longer updated. Close may be
+// called again.
 func (c *Console) Close() {
 	c.stop()
 	for _, done := range c.done {
@@ -110,11 +111,11 @@ func (c *Console) Close() {
 	}
 }
 
-// policy is the Content-Security-Policy: nothing but the console's own files.
+// policy is the Content-Security-Policy: only the console's own files are allowed.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// pageTime bounds the making of a page, from finding its viewer on.
+// pageTime bounds the making of a page, including Authorize.
 const pageTime = 10 * time.Second
 
 // ServeHTTP answers a request by the last element of its path.
@@ -208,7 +209,7 @@ const (
 	changesAtOnce    = 10
 )
 
-// change carries out a form, and leads back to a page.
+// change carries out a form, and redirects to the page that shows what came of it.
 func (c *Console) change(w http.ResponseWriter, v *view) error {
 	switch {
 	case v.page.change == nil:

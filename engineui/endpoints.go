@@ -23,11 +23,11 @@ type endpointRow struct {
 	deliver.Endpoint
 	Lane    dispatch.LaneStatus
 	HasLane bool
-	Handler string // of a lane that is a handler's
+	Handler string // the handler's name, if the lane is one's
 }
 
-// endpointsData is a page of endpoints: an owner's, the oldest first, or the lanes of all
-// that are in trouble first.
+// endpointsData is a page of endpoints: an owner's, the oldest first; or those of all owners
+// that have a lane here, those in trouble first.
 type endpointsData struct {
 	All    bool
 	Rows   []endpointRow
@@ -38,7 +38,7 @@ type endpointsData struct {
 // endpoints is the page of the endpoints: those of an owner, and for an operator who has
 // chosen none the lanes that this process remembers, of all owners.
 func (c *Console) endpoints(v *view) (any, error) {
-	of := v.follows()
+	of := v.scope()
 	if of.all {
 		return c.lanes(v)
 	}
@@ -93,7 +93,7 @@ func (c *Console) lanes(v *view) (any, error) {
 	return d, nil
 }
 
-// State is how the endpoint stands, in words.
+// State is one of disabled, paused, failing, idle (without a lane here) and active.
 func (r *endpointRow) State() string {
 	switch {
 	case r.Handler != "":
@@ -110,7 +110,7 @@ func (r *endpointRow) State() string {
 	return "active"
 }
 
-// Failing is since when it fails, zero when it does not.
+// Failing returns since when the endpoint fails, zero if it does not.
 func (r *endpointRow) Failing() time.Time {
 	if r.FailingSince.IsZero() {
 		return r.Lane.FailingSince
@@ -129,7 +129,7 @@ func (r *endpointRow) Breaker() string {
 	return "open until " + clock(r.Lane.OpenUntil)
 }
 
-// Host is the URL without what may be a credential of the receiver's.
+// Host returns the URL without what may be a credential: see shownURL.
 func (r *endpointRow) Host() string { return shownURL(r.URL) }
 
 // shownURL is a URL without user, query and fragment.
@@ -182,7 +182,7 @@ func (c *Console) endpoint(v *view) (any, error) {
 	return d, nil
 }
 
-// actions are what the forms of an endpoint's page do; each returns what said takes.
+// actions are what the forms of an endpoint's page do. Each returns the arguments of said.
 var actions = map[string]func(c *Console, v *view, id string) (done string, n int, err error){
 	"test": func(c *Console, v *view, id string) (string, int, error) {
 		r, err := c.engine.Endpoints().Test(v.Context(), v.Owner, id)
@@ -221,7 +221,7 @@ func paused(on bool) func(c *Console, v *view, id string) (string, int, error) {
 	}
 }
 
-// since is how far back a form asks for, an hour to a week.
+// since returns how far back a form asks for: an hour to a week, by default a day.
 func since(v *view) time.Duration {
 	hours, err := strconv.Atoi(v.PostForm.Get("hours"))
 	if err != nil {
@@ -230,7 +230,7 @@ func since(v *view) time.Duration {
 	return time.Duration(min(max(hours, 1), 7*24)) * time.Hour
 }
 
-// said is what came of a form, in words.
+// said returns a sentence for what came of a form, "" for what is no result of actions.
 func said(done, n string) string {
 	count, err := strconv.Atoi(n)
 	if err != nil {
@@ -276,7 +276,7 @@ func (c *Console) changeEndpoint(v *view) (string, error) {
 	return v.Link("endpoint", "endpoint", id, "done", done, "n", strconv.Itoa(n)), nil
 }
 
-// OwnerLink is Link to what is an owner's, for pages of all owners.
+// OwnerLink is Link for a page of all owners: the link chooses the owner.
 func (v *view) OwnerLink(owner, path string, pairs ...string) string {
 	of := *v
 	of.Owner, of.query = owner, url.Values{"owner": {owner}}

@@ -15,24 +15,24 @@ import (
 // maxBody is how much of a body a page shows, in bytes.
 const maxBody = 32 << 10
 
-// eventData is an event on its way.
+// eventData is an event with its deliveries.
 type eventData struct {
 	deliver.Event
 	Body       string
 	Deliveries []deliveryData
 }
 
-// deliveryData is its way to one endpoint.
+// deliveryData is the delivery of an event to one endpoint.
 type deliveryData struct {
 	deliver.LogEntry
 	URL     string // of the endpoint, as shownURL has it; "" for a handler
 	Handler string
-	Way     stack
-	Steps   []latency.Cause
-	Headers []header // of the last attempt; nil without one
+	Way     stack           // a picture of Steps
+	Steps   []latency.Cause // see stepsOf
+	Headers []header        // of the last attempt; nil without one
 }
 
-// header is a header of a request. What is a secret, or made of one, is ***.
+// header is a header of a request. Values that are secrets, or made of them, are ***.
 type header struct{ Name, Value string }
 
 const hidden = "***"
@@ -63,8 +63,8 @@ func (c *Console) event(v *view) (any, error) {
 	return c.eventData(v, &list[0])
 }
 
-// eventData finds an event's deliveries by their ids, which follow from the endpoints of
-// its source: the log need not be searched. Those to endpoints that are gone are left out.
+// eventData finds an event's deliveries by their ids, which are hashes of the ids of the event
+// and the endpoint, so that no log is searched. Deliveries to deleted endpoints are left out.
 func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 	d := eventData{Event: *e, Body: indented(e.Body)}
 	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)
@@ -94,7 +94,7 @@ func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 }
 
 func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData {
-	d := deliveryData{LogEntry: entry, URL: shownURL(to.URL), Steps: wayOf(&entry)}
+	d := deliveryData{LogEntry: entry, URL: shownURL(to.URL), Steps: stepsOf(&entry)}
 	if name, ok := deliver.HandlerName(to.ID); ok {
 		d.Handler = name
 	}
@@ -113,9 +113,9 @@ func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData 
 	return d
 }
 
-// wayOf is the parts of the time from publication to acknowledgement, or as far as it
-// has come, in the order of the flow. Where clocks disagree a part is 0.
-func wayOf(entry *deliver.LogEntry) (list []latency.Cause) {
+// stepsOf divides the time from publication to acknowledgement into steps, as far as the
+// delivery has come. A step is 0 where clocks disagree.
+func stepsOf(entry *deliver.LogEntry) (list []latency.Cause) {
 	e := entry.Event
 	at := e.PublishedAt
 	step := func(name string, end time.Time) {
@@ -137,7 +137,7 @@ func wayOf(entry *deliver.LogEntry) (list []latency.Cause) {
 	return list
 }
 
-// indented is a body as people read it, cut to maxBody.
+// indented returns a body with indentation, cut to maxBody.
 func indented(body []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, body, "", "  ") != nil {

@@ -43,7 +43,7 @@ func (c *Console) events(v *view) (any, error) {
 	return d, err
 }
 
-// newest are an owner's newest events, the newest first.
+// newest returns an owner's newest events, at most so many, the newest first.
 func (v *view) newest(most int) ([]deliver.Event, error) {
 	last, err := v.lastSeq()
 	if err != nil {
@@ -52,8 +52,8 @@ func (v *view) newest(most int) ([]deliver.Event, error) {
 	return v.eventsBefore(last+1, most)
 }
 
-// eventsBefore are the owner's events with the numbers before one, as far as they are
-// stored: at most so many numbers are looked at.
+// eventsBefore returns the owner's events that are still stored, of the most numbers below
+// before, the newest first.
 func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	if before <= 1 {
 		return nil, nil
@@ -65,8 +65,8 @@ func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	return list, err
 }
 
-// lastSeq is the number of an owner's newest event, 0 when none is stored. It asks for one
-// event at a time, some 60 times at most: no store has to count.
+// lastSeq returns the number of an owner's newest event, 0 if none is stored. It searches by
+// reading one event at a time, some 60 at most, so that no store has to count.
 func (v *view) lastSeq() (uint64, error) {
 	// after returns the number of the first event above n.
 	after := func(n uint64) (uint64, error) {
@@ -80,7 +80,7 @@ func (v *view) lastSeq() (uint64, error) {
 	if err != nil || low == 0 {
 		return 0, err
 	}
-	// There is one at low and, once high is known, none above it.
+	// There is an event at low and, once high is known, none above high.
 	high := uint64(0)
 	for step := uint64(64); high == 0; step *= 4 {
 		if step > math.MaxInt64/8 {

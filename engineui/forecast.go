@@ -8,15 +8,15 @@ import (
 	"github.com/streamwatch/streamwatch"
 )
 
-// planEvery is how often a plan is made at most, and planTime how long one may take.
+// planEvery is the least time between two plans, planTime how long making one may take.
 const planEvery, planTime = time.Minute, 5 * time.Minute
 
-// forecast keeps the engine's plan, which with many accounts takes a while. It is made
-// anew while somebody asks for it.
+// forecast keeps the engine's last plan: with many accounts, making one takes a while. A new
+// one is made only when a page asks for it.
 type forecast struct {
 	plan func(context.Context, ...float64) (streamwatch.Plan, error)
 	now  func() time.Time
-	ask  chan struct{} // somebody wants one
+	ask  chan struct{} // holds one while a plan is wanted
 
 	mu   sync.Mutex
 	last planned
@@ -62,7 +62,7 @@ func (f *forecast) run(ctx context.Context) {
 		f.mu.Lock()
 		f.last = planned{Plan: plan, At: at, Took: f.now().Sub(at), Err: err}
 		f.mu.Unlock()
-		select { // what was asked for meanwhile is answered
+		select { // this plan answers what was asked meanwhile
 		case <-f.ask:
 		default:
 		}

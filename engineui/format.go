@@ -71,7 +71,7 @@ func moment(t time.Time) string {
 // stamp is a time for the attribute datetime.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// num is a whole number with spaces between thousands, of which no line breaks.
+// num returns a whole number with narrow no-break spaces between thousands.
 func num(n any) string {
 	var v int64
 	switch n := n.(type) {
@@ -147,8 +147,8 @@ func cut(most int, text string) string {
 // outside is a link to another host; URL is "" when it is no link that may be followed.
 type outside struct{ URL, Text string }
 
-// out makes a link of what somebody else has written: only http and https are links.
-// The template "out" shows it.
+// out makes a link to an address that somebody else has written: only http and https
+// become links. The template "out" shows it.
 func out(href, text string) outside {
 	o := outside{href, text}
 	u, err := url.Parse(href)

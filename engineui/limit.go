@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// limits counts by name, in so many buckets: names that share one share what it allows.
+// limits counts by name. There is a fixed number of buckets, which names are hashed to: names
+// in one bucket share what it allows.
 type limits struct {
 	seed maphash.Seed
 
@@ -16,7 +17,7 @@ type limits struct {
 	buckets [4096]bucket
 }
 
-// bucket is how much was taken of what is allowed at once, at a time.
+// bucket is how much of what is allowed at once was in use at a time.
 type bucket struct {
 	used float64
 	at   time.Time
@@ -28,7 +29,7 @@ func (l *limits) bucket(name string) *bucket {
 	return &l.buckets[maphash.String(l.seed, name)%uint64(len(l.buckets))]
 }
 
-// take takes one of what a name may have, or says how long to wait before it can.
+// take counts one use by a name, and returns 0, or how long to wait until one is allowed.
 func (l *limits) take(name string, now time.Time, perMinute, atOnce int) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +43,7 @@ func (l *limits) take(name string, now time.Time, perMinute, atOnce int) (wait t
 	return 0
 }
 
-// giveBack gives back what was taken.
+// giveBack undoes a take.
 func (l *limits) giveBack(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

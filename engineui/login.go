@@ -20,25 +20,25 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// KeyLogin lets in who has an API key: a form asks for it, and a cookie holds it sealed
-// by Engine.SharedKey, so that all nodes of a fleet know the session. The cookie is of
-// the console's paths, is not shown to scripts, and is sent from no other site. Every
-// request authenticates the key again: when it ends, so do its sessions.
+// KeyLogin lets in those who have an API key: a form asks for the key, and a cookie holds it,
+// sealed with Engine.SharedKey, so that all nodes of a fleet know the session. The cookie is
+// limited to the console's paths, hidden from scripts, and not sent from other sites. Every
+// request authenticates the key again: when the key ends, so do its sessions.
 //
-// A viewer sees what is the key's owner's, and may change it if the key's scope allows
-// changes, at most as many a minute as the key's RatePerMinute, and 60. Pages are not
-// counted: each is a bounded number of calls to the store.
+// A viewer sees the records of the key's owner, and may change them if the key's scope allows
+// changes: a minute at most 60, or the key's RatePerMinute if that is less. Pages are not
+// counted: each makes a bounded number of calls to the store.
 type KeyLogin struct {
 	// Auth finds the owner of a key. Required.
 	Auth apikey.Authenticator
-	// Operator says whose keys see all owners and the engine. Nil: nobody's.
+	// Operator reports whether a key sees all owners and the engine. If it is nil, none does.
 	Operator func(apikey.Principal) bool
 	// Lasts is how long a session lasts, 1 min to 30 days. Defaults to 8 h.
 	Lasts time.Duration
-	// Address says where a request comes from: guesses of keys are counted by it, and an
-	// IPv6 address counts as its /64 network. Nil: RemoteAddr, which behind a proxy is the
-	// proxy's, so that whoever guesses locks all others out: name there the address that
-	// the proxy has set, and never one that the client can choose.
+	// Address returns the client's address, by which wrong keys are counted; an IPv6 address
+	// counts as its /64 network. Defaults to RemoteAddr. Behind a proxy that is the proxy's,
+	// and whoever guesses keys locks all others out: return there the address that the proxy
+	// has set, and never one that the client can choose.
 	Address func(*http.Request) string
 }
 
@@ -78,7 +78,7 @@ func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), 
 	return &login{KeyLogin: cfg, shared: shared, now: now, guesses: newLimits()}, nil
 }
 
-// sealer makes and opens cookies.
+// sealer returns what encrypts and decrypts cookies.
 func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
 	if made := l.aead.Load(); made != nil {
 		return *made, nil
@@ -124,7 +124,7 @@ func (l *login) authorize(r *http.Request) (Viewer, error) {
 	return l.viewer(r.Context(), secret.Value(text[8:]))
 }
 
-// viewer is who has a key.
+// viewer returns who has a key, or errLogin.
 func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	who, err := l.Auth.Authenticate(ctx, key)
 	switch {
@@ -136,10 +136,10 @@ func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
 }
 
-// loginPage is the form; its Data is a sentence about the try before.
+// loginPage is the form. Its Data is a sentence about the last attempt, if that failed.
 var loginPage = &page{path: "login", title: "Log in", file: "login.html"}
 
-// serve answers requests for the form, and those that it sends.
+// serve answers requests for the form, the form itself, and logging out.
 func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	v.page = loginPage
 	if name == "logout" {
@@ -197,8 +197,8 @@ func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}
 }
 
-// network is what guesses from an address are counted by: an IPv4 address, or the /64
-// network of an IPv6 address, with or without a port.
+// network returns what guesses from an address, with or without a port, are counted by: the
+// IPv4 address, or the /64 network of an IPv6 address.
 func network(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

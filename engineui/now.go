@@ -8,13 +8,12 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// nowData is what the first page shows. What is of the engine is nil for viewers of one
-// owner.
+// nowData is what the first page shows.
 type nowData struct {
-	Engine *nowEngine
-	Tail   []item // the newest first: of an owner those of the store, else those that this node has found
-	Fleet  bool   // others find events, too
-	All    bool   // the tail is of all owners
+	Engine *nowEngine // nil for viewers of one owner
+	Tail   []item     // the newest first: an owner's from the store, all owners' from this node's memory
+	Fleet  bool       // other nodes find events, too
+	All    bool       // the tail is of all owners
 }
 
 type nowEngine struct {
@@ -42,7 +41,7 @@ type stage struct {
 	Sum           bool // of others
 }
 
-// planData sets what was planned beside what was measured.
+// planData has what was planned and what was measured.
 type planData struct {
 	planned
 	Age      time.Duration
@@ -52,7 +51,7 @@ type planData struct {
 	Hours    []hourPlan
 }
 
-// hourPlan is a source's plan of an hour ago with what came of it.
+// hourPlan is the plan of a source that was made an hour ago, and what came of it.
 type hourPlan struct {
 	Source string
 	detect.Comparison
@@ -60,9 +59,9 @@ type hourPlan struct {
 
 // now is the first page.
 func (c *Console) now(v *view) (any, error) {
-	d := nowData{Fleet: c.engine.Nodes() > 1, All: v.follows().all}
+	d := nowData{Fleet: c.engine.Nodes() > 1, All: v.scope().all}
 	if d.All {
-		d.Tail = c.tail.latest(v.follows())
+		d.Tail = c.tail.latest(v.scope())
 	} else {
 		events, err := v.newest(tailShown)
 		if err != nil {
@@ -75,7 +74,7 @@ func (c *Console) now(v *view) (any, error) {
 	if !v.Viewer.All {
 		return d, nil
 	}
-	short, long, hour := c.windows.both()
+	short, long, hour := c.windows.last()
 	d.Engine = &nowEngine{Ready: c.engine.Ready(), Windows: []windowData{newWindowData("5 minutes", short), newWindowData("hour", long)}, Hour: hourLines(hour)}
 	p := planData{planned: c.forecast.get(), Measured: long.parts.Detection, Length: long.Length()}
 	if minutes := long.Length().Minutes(); minutes > 0 {
@@ -119,7 +118,7 @@ func newWindowData(name string, w window) windowData {
 	return d
 }
 
-// hourLines are p50 and p95 of detection in each step of the hour.
+// hourLines draws p50 and p95 of detection in each step of the hour.
 func hourLines(hour []window) lines {
 	var p50, p95 []float64
 	for _, w := range hour {

@@ -16,14 +16,11 @@ type page struct {
 	path  string // one element; "" is the first page
 	title string
 	file  string // of its template "content", in pages
-	// nav: the page has a link on all pages.
-	nav bool
-	// operator: the page is of the whole engine, for viewers of all owners only.
-	operator bool
-	// owned: the page is of the records of one owner, whom an operator chooses.
-	owned bool
-	// there says whether the console has the page at all; nil means that it has.
-	there func(*Console) bool
+
+	nav      bool                // all pages have a link to it
+	operator bool                // it is of the whole engine, and for operators only
+	owned    bool                // it is of one owner's records, and an operator chooses the owner
+	there    func(*Console) bool // whether the console has the page at all; nil if it always has
 	// load returns what the template gets as .Data.
 	load func(*Console, *view) (any, error)
 	// change carries out a form, for viewers who may write, and returns the link to the
@@ -78,6 +75,19 @@ type view struct {
 	// has chosen. Every call to the engine has to have it.
 	Owner string
 	Data  any
+}
+
+// scope says whose records a page, or a live tail, shows.
+type scope struct {
+	all   bool // those of all owners
+	owner string
+}
+
+func (s scope) has(owner string) bool { return s.all || s.owner == owner }
+
+// scope returns all owners for an operator who has chosen none, else the view's owner.
+func (v *view) scope() scope {
+	return scope{all: v.Viewer.All && !v.Chosen(), owner: v.Owner}
 }
 
 // Title is that of the page.
@@ -160,7 +170,7 @@ func (v *view) number(name string, def, least, most int) (int, error) {
 	return n, nil
 }
 
-// render sends a page.
+// render sends a page, or returns an error without sending anything.
 func (c *Console) render(w http.ResponseWriter, v *view, status int) error {
 	var b bytes.Buffer
 	if err := c.templates[v.page.path].ExecuteTemplate(&b, "layout.html", v); err != nil {

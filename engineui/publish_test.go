@@ -21,15 +21,15 @@ func TestTailOfALargeCommit(t *testing.T) {
 	published := newTail()
 	for _, row := range []struct {
 		name                 string
-		follows              follows
+		scope                scope
 		items, last, dropped int
 	}{
-		{"globex", follows{owner: "globex"}, few, few, 0},
-		{"acme", follows{owner: "acme"}, tailQueue, all, all - few - tailQueue},
-		{"an operator", follows{all: true}, tailQueue, all, all - tailQueue},
-		{"another", follows{owner: "initech"}, 0, 0, 0},
+		{"globex", scope{owner: "globex"}, few, few, 0},
+		{"acme", scope{owner: "acme"}, tailQueue, all, all - few - tailQueue},
+		{"an operator", scope{all: true}, tailQueue, all, all - tailQueue},
+		{"another", scope{owner: "initech"}, 0, 0, 0},
 	} {
-		c := &tailClient{follows: row.follows, group: row.name, wake: make(chan struct{}, 1)}
+		c := &tailClient{scope: row.scope, group: row.name, wake: make(chan struct{}, 1)}
 		if err := published.join(c); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestTailOfALargeCommit(t *testing.T) {
 			t.Errorf("%s: %d events up to %d, %d left out, want %d up to %d, %d left out", row.name, len(items), last, dropped, row.items, row.last, row.dropped)
 		}
 	}
-	if newest := published.latest(follows{all: true}); len(newest) != tailShown || newest[0].Seq != all {
+	if newest := published.latest(scope{all: true}); len(newest) != tailShown || newest[0].Seq != all {
 		t.Errorf("%d of the newest events are kept, the last is %v", len(newest), newest)
 	}
 }

@@ -14,7 +14,7 @@ const (
 	rulesShown = 50
 	triedPosts = 100 // the owner's newest posts that a query is tried on
 	triedShown = 20
-	maxQuery   = 4096 // characters of a query that is tried
+	maxQuery   = 4096 // bytes of a query that is tried
 )
 
 // rulesData is a page of an owner's rules, and a query that was tried.
@@ -34,7 +34,7 @@ func (d *rulesData) After() int  { return d.Page + 1 }
 type tried struct {
 	Refused  string // why the query cannot be parsed
 	Warnings []query.Warning
-	Upstream []query.Operator // those that a post's record does not decide
+	Upstream []query.Operator // operators that a post's record cannot decide
 	Posts    int              // looked at
 	Matches  int
 	Shown    []triedPost

@@ -1,8 +1,11 @@
 package engineui
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
 )
 
@@ -19,7 +22,7 @@ type sourceData struct {
 // sources is the page of the platforms and what they allow.
 func (c *Console) sources(*view) (any, error) {
 	st := c.engine.Stats()
-	_, long, _ := c.windows.both()
+	_, long, _ := c.windows.last()
 	plan := c.forecast.get()
 	var list []sourceData
 	for _, s := range sourceList(&st) {
@@ -37,7 +40,7 @@ func (c *Console) sources(*view) (any, error) {
 	return list, nil
 }
 
-// Streams are the streams of a source that has connected one, or tried to.
+// Streams returns those streams of the source that were connected, or tried to connect.
 func (d *sourceData) Streams() (list []streamData) {
 	for _, s := range []streamData{{"accounts", d.Stats.Stream}, {"queries", d.Stats.SearchStream}} {
 		if s.Connects+s.Disconnects > 0 || s.Connected {
@@ -47,9 +50,9 @@ func (d *sourceData) Streams() (list []streamData) {
 	return list
 }
 
-// streamData is a stream with what it brings the posts of.
+// streamData is a stream.
 type streamData struct {
-	Of string
+	Of string // whose posts it brings: "accounts" or "queries"
 	detect.StreamStats
 }
 
@@ -70,4 +73,19 @@ func (d *sourceData) Probed() bool { return d.Stats.Probes.Calls > 0 }
 // Billed reports whether the platform charges.
 func (d *sourceData) Billed() bool {
 	return d.Price > 0 || d.Stats.Cost.Limit > 0 || d.Stats.Cost.Total > 0
+}
+
+// source is a source of the engine with its statistics.
+type source struct {
+	Name  string
+	Stats detect.Stats
+}
+
+// sourceList lists the sources, sorted by name.
+func sourceList(st *streamwatch.Stats) (list []source) {
+	all := sourceStats(st)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, source{name, all[name]})
+	}
+	return list
 }

@@ -51,19 +51,6 @@ func newItem(e *deliver.Event) item {
 	}
 }
 
-// follows is what a viewer's tail has.
-type follows struct {
-	all   bool // of all owners
-	owner string
-}
-
-func (f follows) has(owner string) bool { return f.all || f.owner == owner }
-
-// follows is everything for an operator who has chosen no owner.
-func (v *view) follows() follows {
-	return follows{all: v.Viewer.All && !v.Chosen(), owner: v.Owner}
-}
-
 // EventLink returns the link to an event's page, "" if there is none.
 func (v *view) EventLink(i item) string {
 	if !v.Has("event") {
@@ -76,7 +63,7 @@ func (v *view) EventLink(i item) string {
 	return "event?" + q.Encode()
 }
 
-// tail keeps the newest events, and hands new ones to those who look.
+// tail keeps the newest events, and queues new ones for its clients.
 type tail struct {
 	mu      sync.Mutex
 	recent  []item // a ring of at most tailKept
@@ -93,23 +80,23 @@ func newTail() *tail {
 // operators is the group of those who may see all owners.
 const operators = "operators"
 
-// tailClient is one who looks. Its queue is guarded by the tail's mutex.
+// tailClient is a page that is open somewhere. The tail's mutex guards it.
 type tailClient struct {
-	follows
+	scope
 	group   string // whose clients are counted together
 	queue   []item
 	dropped int
-	skip    int // events of those being published for which its queue has no room
+	skip    int // set by publish: how many of the events being published exceed the queue
 	wake    chan struct{}
 }
 
-// publish takes new events. It does not block. Of many that come at once only those are
-// looked into that are kept, or wait for a client.
+// publish takes new events. It does not block. Items are made only of those events that are
+// kept or queued for a client.
 func (t *tail) publish(events []deliver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for c := range t.clients {
-		c.skip = -tailQueue
+		c.skip = -tailQueue // above 0 when there are more for the client than its queue holds
 		for i := range events {
 			if c.has(events[i].Source.Owner) {
 				c.skip++
@@ -150,7 +137,7 @@ func (t *tail) keep(i item) {
 	t.next = (t.next + 1) % tailKept
 }
 
-// add has an event wait for the client.
+// add queues an event for the client.
 func (c *tailClient) add(i item) {
 	if len(c.queue) == tailQueue {
 		c.queue = append(c.queue[:0], c.queue[1:]...)
@@ -163,8 +150,8 @@ func (c *tailClient) add(i item) {
 	}
 }
 
-// latest are the newest events in memory that somebody may see, the newest first.
-func (t *tail) latest(of follows) (list []item) {
+// latest returns the newest events in memory that are in scope, the newest first.
+func (t *tail) latest(of scope) (list []item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for n := len(t.recent) - 1; n >= 0 && len(list) < tailShown; n-- {
@@ -234,7 +221,7 @@ func (t *tail) take(c *tailClient) (items []item, dropped int) {
 // leaves, is not authorized any more, or the console is closed. What a client is too slow
 // for is left out, and it is told how much.
 func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
-	me := &tailClient{follows: v.follows(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
+	me := &tailClient{scope: v.scope(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
 	if v.Viewer.All {
 		me.group = operators
 	}
@@ -302,7 +289,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	}
 }
 
-// same reports whether a viewer may still see what it did.
+// same reports whether a viewer may still see the same owners.
 func (c *Console) same(v *view) bool {
 	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
 	defer cancel()
@@ -310,7 +297,7 @@ func (c *Console) same(v *view) bool {
 	return err == nil && who.All == v.Viewer.All && who.Owner == v.Viewer.Owner
 }
 
-// frames are the events as the protocol has them.
+// frames encodes events as server-sent events.
 func frames(items []item, dropped int) string {
 	var b []byte
 	if dropped > 0 {
@@ -319,7 +306,7 @@ func frames(items []item, dropped int) string {
 	for i := range items {
 		line, err := json.Marshal(&items[i])
 		if err != nil {
-			continue // strings and nothing else: there is no such error
+			continue // strings always encode
 		}
 		b = append(b, "event: item\ndata: "...)
 		b = append(b, line...)

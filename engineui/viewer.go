@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Viewer is who looks at the console, and what for.
+// Viewer is who sends a request to the console, and what they may see and change.
 type Viewer struct {
 	Name  string // shown on every page; may be ""
-	Owner string // whose records: those of monitors, rules, endpoints and credits
-	// All: an operator, who sees the records of all owners and the engine itself. Owner
-	// is then what the operator sees first.
+	Owner string // whose monitors, rules, endpoints, events and credits they see
+	// All is for an operator, who sees the records of all owners, and the engine itself.
+	// Owner is then the one that is shown until the operator chooses another.
 	All bool
 	// Write allows changes.
 	Write bool
-	// RatePerMinute bounds the changes of the owner where it is less than 60; 0 leaves it
-	// at that. KeyLogin gives that of the key.
+	// RatePerMinute bounds the owner's changes a minute. 0, or more than 60, means 60.
+	// KeyLogin sets that of the key.
 	RatePerMinute int
 }
 
-// ErrDenied is for an Authorize to return: the answer is 403. So it is for any other
-// error, which is logged besides.
+// ErrDenied is for Authorize to return. The answer is 403, as for every other error, which
+// is also logged.
 var ErrDenied = errors.New("engineui: not allowed")
 
-// errLogin: the request has no session, and gets the form of the KeyLogin.
+// errLogin means that the request has no session: it gets KeyLogin's form.
 var errLogin = errors.New("engineui: no session")
 
-// AllowLoopback is an Authorize that lets those see and change everything who come from
-// this machine, and nobody else: it needs a loopback address on both ends, in RemoteAddr
-// and in Host, and no trace of a proxy. All users of the machine are let in, and all
-// clients of a proxy on it that hides both.
+// AllowLoopback is an Authorize that lets requests from this machine see and change
+// everything, and denies all others: RemoteAddr and Host must be loopback addresses, and no
+// header may tell of a proxy. It lets in all users of the machine, and all clients of a proxy
+// on it that sends no such header and its own Host.
 func AllowLoopback(r *http.Request) (Viewer, error) {
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
 		if r.Header.Get(h) != "" {
@@ -45,8 +45,9 @@ func AllowLoopback(r *http.Request) (Viewer, error) {
 	return Viewer{All: true, Write: true}, nil
 }
 
-// loopback reports whether an address, or a host with or without a port, is one of this
-// machine. A name other than localhost is not: a page elsewhere may have it lead here.
+// loopback reports whether a host, with or without a port, is a loopback address or
+// localhost. Another name is not, even one that resolves to a loopback address: a page of
+// another site may have such a name.
 func loopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// sample is what an engine had counted at a time, of all its sources.
+// sample is what an engine had counted by a time, for all its sources together.
 type sample struct {
 	at                    time.Time
 	parts                 latency.Parts // of accounts and queries
@@ -19,7 +19,7 @@ type sample struct {
 	calls                 map[string]int64 // by source
 }
 
-// counts are the counters of which pages show how much they grow.
+// counts are counters whose growth pages show.
 type counts struct {
 	Events, Calls, Polls, Errors, Delivered, Retried, Failed int64
 }
@@ -51,7 +51,7 @@ func sourceStats(st *streamwatch.Stats) map[string]detect.Stats {
 	return map[string]detect.Stats{"": st.Detect}
 }
 
-// since is what came between an earlier sample and s.
+// since returns what happened between an earlier sample and s.
 func (s sample) since(earlier sample) window {
 	calls := map[string]int64{}
 	for name, n := range s.calls {
@@ -91,8 +91,8 @@ func (w *window) causes() []latency.Cause {
 		latency.Cause{Name: "handover", Mean: w.handover.Mean()}, latency.Cause{Name: "send", Mean: w.send.Mean()}))
 }
 
-// How often samples are taken, and how many are kept: 31 each make 30 steps. A sample
-// takes some 60 KB.
+// How long the step between two samples is, and how many steps are kept, each list having one
+// sample more. A sample takes some 60 KB.
 const (
 	shortStep, longStep = 10 * time.Second, 2 * time.Minute
 	steps               = 30
@@ -142,9 +142,9 @@ func keep(list []sample, s sample) []sample {
 	return append(list, s)
 }
 
-// both are the last five minutes and the last hour, as far as the console has run so
-// long, and the steps of the hour.
-func (w *windows) both() (short, long window, hour []window) {
+// last returns the last five minutes and the last hour, each shorter while the console has
+// not run for so long, and the steps of the hour.
+func (w *windows) last() (short, long window, hour []window) {
 	s := take(w.now(), w.stats())
 	w.mu.Lock()
 	defer w.mu.Unlock()
