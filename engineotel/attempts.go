@@ -22,7 +22,7 @@ import (
 // (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client).
 type attempts struct {
 	*tracing
-	nested   bool          // something below may make spans, and must know whether to
+	nested   bool          // a Transport of the program's own may make spans: it needs the context
 	requests *requestTimes // nil for none
 }
 
@@ -38,10 +38,10 @@ func (a *attempts) begin(ctx context.Context, d *deliver.Delivery) (context.Cont
 		id, span := ofEvent(d.Event, n)
 		return ctx, traceparent(id, span, false), a.measure(ctx, d)
 	}
-	return a.follow(ctx, d, n) // apart, so that most attempts need no more of the stack
+	return a.follow(ctx, d, n) // a function of its own, so that the others need less stack
 }
 
-// follow makes the span of an attempt that is sampled.
+// follow is begin for attempts that are sampled, or have a nested client: it makes the span.
 func (a *attempts) follow(ctx context.Context, d *deliver.Delivery, n uint64) (context.Context, string, func(deliver.Result)) {
 	ev := a.of(d.Event, n)
 	if !ev.sampled {
@@ -105,8 +105,8 @@ func traceparent(id trace.TraceID, span trace.SpanID, sampled bool) string {
 	return string(append(b, "-00"...))
 }
 
-// where is what may be told of a URL: not its user, path and query, for these are often
-// all that a receiver asks of who posts there.
+// where has the parts of a URL that are told. User, path and query are not: they are often
+// the only secret that a receiver asks for.
 type where struct {
 	scheme, host, full string
 	port               int
@@ -142,14 +142,14 @@ type requestTimes struct {
 	known map[outcome][]metric.RecordOption
 }
 
-// outcome is what a series is for.
+// outcome has what the labels of a series depend on.
 type outcome struct {
 	url    string
 	status int
 	err    string
 }
 
-// knownOutcomes bounds those remembered; one more forgets all.
+// knownOutcomes bounds requestTimes.known; beyond it all are forgotten.
 const knownOutcomes = 4096
 
 func newRequestTimes(mp metric.MeterProvider) (*requestTimes, error) {
@@ -218,8 +218,8 @@ func (t *tracing) handler(next deliver.Handler) deliver.Handler {
 	}
 }
 
-// sender has a span for each attempt of a Sender of the program's own, which finds it in
-// its context.
+// sender wraps a Sender of the program's own: each attempt has a span, which is in its
+// context.
 type sender struct {
 	t      *tracing
 	scheme string

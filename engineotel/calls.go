@@ -16,16 +16,16 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// calls makes the spans of the calls to a source. A call has one when chance takes it,
-// and then it is in the call's context; or when it brings a new post that has a trace,
-// which is known only afterwards.
+// calls makes the spans of the calls to a source. A call has a span if it is sampled by
+// chance: then its context has the span. Or it gets one afterwards, if it has brought a new
+// post that has a trace.
 type calls struct {
 	*tracing
 	platform string
 	seed     uint64
 }
 
-// call is one under way.
+// call is a call that is under way.
 type call struct {
 	calls
 	name  string
@@ -45,13 +45,14 @@ func (c calls) begin(ctx context.Context, name string) call {
 // start starts the span, in a trace of its own.
 func (k *call) start(low uint64, o ...trace.SpanStartOption) {
 	o = append(o, trace.WithNewRoot(), trace.WithTimestamp(k.began), trace.WithSpanKind(trace.SpanKindClient))
-	k.ctx, k.span = k.tracer.Start(with(k.ctx, traceID(rand.Uint64(), low), trace.SpanID{}), k.name, o...)
+	k.ctx, k.span = k.tracer.Start(withIDs(k.ctx, traceID(rand.Uint64(), low), trace.SpanID{}), k.name, o...)
 	if k.platform != "" {
 		k.span.SetAttributes(attribute.String("streamwatch.platform", k.platform))
 	}
 }
 
-// posts looks for new posts that have a trace: these then know the call.
+// posts looks for new posts that have a trace, and remembers the call for their links. It
+// starts the span if there is none.
 func (k *call) posts(tweets []fetcher.Tweet, seen func(string) bool) {
 	for i := range tweets {
 		id := tweets[i].ID
@@ -112,11 +113,11 @@ func errorType(err error) string {
 	return semconv.ErrorTypeOther.Value.AsString()
 }
 
-// recentCalls bounds what is kept of calls until their posts are committed. A post whose
-// call is forgotten has a trace without a link to it.
+// recentCalls bounds the posts whose calls are remembered until they are committed. Later
+// their traces have no link to the call.
 const recentCalls = 4096
 
-// recent knows which calls brought the posts that have traces.
+// recent remembers which calls brought the posts that have traces.
 type recent struct {
 	mu    sync.Mutex
 	calls map[uint64]trace.SpanContext // by a post's low

@@ -15,8 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// store is the one below with its journal wrapped. It has the optional roles that the one
-// below has.
+// store returns a Store with its journal wrapped. It has the optional roles that below has.
 func (t *tracing) store(below storage.Store) storage.Store {
 	s := store{below, t}
 	shared, isShared := below.(storage.Sharing)
@@ -104,7 +103,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		return j.Journal.Commit(ctx, batches)
 	}
 	began := t.now()
-	ctx, span := t.tracer.Start(with(ctx, traceID(rand.Uint64(), found[0].low), trace.SpanID{}), "commit", trace.WithNewRoot(),
+	ctx, span := t.tracer.Start(withIDs(ctx, traceID(rand.Uint64(), found[0].low), trace.SpanID{}), "commit", trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(began),
 		trace.WithAttributes(attribute.Int("streamwatch.commit.batches", len(batches)), attribute.Int("streamwatch.commit.events", events)))
 	err := j.Journal.Commit(ctx, batches)
@@ -134,7 +133,7 @@ func (t *tracing) detected(ev traced, commit trace.SpanContext, began, ended tim
 	if called.IsValid() {
 		links = append(links, trace.Link{SpanContext: called})
 	}
-	ctx, root := t.tracer.Start(with(context.Background(), ev.context.TraceID(), ev.context.SpanID()), "detect post", trace.WithNewRoot(),
+	ctx, root := t.tracer.Start(withIDs(context.Background(), ev.context.TraceID(), ev.context.SpanID()), "detect post", trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(start), trace.WithLinks(links...), trace.WithAttributes(t.attributes(ev.Event)...))
 	for _, moment := range []struct {
 		name string

@@ -20,7 +20,7 @@
 //
 // Each event has a trace, which runs from the post's publication to the receiver's 2xx:
 //
-//	detect post           from publication to commit; with moments: due, requested, fetched, detected
+//	detect post           from publication to commit; with span events: due, requested, fetched, detected
 //	├ fetch               the call that brought the post
 //	├ commit
 //	├ POST                a webhook request; error.type 503
@@ -30,9 +30,9 @@
 // an attempt of a Sender of the program's own. What is sent to WebSocket clients has no
 // spans.
 //
-// A call of the platform may bring posts of many events, and a commit is of many: these
-// have spans in traces of their own ("fetch timeline", "fetch timelines", "fetch search",
-// "probe", "stream", "receive post", "commit"), and links to and from the events. What is
+// A call to the platform may bring the posts of many events, and a commit stores many events.
+// They have spans in traces of their own ("fetch timeline", "fetch timelines", "fetch search",
+// "probe", "stream", "receive post", "commit"), with links to and from the events. What is
 // instrumented below them, such as a Fetcher's HTTP client, finds the span in its context.
 //
 // The receiver gets the traceparent of its attempt
@@ -41,18 +41,17 @@
 //
 // # Sampling
 //
-// The ids of an event's trace and of its first span are hashes of the event's id, and
-// Options.Ratio is compared with the trace's id as sdktrace.TraceIDRatioBased does it. So an
-// attempt after a restart, or on another node of a fleet, is in the right trace and decides
-// alike, and nothing is stored for that. The first span has its id by IDs, which the
-// provider needs for this. The events of one post are sampled together. A call has a span
-// when it brings such a post, known only when it ends, or else by chance, at the same ratio;
-// only in the latter case its context has the span.
+// The ids of an event's trace and of its first span are hashes, and Options.Ratio is compared
+// with the trace's id as sdktrace.TraceIDRatioBased does it. So an attempt after a restart, or
+// on another node of a fleet, is in the same trace and sampled alike, and nothing is stored
+// for that. For the first span to get its id, the provider needs IDs. The events of one post
+// are sampled together. A call is sampled by chance, at the same ratio, and then its context
+// has the span; or it gets a span when it ends, because it has brought a post that is sampled.
 //
 // A span's clock is Config.Now; "detect post" begins when the platform says that the post was
 // published.
 //
-// # What is told
+// # Attributes
 //
 // Attributes are by the semantic conventions, version 1.40, of HTTP clients
 // (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client) and, where an

@@ -12,9 +12,9 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Histograms returns what brings the durations in an engine's Stats to a metric.Reader, as
-// an option of it: sdkmetric.WithProducer. No instrument can: those that are observed have
-// no histograms. They are cumulative, whatever temporality the reader asks for.
+// Histograms returns a Producer of the durations in an engine's Stats, for a metric.Reader:
+// see sdkmetric.WithProducer. Metrics cannot have them, since no observable instrument is a
+// histogram. They are cumulative, whatever temporality the reader asks for.
 func Histograms(engine Source) sdkmetric.Producer { return &producer{engine, time.Now()} }
 
 type producer struct {

@@ -19,29 +19,30 @@ func IDs() sdktrace.IDGenerator { return generator{} }
 
 type generator struct{}
 
-// wantKey is of the context in which a root span is started whose ids are wanted.
-type wantKey struct{}
+// idsKey is the key of ids in a context.
+type idsKey struct{}
 
-// want are the ids of a root span; a zero span is a random one.
-type want struct {
+// ids are those that a root span is to get; a zero span stands for a random id.
+type ids struct {
 	id   trace.TraceID
 	span trace.SpanID
 }
 
-func with(ctx context.Context, id trace.TraceID, span trace.SpanID) context.Context {
-	return context.WithValue(ctx, wantKey{}, want{id, span})
+// withIDs returns a context in which the next root span gets these ids.
+func withIDs(ctx context.Context, id trace.TraceID, span trace.SpanID) context.Context {
+	return context.WithValue(ctx, idsKey{}, ids{id, span})
 }
 
 // NewIDs implements sdktrace.IDGenerator.
 func (g generator) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	w, ok := ctx.Value(wantKey{}).(want)
+	want, ok := ctx.Value(idsKey{}).(ids)
 	if !ok {
-		w.id = traceID(rand.Uint64(), rand.Uint64())
+		want.id = traceID(rand.Uint64(), rand.Uint64())
 	}
-	if !w.span.IsValid() {
-		w.span = g.NewSpanID(ctx, w.id)
+	if !want.span.IsValid() {
+		want.span = g.NewSpanID(ctx, want.id)
 	}
-	return w.id, w.span
+	return want.id, want.span
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
@@ -49,8 +50,8 @@ func (generator) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
 	return spanID(rand.Uint64())
 }
 
-// traceID and spanID are never all zeros, which would be invalid. The lowest bit of a
-// trace's id has no say in whether it is sampled.
+// traceID and spanID set the lowest bit, for an id of zeros is invalid. That bit of a trace's
+// id does not count in the decision whether it is sampled.
 func traceID(high, low uint64) (id trace.TraceID) {
 	binary.BigEndian.PutUint64(id[:8], high)
 	binary.BigEndian.PutUint64(id[8:], low|1)
@@ -62,12 +63,13 @@ func spanID(n uint64) (id trace.SpanID) {
 	return id
 }
 
-// low is the half of a trace's id that decides whether it is sampled. All events of a
-// post have the same, so that they are sampled together, and with them the call that
-// brings it: the call knows its posts, but not yet their events.
+// low returns the low half of the id of a post's traces, by which they are sampled. It
+// depends on the post alone, so that all events of a post are sampled together, and with them
+// the call that brings it, which does not know the events yet.
 func low(platform uint64, postID string) uint64 { return hash(postID, platform) }
 
-// platformSeed keeps posts of several platforms with the same id apart.
+// platformSeed returns what low takes for a platform: posts of different platforms may have
+// the same id.
 func platformSeed(name string) uint64 { return hash(name, 0) }
 
 // ofEvent returns the ids of an event's trace and of its first span.
@@ -76,8 +78,8 @@ func ofEvent(ev *deliver.Event, low uint64) (trace.TraceID, trace.SpanID) {
 }
 
 // hash is the same in every process and release. It mixes eight bytes at a time, as wyhash
-// does (https://github.com/wangyi-fudan/wyhash): a page has many posts, each of which is
-// asked for.
+// does (https://github.com/wangyi-fudan/wyhash), to be fast: every post of every page is
+// hashed.
 func hash(s string, seed uint64) uint64 {
 	h := mix(seed^0xa0761d6478bd642f, uint64(len(s))^0xe7037ed1a0b428db)
 	for ; len(s) >= 8; s = s[8:] {

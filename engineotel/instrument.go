@@ -116,11 +116,11 @@ func Instrument(cfg streamwatch.Config, o Options) (streamwatch.Config, error) {
 	return cfg, nil
 }
 
-// check makes a span, which is not ended and so not exported, to see whether the provider
-// makes spans at all, and with ids as wanted.
+// check starts a span to see whether the provider makes spans, and with the ids that it is
+// given. The span is never ended, and so not exported.
 func (t *tracing) check() (made bool, err error) {
 	wanted := traceID(1, math.MaxUint64)
-	_, span := t.tracer.Start(with(context.Background(), wanted, trace.SpanID{}), "check", trace.WithNewRoot())
+	_, span := t.tracer.Start(withIDs(context.Background(), wanted, trace.SpanID{}), "check", trace.WithNewRoot())
 	switch got := span.SpanContext(); {
 	case !got.IsValid():
 		return false, nil
@@ -130,10 +130,10 @@ func (t *tracing) check() (made bool, err error) {
 	return true, nil
 }
 
-// event is where an event's trace begins.
+// event is the beginning of an event's trace.
 type event struct {
 	context trace.SpanContext // of the first span
-	low     uint64
+	low     uint64            // see the function low
 	sampled bool
 }
 
@@ -141,6 +141,7 @@ func (t *tracing) event(ev *deliver.Event) event {
 	return t.of(ev, low(platformSeed(ev.Platform), ev.TweetID))
 }
 
+// of is event for a caller who knows the event's low.
 func (t *tracing) of(ev *deliver.Event, low uint64) event {
 	e := event{low: low, sampled: t.ratio.takes(low)}
 	c := trace.SpanContextConfig{Remote: true}

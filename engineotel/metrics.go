@@ -15,10 +15,10 @@ import (
 // Source is what metrics are read from: a *streamwatch.Engine.
 type Source interface{ Stats() streamwatch.Stats }
 
-// Metrics has mp observe what an engine counts: Stats is read once for each collection.
-// Histograms has the durations. The names, which begin with "streamwatch.", and units
-// follow https://opentelemetry.io/docs/specs/semconv/general/metrics/. Unregister ends
-// it.
+// Metrics makes mp observe what an engine counts, until Unregister of the result is called.
+// Stats is read once for each collection. The names begin with "streamwatch."; they and the
+// units follow https://opentelemetry.io/docs/specs/semconv/general/metrics/. Durations are in
+// Histograms.
 func Metrics(engine Source, mp metric.MeterProvider) (metric.Registration, error) {
 	if engine == nil || mp == nil {
 		return nil, errors.New("engineotel: Metrics without an engine or MeterProvider: want both")

@@ -10,7 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// timeline is a Fetcher, and nothing else: its other roles are wrapped one by one.
+// timeline wraps a Fetcher, and none of the other roles that it may have: each of these is
+// wrapped by a type of its own.
 type timeline struct {
 	calls
 	fetcher.Fetcher

@@ -34,7 +34,7 @@ type Collector struct {
 	source  Source
 	metrics []metrics.Metric
 	descs   []*prometheus.Desc // of metrics, in their order
-	several bool               // sources, each with values of its own
+	several bool               // there are Config.Sources: metrics have the label source
 	buckets []float64
 }
 
