@@ -55,8 +55,7 @@
 // # One transaction
 //
 // Endpoints, Journal, Outbox, Log, Replays and Ledger are views of one set of
-// data. These
-// calls change several of them at once, or nothing:
+// data. These calls change several of them at once, or nothing:
 //
 //   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
 //   - Outbox.Settle: every delivery of the call, its attempts, and, with the last
@@ -197,8 +196,8 @@
 //   - The clock: use one, the process's or the server's, for all that the store
 //     stamps and expires. The server's is the same for several processes.
 //
-// Test it with FaultyStore around it for what stands on the store, and with a proxy
-// that cuts connections before and after COMMIT for the store itself.
+// Test what stands on the store with storetest.FaultyStore around it, and the store itself
+// with a proxy that cuts connections before and after COMMIT.
 //
 // # What may be removed
 //
@@ -260,11 +259,12 @@
 //
 // Begin with Open alone; cases that need more are skipped. A Sharing is tested for what
 // it is, with Shared through two stores at once; let Features.Signals say that signals
-// arrive, and Kit.LeaseClock move the clock of leases when that is not Kit.Clock. Claim Durable when what
-// was acknowledged outlives the process, and run the suite twice: with a Reopen
-// that closes the store, and with one that ends it as a crash would, throwing away
-// what was not synced. Other goroutines may be calling the old store then: their
-// calls have to fail, or be kept. Claim Shared, with Join, when several processes
+// arrive, and Kit.LeaseClock move the clock of leases when that is not Kit.Clock.
+//
+// Claim Durable when what was acknowledged outlives the process, and run the suite
+// twice: with a Reopen that closes the store, and with one that ends it as a crash
+// would, throwing away what was not synced. Other goroutines may be calling the old
+// store then: their calls have to fail, or be kept. Claim Shared, with Join, when several processes
 // may have the data open at once; if not, refuse the second. A store that is gone
 // with its process claims neither. A store that writes files of its own runs the
 // suite on storetest.PowerFile: a file that loses what was not synced.

@@ -15,8 +15,8 @@ type answers struct{ s *Store }
 
 // kept has the requests that were begun or answered.
 type kept struct {
-	underWay map[requestKey]*request // with some whose lease is over: see begin
-	sweepAt  int                     // so many under way have begin look for these
+	underWay map[requestKey]*request // including some whose lease is over: see begin
+	sweepAt  int                     // how many under way make begin remove these
 	answered map[requestKey]*request
 	order    []*request     // those in answered, the oldest first
 	ofOwner  map[string]int // how many in answered

@@ -35,7 +35,7 @@ type hold struct {
 }
 
 func (h *hold) before(o *hold) bool { return h.ExpiresAt.Before(o.ExpiresAt) }
-func (h *hold) place() *int         { return &h.index }
+func (h *hold) heapIndex() *int     { return &h.index }
 
 // outcome is how a reservation was resolved.
 type outcome uint8

@@ -7,8 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// feedKept is how many changes the feed keeps at least, and half of what it keeps at
-// most.
+// feedKept is how many changes the feed keeps at least. It keeps twice as many at most.
 const feedKept = 10_000
 
 // feedView implements fleet.Feed.

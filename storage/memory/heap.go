@@ -1,10 +1,10 @@
 package memory
 
-// ordered is an element of a minHeap. It notes its index in the heap, -1 when it is
-// in none, so that it can be moved and removed.
+// ordered is an element of a minHeap. What heapIndex points to is its index in the heap, -1
+// when it is in none, so that it can be moved and removed.
 type ordered[T any] interface {
 	before(T) bool
-	place() *int
+	heapIndex() *int
 }
 
 // minHeap implements heap.Interface.
@@ -15,12 +15,12 @@ func (h minHeap[T]) Less(i, j int) bool { return h[i].before(h[j]) }
 
 func (h minHeap[T]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	*h[i].place(), *h[j].place() = i, j
+	*h[i].heapIndex(), *h[j].heapIndex() = i, j
 }
 
 func (h *minHeap[T]) Push(x any) {
 	v := x.(T)
-	*v.place() = len(*h)
+	*v.heapIndex() = len(*h)
 	*h = append(*h, v)
 }
 
@@ -29,6 +29,6 @@ func (h *minHeap[T]) Pop() any {
 	v := (*h)[last]
 	clear((*h)[last:]) // else the array would keep it alive
 	*h = (*h)[:last]
-	*v.place() = -1
+	*v.heapIndex() = -1
 	return v
 }

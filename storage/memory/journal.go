@@ -57,9 +57,10 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 type cursor struct {
 	since  time.Time
 	userID string
-	rare   *rareCursor // nil when it is empty, as of most
+	rare   *rareCursor // nil when all of it is empty, as for most accounts
 }
 
+// rareCursor has the fields that few cursors have.
 type rareCursor struct {
 	gaps     []detect.Gap
 	position string

@@ -176,8 +176,8 @@ func (s *Store) stateOf(t *term, now time.Time) fleet.State {
 	return st
 }
 
-// fenced returns why batches may not be committed. It ends the terms that are left when
-// an engine that is alone commits.
+// fenced returns why batches may not be committed, nil if they may. When an engine without a
+// fleet may commit, it ends the terms whose leases are over.
 func (r *roster) fenced(batches []*detect.Batch, now time.Time) error {
 	alone := false
 	for _, b := range batches {

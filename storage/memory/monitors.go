@@ -22,12 +22,12 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 			m.FilterTypes = slices.Clone(m.FilterTypes)
 			return m
 		},
-		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
-		kind:      billing.KindMonitor,
-		of:        fleet.Monitor,
-		notFound:  monitor.ErrNotFound,
-		duplicate: monitor.ErrDuplicate,
-		conflict:  monitor.ErrConflict,
+		version:    func(m *monitor.Monitor) *int64 { return &m.Version },
+		ledgerKind: billing.KindMonitor,
+		feedKind:   fleet.Monitor,
+		notFound:   monitor.ErrNotFound,
+		duplicate:  monitor.ErrDuplicate,
+		conflict:   monitor.ErrConflict,
 	}
 }
 

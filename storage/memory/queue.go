@@ -31,10 +31,10 @@ func (d *delivery) before(o *delivery) bool {
 	}
 	return d.n < o.n
 }
-func (d *delivery) place() *int { return &d.index }
+func (d *delivery) heapIndex() *int { return &d.index }
 
 func (l *lane) before(o *lane) bool { return l.due[0].before(o.due[0]) }
-func (l *lane) place() *int         { return &l.index }
+func (l *lane) heapIndex() *int     { return &l.index }
 
 func (q *queue) add(d *delivery) {
 	l := q.byEndpoint[d.endpointID]
@@ -115,10 +115,10 @@ func (q *queue) takeLane(endpointID string) []*delivery {
 	return l.due
 }
 
-// firstIn is first of the endpoints of some parts. It looks at lanes that are due before
-// that one, and at no other delivery in them than the first.
+// firstIn is first for the endpoints of some parts. Beside the one that it returns, it looks
+// only at lanes that are due before that, and in each at the first delivery.
 func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
-	look := []int{0} // heads of parts of the heap
+	look := []int{0} // indices in the heap, whose subtrees are still to be looked at
 	for len(look) > 0 {
 		i := look[len(look)-1]
 		look = look[:len(look)-1]

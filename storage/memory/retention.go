@@ -27,9 +27,9 @@ func (l *events) unsettle(e *event) {
 	}
 }
 
-// retainStep is how many events a call removes, in about 2 ms, beyond twice as many as it
-// may have settled: after an endpoint with many open deliveries is deleted, all its events
-// are too many, or later too old, at once.
+// retainStep bounds how many events a call removes, in about 2 ms, beyond twice as many as it
+// may have settled. Many may be due at once: when an endpoint with many open deliveries is
+// deleted, all its events are settled in the same call.
 const retainStep = 1024
 
 // retain removes settled events that are too old or too many: retainStep and twice n at

@@ -93,12 +93,12 @@ func (t *table[T]) remove(r *row[T]) {
 // records implements what monitor.Store and rule.Store have in common: all but List.
 // A record has a version, and is changed by compare-and-set.
 type records[T any] struct {
-	s       *Store
-	t       *table[T]
-	clone   func(T) T
-	version func(*T) *int64
-	kind    billing.Kind // of their entries in the ledger
-	of      fleet.Kind   // of their entries in the feed
+	s          *Store
+	t          *table[T]
+	clone      func(T) T
+	version    func(*T) *int64
+	ledgerKind billing.Kind // of their entries in the ledger
+	feedKind   fleet.Kind   // of their entries in the feed
 
 	notFound, duplicate, conflict error
 }
@@ -113,7 +113,7 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 		return rs.duplicate
 	}
 	owner, id, _ := rs.t.keys(&rec)
-	rs.s.feed.add(rs.of, owner, id)
+	rs.s.feed.add(rs.feedKind, owner, id)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 	if !rs.t.replace(r, &rec) {
 		return rs.duplicate
 	}
-	rs.s.feed.add(rs.of, owner, id)
+	rs.s.feed.add(rs.feedKind, owner, id)
 	return nil
 }
 
@@ -162,8 +162,8 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 		return rs.notFound
 	}
 	rs.t.remove(r)
-	delete(rs.s.balances.totals, billing.Source{Owner: owner, Kind: rs.kind, ID: id})
-	rs.s.feed.add(rs.of, owner, id)
+	delete(rs.s.balances.totals, billing.Source{Owner: owner, Kind: rs.ledgerKind, ID: id})
+	rs.s.feed.add(rs.feedKind, owner, id)
 	return nil
 }
 
