@@ -47,8 +47,8 @@ func (w *writer) shorten() {
 	}
 }
 
-// checkpoint copies the whole log into the file and empties it. busy reports that
-// reads kept it from that, which is no error.
+// checkpoint copies the whole log into the file and empties it. busy reports that reads
+// prevented that, which is no error.
 func (w *writer) checkpoint() (busy bool, err error) {
 	ctx := context.Background()
 	if err := setTimeout(ctx, w.conn, checkpointWait); err != nil {

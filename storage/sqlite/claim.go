@@ -12,14 +12,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// A claim, and the question when something is due, look at the deliveries in the
-// order of their times first. When too many are there that are not asked for, they go
-// from lane to lane instead: a lane is what is open for one endpoint, and its
-// endpoint's part comes first in the index deliveries_of_endpoint.
+// Claim and NextDue first look at the deliveries in the order of their due times. If too many
+// of those are of endpoints that are not asked for, they go from lane to lane instead, by
+// the index deliveries_of_endpoint: a lane is the open deliveries of one endpoint.
 
-// claimable gives the deliveries due at now, the longest due first, up to limit,
-// of the endpoints that r asks for. It reads up to most more than limit; enough
-// reports whether that was sufficient, or claimLanes is needed.
+// claimable returns the deliveries due at now, the longest due first, up to limit, of the
+// endpoints that r asks for. It looks at a bounded number of deliveries; enough reports
+// whether that sufficed, or claimLanes is needed.
 func claimable(t *tx, r *deliver.ClaimRequest, now int64, limit int) (ns []int64, enough bool, err error) {
 	if r.Parts == nil && len(r.Skip) == 0 {
 		ns, err = numbers(t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, now, limit)
@@ -29,9 +28,9 @@ func claimable(t *tx, r *deliver.ClaimRequest, now int64, limit int) (ns []int64
 	if err != nil {
 		return nil, false, err
 	}
-	most := 1024
+	most := 1024 // deliveries of other endpoints to be looked at
 	if parts != nil {
-		most = 512 // what is due for others is no exception in a fleet
+		most = 512 // in a fleet there are always some, due for other nodes
 	}
 	reach := min(limit, most) + most
 	ns, err = numbers(t, `SELECT n FROM (SELECT n, due_at, part, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT ?3)
@@ -44,7 +43,7 @@ func claimable(t *tx, r *deliver.ClaimRequest, now int64, limit int) (ns []int64
 	return ns, !more, err
 }
 
-// asked gives what r asks for as JSON. No parts is NULL; an empty set is a list.
+// asked returns what r asks for as JSON: parts is NULL for all, and an empty list for none.
 func asked(r *deliver.ClaimRequest) (parts, skip any, err error) {
 	if r.Parts != nil {
 		if parts, err = partsJSON(*r.Parts); err != nil {
@@ -64,8 +63,8 @@ func partsJSON(s fleet.Set) (any, error) {
 	return list, err
 }
 
-// numbers gives the first column of an answer.
-func numbers(a asker, query string, args ...any) (ns []int64, err error) {
+// numbers returns the first column of a query's rows.
+func numbers(a querier, query string, args ...any) (ns []int64, err error) {
 	err = each(a, query, args, func(rows *sql.Rows) error {
 		var n int64
 		err := rows.Scan(&n)
@@ -75,8 +74,8 @@ func numbers(a asker, query string, args ...any) (ns []int64, err error) {
 	return ns, err
 }
 
-// openLanes are the endpoints that have open deliveries, of the parts in ?1, as SQL
-// that begins a query.
+// openLanes begins a query: its table lane has the endpoints of the parts in ?1 that have
+// open deliveries.
 const openLanes = `WITH RECURSIVE
 	own (part) AS (SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part = value)),
 	lane (part, id) AS (
@@ -86,17 +85,17 @@ const openLanes = `WITH RECURSIVE
 			WHERE d.due_at IS NOT NULL AND d.part = lane.part AND d.endpoint_id > lane.id)
 		FROM lane WHERE lane.id IS NOT NULL)`
 
-// anyLanes are those of all parts that have open deliveries, found one by one.
+// anyLanes is openLanes for all parts, which it finds one after the other in the index.
 var anyLanes = strings.Replace(openLanes,
 	`SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part = value)`,
 	`SELECT min(part) FROM deliveries WHERE due_at IS NOT NULL AND ?1 IS NULL
 		UNION ALL
 		SELECT (SELECT min(d.part) FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part > own.part) FROM own WHERE own.part IS NOT NULL`, 1)
 
-// claimBut selects the deliveries due at ?2, the longest due first, up to ?3, of the
-// open lanes but those in ?4. It reads nothing of what is due for those left out. What
-// it selects is among the first ?3 of the lanes whose own first deliveries are longest
-// due.
+// claimBut selects the deliveries due at ?2, the longest due first, up to ?3, of the open
+// lanes except those in ?4, whose deliveries it does not read. It looks only at the ?3 lanes
+// whose first delivery is the longest due, and at ?3 deliveries in each: the others cannot be
+// among the first ?3.
 const claimBut = `,
 	head (part, id) AS (
 		SELECT lane.part, lane.id FROM lane JOIN deliveries d ON d.n = (
@@ -107,8 +106,8 @@ const claimBut = `,
 		SELECT f.n FROM deliveries f WHERE f.part = head.part AND f.endpoint_id = head.id AND f.due_at <= ?2 ORDER BY f.due_at, f.n LIMIT ?3)
 	ORDER BY d.due_at, d.n LIMIT ?3`
 
-// claimLanes is claimable, from lane to lane.
-func claimLanes(a asker, r *deliver.ClaimRequest, now int64, limit int) ([]int64, error) {
+// claimLanes is claimable by going from lane to lane.
+func claimLanes(a querier, r *deliver.ClaimRequest, now int64, limit int) ([]int64, error) {
 	parts, skip, err := asked(r)
 	if err != nil {
 		return nil, err
@@ -133,7 +132,7 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (due time.Time, o
 	return due, open, err
 }
 
-// nextOf is NextDue of some parts.
+// nextOf is NextDue for some parts.
 func nextOf(r *snapshot, parts *fleet.Set) (due time.Time, open bool, err error) {
 	const most = 128
 	errFound := errors.New("found")

@@ -30,7 +30,7 @@ type commit struct {
 	events, deliveries, settled, cursors []any // rows to write
 }
 
-// outcome is what the caller is told about a batch.
+// outcome is what Commit sets in a batch.
 type outcome struct {
 	seqs       []uint64 // of its events, 0 for one already known
 	deliveries []deliver.Delivery
@@ -45,7 +45,7 @@ func newCommit(t *tx, now time.Time) *commit {
 }
 
 func (c *commit) all(batches []*detect.Batch) error {
-	// What reservations held that have expired is there for the charges.
+	// Charges may use what expired reservations held.
 	if slices.ContainsFunc(batches, func(b *detect.Batch) bool { return len(b.Charges) > 0 }) {
 		if err := c.ledger.expire(); err != nil {
 			return err

@@ -28,7 +28,7 @@ func newLedgerTx(t *tx, now time.Time) *ledgerTx {
 }
 
 // balanceOf reads an owner's balance. Reservations that have expired count as held.
-func balanceOf(a asker, owner string) (b billing.Balance, err error) {
+func balanceOf(a querier, owner string) (b billing.Balance, err error) {
 	_, err = one(a, `SELECT available, reserved FROM owners WHERE owner = ?`, []any{owner}, &b.Available, &b.Reserved)
 	return b, err
 }

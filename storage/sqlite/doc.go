@@ -117,15 +117,15 @@
 //   - owners: balances
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
-//   - totals: how many events were made and removed, the greatest number of an owner
+//   - totals: how many events were made and removed, the greatest event number of an owner
 //     that was erased, how many answers there are, and their bytes, and how many ledger
 //     entries
-//   - terms, parts, grants, closed: the engines that share the file, what each has,
-//     and which sources refuse their calls
+//   - terms, parts, grants, closed: the engines that share the file, the parts and budgets
+//     that each has, and which sources refuse calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys
 //   - due_parts: where deliveries of earlier events were made due, and replays begun
-//   - answers: what requests were answered that clients may repeat
-//   - fleet: how many signs of life the engines gave
+//   - answers: answers to requests that clients may repeat
+//   - fleet: how many beats the engines made, and the epoch
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

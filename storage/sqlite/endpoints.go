@@ -41,7 +41,7 @@ func (es endpoints) Get(ctx context.Context, owner, id string) (e deliver.Endpoi
 	return e, err
 }
 
-func endpointOf(a asker, owner, id string) (e deliver.Endpoint, err error) {
+func endpointOf(a querier, owner, id string) (e deliver.Endpoint, err error) {
 	var version int64
 	found, err := one(a, `SELECT record, version FROM endpoints WHERE id = ? AND owner = ?`, []any{id, owner}, endpointColumn{&e}, &version)
 	if err == nil && !found {

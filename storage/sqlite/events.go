@@ -38,7 +38,7 @@ func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
 }
 
 // readEvents reads the events with these numbers. All of them must be there.
-func readEvents(a asker, ns map[int64]bool) (map[int64]*deliver.Event, error) {
+func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
 	list, err := listJSON(slices.Collect(maps.Keys(ns)))
 	if err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func readEvents(a asker, ns map[int64]bool) (map[int64]*deliver.Event, error) {
 	return events, err
 }
 
-// An event's deliveries are numbered within it, so that each leads to the other
-// without an index.
+// The number of a delivery is made of its event's number and its place in the event, so that
+// neither needs an index to find the other.
 const (
 	placeBits     = 16
 	maxDeliveries = 1 << placeBits // of an event
 )
 
-// firstDelivery is the number of the first delivery of an event.
+// firstDelivery returns the number of an event's first delivery.
 func firstDelivery(event int64) int64 { return event << placeBits }
 
 // ofEvent is the SQL condition that a delivery is one of an event's, both by
@@ -89,7 +89,7 @@ func scanDelivery(rows *sql.Rows) (d deliveryRow, err error) {
 }
 
 // addEvents fills in the events of deliveries. Those of one event share it.
-func addEvents(a asker, ds []deliveryRow) error {
+func addEvents(a querier, ds []deliveryRow) error {
 	ns := make(map[int64]bool)
 	for i := range ds {
 		ns[ds[i].event()] = true
@@ -104,8 +104,8 @@ func addEvents(a asker, ds []deliveryRow) error {
 	return err
 }
 
-// withoutCase maps strings to the same one if strings.EqualFold holds: each
-// letter to the smallest of those it equals.
+// withoutCase maps strings that are equal under strings.EqualFold to the same string: it
+// replaces each letter by the smallest one that it is equal to.
 func withoutCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		smallest := r

@@ -36,7 +36,7 @@ func (t *tx) changed(kind fleet.Kind, owner, id string) error {
 	return t.exec(`DELETE FROM changes WHERE n <= ?`, n-keptChanges)
 }
 
-func lastChange(a asker) (n int64, err error) {
+func lastChange(a querier) (n int64, err error) {
 	_, err = one(a, `SELECT coalesce(max(n), 0) FROM changes`, nil, &n)
 	return n, err
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// admit looks whether the fences that batches show are those that their terms have
-// now, or none while nobody shares the store. The answer holds for the transaction:
-// what changes a term forgets it.
+// admit returns an error unless every batch shows the fence that its term has now, or none
+// while no engines share the store. It remembers fences that are good for the rest of the
+// transaction, until a term changes.
 func (t *tx) admit(now int64, batches []*detect.Batch) error {
 	alone := false
 	for _, b := range batches {
@@ -43,7 +43,7 @@ func (t *tx) admit(now int64, batches []*detect.Batch) error {
 	return t.endTerms(`1`)
 }
 
-// admits notes a fence that was found good.
+// admits remembers a fence that is good.
 func (t *tx) admits(f fleet.Fence, shared bool) {
 	*t.shared = shared
 	if t.admitted == nil {

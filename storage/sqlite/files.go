@@ -27,9 +27,9 @@ type file struct {
 	stores int
 }
 
-// enter counts a store that opens the file at path. A file that no store has open
-// is inspected first, and refused with the error of inspect. The lock is held
-// meanwhile, so that nobody opens the file.
+// enter counts one more store on the file at path. If none has it open yet, enter calls
+// inspect first, which may refuse the file with an error, under the lock, so that no other
+// store opens it meanwhile.
 func (f *files) enter(path string, inspect func() error) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +53,7 @@ func (f *files) enter(path string, inspect func() error) (*file, error) {
 	return entered, nil
 }
 
-// leave is for a store that has closed its connections.
+// leave counts one store less. Its connections must be closed.
 func (f *files) leave(left *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

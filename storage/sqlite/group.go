@@ -37,14 +37,14 @@ func (t *tx) checkVersion() error {
 }
 
 // commit runs a group in the transaction that was begun, each job in a savepoint
-// unless it is alone. Jobs that were queued while it ran the others take part, up
-// to maxGroup in all: a sync costs more than most of them. After an error of
-// commit no job is acknowledged.
+// unless it is alone. Jobs that are queued while others run join the group, up to
+// maxGroup in all: a sync costs more than most jobs. If commit returns an error, no
+// job is acknowledged.
 //
 // When COMMIT fails, as when the disk refuses to sync, nothing is visible, but all
 // of it may be in the log and be found if the process dies now. The next
 // transaction is written over it, and every byte that it needs is synced by its
-// own COMMIT: it proves by itself that the disk works again.
+// own COMMIT: so its success proves that the disk works again.
 func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
@@ -93,8 +93,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 	return nil
 }
 
-// guard turns a panic, as of Options.Now, into an error of the call: it would end
-// the process, and with it the calls of everybody else.
+// guard turns a panic of do, such as one in Options.Now, into an error of that call. It would
+// end the process, and with it all other calls.
 func guard(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

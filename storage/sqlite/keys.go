@@ -50,7 +50,7 @@ func (ks keys) Find(ctx context.Context, lookup string) (k apikey.Key, err error
 	return k, err
 }
 
-func keyWhere(a asker, condition string, args ...any) (k apikey.Key, err error) {
+func keyWhere(a querier, condition string, args ...any) (k apikey.Key, err error) {
 	var version int64
 	found, err := one(a, `SELECT record, version FROM api_keys WHERE `+condition, args, jsonColumn{&k}, &version)
 	if err == nil && !found {

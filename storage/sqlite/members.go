@@ -100,8 +100,8 @@ func (m members) Look(ctx context.Context) (st fleet.State, err error) {
 	return st, nil
 }
 
-// change runs do in a transaction, and gives the state after it with what is about
-// the term.
+// change runs do in a transaction, and returns the state after it, with the fields that are
+// about the term.
 func (m members) change(ctx context.Context, term string, do func(t *tx, now int64) error) (st fleet.State, err error) {
 	err = m.s.write(ctx, func(t *tx) error {
 		now := nanos(m.s.opts.Now())
@@ -128,9 +128,9 @@ func (m members) change(ctx context.Context, term string, do func(t *tx, now int
 	return st, nil
 }
 
-// count counts a beat or a beginning. An engine that has seen more of them than there
-// are, or lost is set, proves that the store has lost its last writes: that draws an
-// epoch.
+// count counts a Join or a Beat. seen is how many of them the engine has seen. If that is
+// more than were stored, or lost is set, the store has lost its last writes: count draws a
+// new epoch.
 func (t *tx) count(seen uint64, lost bool) error {
 	var stored int64
 	if _, err := one(t, `SELECT beats FROM fleet`, nil, &stored); err != nil {
@@ -148,8 +148,7 @@ func (t *tx) count(seen uint64, lost bool) error {
 	return t.exec(`UPDATE fleet SET beats = ?`, int64(max(seen, beats)+1))
 }
 
-// giveParts takes parts from a term, as far as it has them. It reports whether it had
-// any.
+// giveParts frees those of the parts that a term has. It reports whether it had any.
 func (t *tx) giveParts(term string, parts fleet.Set) (any bool, err error) {
 	if parts == (fleet.Set{}) {
 		return false, nil
@@ -162,8 +161,8 @@ func (t *tx) giveParts(term string, parts fleet.Set) (any bool, err error) {
 	return n > 0, err
 }
 
-// takeParts gives a term free parts, none of not, until it has want. It reports
-// whether there were any.
+// takeParts gives a term free parts that are not in not, until it has want. It reports
+// whether it gave any.
 func (t *tx) takeParts(term string, want int, not fleet.Set) (any bool, err error) {
 	free := fleet.All().Minus(not)
 	err = each(t, `SELECT part, term FROM parts`, nil, func(rows *sql.Rows) error {
@@ -213,7 +212,7 @@ func (t *tx) grant(term string, asks []fleet.Ask) error {
 }
 
 // readFleet reads the state without the fields that are about one term.
-func readFleet(a asker, now int64) (st fleet.State, err error) {
+func readFleet(a querier, now int64) (st fleet.State, err error) {
 	var beats int64
 	if _, err := one(a, `SELECT beats, epoch, (SELECT coalesce(max(n), 0) FROM changes) FROM fleet`, nil, &beats, &st.Epoch, &st.Feed); err != nil {
 		return st, err

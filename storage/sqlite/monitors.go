@@ -18,12 +18,12 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 		keys: func(m *monitor.Monitor) (owner, id, name, status string) {
 			return m.Owner, m.ID, m.Name, string(m.Status)
 		},
-		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
-		kind:      billing.KindMonitor,
-		changed:   fleet.Monitor,
-		notFound:  monitor.ErrNotFound,
-		duplicate: monitor.ErrDuplicate,
-		conflict:  monitor.ErrConflict,
+		version:    func(m *monitor.Monitor) *int64 { return &m.Version },
+		ledgerKind: billing.KindMonitor,
+		feedKind:   fleet.Monitor,
+		notFound:   monitor.ErrNotFound,
+		duplicate:  monitor.ErrDuplicate,
+		conflict:   monitor.ErrConflict,
 	}
 }
 
@@ -44,12 +44,12 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		keys: func(r *rule.Rule) (owner, id, tag, status string) {
 			return r.Owner, r.ID, r.Tag, string(r.Status)
 		},
-		version:   func(r *rule.Rule) *int64 { return &r.Version },
-		kind:      billing.KindRule,
-		changed:   fleet.Rule,
-		notFound:  rule.ErrNotFound,
-		duplicate: rule.ErrDuplicate,
-		conflict:  rule.ErrConflict,
+		version:    func(r *rule.Rule) *int64 { return &r.Version },
+		ledgerKind: billing.KindRule,
+		feedKind:   fleet.Rule,
+		notFound:   rule.ErrNotFound,
+		duplicate:  rule.ErrDuplicate,
+		conflict:   rule.ErrConflict,
 	}
 }
 

@@ -19,11 +19,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// Connections for reads, and how long a connection waits for the lock of another
-// program.
 const (
-	readers     = 4 // for each of the two pools
-	busyTimeout = 5 * time.Second
+	readers     = 4               // connections in each of the two pools for reads
+	busyTimeout = 5 * time.Second // how long a connection waits for the lock of another program
 )
 
 // writerPragmas set up the connection that writes. A page of 8 KiB holds some five
@@ -36,8 +34,8 @@ var writerPragmas = []string{
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
 
-// synchronous says that every COMMIT syncs the log. Tests turn it off where it does
-// not matter, since a disk may take long for each sync.
+// synchronous is FULL so that every COMMIT syncs the log. It is a variable for tests, which
+// turn it off where syncs do not matter, because they are slow.
 var synchronous = "FULL"
 
 // Open opens the store in the file at path. When there is no file, or an empty one,
@@ -197,7 +195,7 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations []string) (err erro
 		return err
 	}
 	scripts := append([]string{schema + views}, migrations...)
-	done := 0 // of these
+	done := 0 // how many of scripts the file has seen
 	if version > 0 {
 		done = version - firstVersion + 1
 	}

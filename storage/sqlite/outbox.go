@@ -13,7 +13,7 @@ import (
 type outbox struct{ s *Store }
 
 func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []deliver.Delivery, err error) {
-	r.Limit = max(r.Limit, 0) // SQLite takes one below zero for none
+	r.Limit = max(r.Limit, 0) // to SQLite, a negative limit means none
 	var enough bool
 	err = o.s.write(ctx, func(t *tx) error {
 		ns, all, err := claimable(t, &r, nanos(r.Now), r.Limit)
@@ -32,12 +32,13 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 	return claimed, nil
 }
 
-// laneTries is how often a claim looks at the lanes without holding up the writer. Others
-// may have claimed meanwhile what it finds.
+// laneTries is how often a claim reads the lanes outside a write. Others may claim what it
+// finds before it does; after so many tries it reads them within the write.
 const laneTries = 3
 
-// claimFromLanes is Claim, from lane to lane. There may be very many, so it looks at them
-// in a snapshot, and then leases what it has found if all of that is still due.
+// claimFromLanes is Claim by going from lane to lane. There may be very many, so it reads them
+// in a snapshot, which holds up no write, and then leases what it has found if all of that is
+// still due.
 func (o outbox) claimFromLanes(ctx context.Context, r *deliver.ClaimRequest) (claimed []deliver.Delivery, err error) {
 	now, until := nanos(r.Now), r.Now.Add(r.Lease)
 	for range laneTries {
@@ -80,7 +81,7 @@ func stillDue(t *tx, ns []int64, now int64) (due int, err error) {
 	return due, err
 }
 
-// lease moves Due of deliveries to until, and gives them in the order of ns.
+// lease sets Due of deliveries to until, and returns them in the order of ns.
 func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {

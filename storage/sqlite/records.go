@@ -19,13 +19,13 @@ import (
 // needs no new schema. What queries ask for has columns, too; the column version is
 // the one that counts, not the one in the JSON.
 type records[T any] struct {
-	s       *Store
-	table   string
-	unique  string // the column that is unique per owner
-	keys    func(*T) (owner, id, unique, status string)
-	version func(*T) *int64
-	kind    billing.Kind // of the records' entries in the ledger
-	changed fleet.Kind   // of the records' entries in the feed
+	s          *Store
+	table      string
+	unique     string // the column that is unique per owner
+	keys       func(*T) (owner, id, unique, status string)
+	version    func(*T) *int64
+	ledgerKind billing.Kind // of the records' entries in the ledger
+	feedKind   fleet.Kind   // of the records' entries in the feed
 
 	notFound, duplicate, conflict error
 }
@@ -50,7 +50,7 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 		case n == 0:
 			return rs.duplicate
 		}
-		return t.changed(rs.changed, owner, id)
+		return t.changed(rs.feedKind, owner, id)
 	})
 }
 
@@ -90,7 +90,7 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 		case n == 0:
 			return rs.duplicate
 		}
-		return t.changed(rs.changed, owner, id)
+		return t.changed(rs.feedKind, owner, id)
 	})
 }
 
@@ -103,10 +103,10 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return rs.notFound
 		}
-		if err := t.changed(rs.changed, owner, id); err != nil {
+		if err := t.changed(rs.feedKind, owner, id); err != nil {
 			return err
 		}
-		return t.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(rs.kind), id)
+		return t.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(rs.ledgerKind), id)
 	})
 }
 

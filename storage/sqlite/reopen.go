@@ -57,7 +57,7 @@ func reopen(t *tx, ns []int64, due int64) error {
 		WHERE n IN (SELECT value FROM json_each(?2))`, due, list)
 }
 
-// unsettle is for events that get an open delivery again.
+// unsettle marks events as having open deliveries again.
 func unsettle(t *tx, events []int64) error {
 	list, err := listJSON(events)
 	if err != nil {

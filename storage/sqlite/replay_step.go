@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// A step of a replay looks at up to replaySpan events, and passes over what is past its
-// retention among up to replayReach numbers: all other calls wait for it.
+// All other writes wait for a step of a replay. So it looks at up to replaySpan events, and
+// goes over up to replayReach numbers, many of which may be of events past their retention.
 const (
 	replaySpan  = 256
 	replayReach = 2048
@@ -26,7 +26,7 @@ type replayed struct {
 	ours  bool           // of the replay's source
 	had   sql.NullInt64  // number of its delivery to the endpoint
 	state sql.NullString // of that delivery
-	place int64          // number that a new delivery gets
+	place int64          // the number that a new delivery of it gets
 }
 
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Replay, made []deliver.Delivery, err error) {
@@ -81,7 +81,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 	return r, made, nil
 }
 
-// replayAt gives the replay, or why the step cannot be made.
+// replayAt returns the replay, or an error if the step cannot be made.
 func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	r, found, err := replayOf(t, q.EndpointID)
 	switch {
@@ -99,10 +99,10 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	return r, err
 }
 
-// errEnough ends a query of whose rows no more are wanted.
+// errEnough ends a query when no more of its rows are wanted.
 var errEnough = errors.New("sqlite: enough rows")
 
-// replayEnd is the number up to which the next step goes at most.
+// replayEnd returns the number up to which the step may go.
 func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
 	next := r.Last
 	_, err := one(t, `SELECT seq FROM events WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1`, []any{r.Owner, int64(r.Cursor)}, &next)
@@ -112,9 +112,9 @@ func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
 	return min(next+replayReach-1, r.Last), nil
 }
 
-// eachReplayed calls look for the owner's next events up to the number end, up to
-// replaySpan, without those that are past their retention, until it reports that they are
-// enough. The query looks at no event before it is its turn.
+// eachReplayed calls look for the owner's next events up to the number end, at most replaySpan
+// of them and none that is past its retention, until look reports that it has enough. The
+// query reads an event only when it is that one's turn.
 func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
@@ -136,8 +136,8 @@ func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func
 	return false, err
 }
 
-// replay makes and reopens deliveries, stores the replay, and gives the deliveries
-// in the order of their events.
+// replay creates and reopens deliveries, stores the replay, and returns the deliveries in the
+// order of their events.
 func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
 	var ns, again, events []int64
 	created := make(map[int64]bool)

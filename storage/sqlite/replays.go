@@ -64,7 +64,7 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 	return due, nil
 }
 
-func replayOf(a asker, endpointID string) (r deliver.Replay, found bool, err error) {
+func replayOf(a querier, endpointID string) (r deliver.Replay, found bool, err error) {
 	found, err = one(a, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, jsonColumn{&r})
 	return r, found, err
 }

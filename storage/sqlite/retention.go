@@ -12,12 +12,13 @@ import (
 // twice what it adds: enough to catch up, too little for a caller to notice.
 const removeStep = 64
 
-// expired is the time of settled.settled_at at or before which events are past
-// their retention. They are not shown, removed or not.
+// expired returns the time such that events settled at it or before are past their retention.
+// They are not shown, whether they were removed or not.
 func (s *Store) expired() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
-// retained is the SQL condition that an event, by number, was not settled at a time or
-// before. It looks at no other event: many may be past their retention and not yet removed.
+// retained is the SQL condition that an event, by number, was not settled at the time expired
+// or before. It looks at this event alone, for many may be past their retention and not yet
+// removed.
 func retained(event, expired string) string {
 	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 }
@@ -98,9 +99,10 @@ func (r retention) remove(t *tx) error {
 	return nil
 }
 
-// tooMany selects what first does, up to ?1 rows beyond the newest ?2, and as many rows
-// recorded at ?3 or before. These need not be the first: while a clock is ahead it makes
-// rows that stay longer. Then n has holes, and fewer than ?2 ids may be kept.
+// tooMany selects the rows that first selects, which are up to ?1 beyond the newest ?2, and up
+// to ?1 rows recorded at ?3 or before. The latter need not be the first in the table: rows
+// made while the clock was ahead stay longer. Then n has holes, and fewer than ?2 ids may be
+// kept.
 func tooMany(table, first string) string {
 	return `SELECT n FROM (` + first + `)
 		UNION SELECT n FROM (SELECT n FROM ` + table + ` WHERE recorded_at <= ?3 ORDER BY recorded_at LIMIT ?1)`
@@ -130,8 +132,8 @@ func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	return err
 }
 
-// dropEvents removes events with their deliveries and attempts, and says how many there
-// were of these.
+// dropEvents removes events with their deliveries and attempts, and returns how many of these
+// there were.
 func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	list, err := listJSON(events)
 	if err != nil {
@@ -164,8 +166,8 @@ func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	return deliveries, attempts, t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
 }
 
-// firstSettled gives up to most events that were settled at expired or before, or
-// are among the first spare.
+// firstSettled returns, of the most events that were settled first, those that were settled at
+// expired or before, and the first spare ones.
 func firstSettled(t *tx, expired int64, spare, most int) (events []int64, err error) {
 	err = each(t, `SELECT event, settled_at FROM settled ORDER BY settled_at, event LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
 		var n, at int64

@@ -88,7 +88,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	})
 }
 
-// note records the number of an attempt. It reports whether it is a new one.
+// note notes the number of an attempt. It reports whether the number is new.
 func (d *settled) note(attempt int) bool {
 	if d.numbers[attempt] {
 		return false
@@ -154,7 +154,7 @@ func (s *settling) write() error {
 	}
 	crashpoint.Hit("sqlite.settle.attempt")
 	var events, changes []any
-	final := make(map[deliver.State][]any) // of most: what a single attempt has made final
+	final := make(map[deliver.State][]any) // most deliveries: those that a single attempt has made final
 	for _, d := range s.changed {
 		if s.ended[d.event()] {
 			delete(s.ended, d.event())

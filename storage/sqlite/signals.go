@@ -10,10 +10,10 @@ import (
 // lookEvery is how often Receive looks whether the file has changed.
 const lookEvery = 5 * time.Millisecond
 
-// Signals are read off the file, which has all of what they tell but when a source
-// opens again: Send keeps that and does nothing for the others. Receive looks every
-// 5 ms whether anything was committed, by this store too, and tells what is new. It
-// ends with ErrClosed when the store is closed.
+// Signals are found in the file: all of what they tell is committed there, except until when
+// a source refuses calls (fleet.SignalClosed). Send stores that, and does nothing for the
+// other kinds. Receive looks every 5 ms whether anything was committed, by this store too, and
+// calls its function for what is new. It ends with ErrClosed when the store is closed.
 func (s *Store) Signals() fleet.Signals { return signals{s} }
 
 // signals implements fleet.Signals.

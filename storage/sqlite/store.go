@@ -33,7 +33,7 @@ type Store struct {
 	searches *sql.DB // as many more, for what may take long
 	cut      context.Context
 	cutNow   context.CancelFunc // ends cut, and with it the calls under way
-	calling  gate
+	calling  gate               // counts the calls under way
 }
 
 // Monitors keeps the monitors.
@@ -131,7 +131,7 @@ func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.searches, do)
 }
 
-// show runs do on a snapshot from a pool, within a call that gate has counted.
+// show runs do on a snapshot from a pool, within a call that calling has counted.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -6,21 +6,20 @@ import (
 	result "modernc.org/sqlite/lib"
 )
 
-// SQLite lets one connection write at a time, and has no queue for the others: a
-// connection gets its turn when it asks at a moment at which the file is free. One
-// with much to do leaves hardly such a moment. So writers ask often, and one that
-// knows of other engines leaves the file alone now and then.
+// SQLite lets one connection write at a time, and has no queue for the others: a connection
+// gets its turn when it asks while the file is free. A writer with much to do hardly leaves
+// such a moment. So writers ask often, and a writer that shares the file pauses now and then.
 const (
 	askEvery = time.Millisecond
-	turn     = 20 * time.Millisecond // how long an engine of a fleet goes on writing
-	rest     = 2 * time.Millisecond  // and how long it then leaves to the others
+	turn     = 20 * time.Millisecond // how long a writer that shares the file goes on writing
+	rest     = 2 * time.Millisecond  // how long it then pauses
 )
 
-// turns is when a writer leaves the file to others.
+// turns decides when a writer pauses, to leave the file to others.
 type turns struct {
 	shared bool      // other engines may use the file
-	since  time.Time // since when there was no rest
-	ended  time.Time // the last transaction
+	since  time.Time // when the last pause ended
+	ended  time.Time // when the last transaction ended
 }
 
 // lock begins a transaction when no other connection writes. It waits for Scrub of any
@@ -53,7 +52,7 @@ func waitForLock(limit time.Duration, ask func() (busy bool, err error), goOn fu
 	}
 }
 
-// giveWay comes before a transaction.
+// giveWay is called before each transaction. It pauses if it is time to.
 func (s *turns) giveWay() {
 	now := time.Now()
 	switch {

@@ -128,13 +128,13 @@ func (t *tx) exists(query string, args ...any) (bool, error) {
 	return one(t, query, args)
 }
 
-// asker answers queries: a tx or a snapshot.
-type asker interface {
+// querier is what can be queried: a tx or a snapshot.
+type querier interface {
 	query(query string, args ...any) (*sql.Rows, error)
 }
 
 // one scans the only row of a query; false when there is none.
-func one(a asker, query string, args []any, into ...any) (found bool, err error) {
+func one(a querier, query string, args []any, into ...any) (found bool, err error) {
 	err = each(a, query, args, func(rows *sql.Rows) error {
 		found = true
 		if len(into) == 0 {
@@ -146,7 +146,7 @@ func one(a asker, query string, args []any, into ...any) (found bool, err error)
 }
 
 // each calls f for every row of a query.
-func each(a asker, query string, args []any, f func(*sql.Rows) error) error {
+func each(a querier, query string, args []any, f func(*sql.Rows) error) error {
 	return scanAll(f)(a.query(query, args...))
 }
 

@@ -8,11 +8,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// maxNews is how many new events are looked at one by one.
+// maxNews is how many new events are looked at one by one. For more there is one SignalLook.
 const maxNews = 10_000
 
-// watch notices what other connections commit, those of the same store included. It
-// has a connection of its own: SQLite counts for each what the others do.
+// watch notices what other connections commit, those of the same store included. It has a
+// connection of its own, for SQLite's data_version counts what others than the asking
+// connection commit.
 type watch struct {
 	s       *Store
 	db      *sql.DB
@@ -22,7 +23,7 @@ type watch struct {
 	seen    *seen // nil when something may have been missed
 }
 
-// seen is the state of the file that was told of.
+// seen is the state of the file up to which signals were given.
 type seen struct {
 	change  int64             // changes.n
 	event   int64             // events.n

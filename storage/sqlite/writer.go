@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxGroup bounds how many calls share a transaction, and so how long the first
-// of them can wait for the others.
+// maxGroup bounds how many calls share a transaction, and so how long the first of them waits
+// for the others.
 const maxGroup = 256
 
 // writer owns the one connection that writes. Calls queue up while a transaction is
