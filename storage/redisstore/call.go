@@ -18,28 +18,28 @@ import (
 // slot has one answer in Redis.
 const callSlots = 64
 
-// Answers are kept for answersLast after the last call, and for Options.RetryFor, while
-// a call may be tried again. The time until which they are kept is renewed once in
-// answersRenew. The first store that is opened after it removes them.
+// The answers of a store are kept until answersLast and Options.RetryFor, for which a call may
+// be tried again, have passed since its last call. That time is renewed once in answersRenew.
+// The first store that is opened after it removes the answers.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
 )
 
-// slot is used by one call at a time, and numbers its calls. A script that finds a
-// higher number than its own was overtaken by a later call.
+// slot is used by one call at a time, and numbers its calls. A script that finds a higher
+// number in its slot belongs to a request that arrives after a later call: it is refused.
 type slot struct {
 	field string // of its answers: see lua/write.lua
 	n     uint64
 }
 
-// errMixup says that a connection returned the answer to another call. The call is
-// tried again, which also brings such a connection back in step.
+// errMixup means that a connection has returned the answer to another call. The call is tried
+// again, which also brings the connection's requests and answers back in step.
 var errMixup = errors.New("redisstore: answer belongs to another call")
 
-// run runs a script and returns its reply without the token. kind is the kind of
-// records for scripts that work on several. The script takes effect once, however often
-// it is sent. Only an error with ErrUnknown leaves open whether it did.
+// run runs a script and returns its reply without the token. kind is the kind of records, for
+// scripts that work on several kinds. A script that writes takes effect once, however often it
+// is sent. Only an error that wraps ErrUnknown leaves open whether it did.
 func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any, error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 	sc := scripts()[name]
 	keys := s.keysOf(sc, kind)
 	token, renewal := "", ""
-	words := make([]any, 0, 15+len(keys)+len(args))
-	words = append(append(words, "evalsha", sc.hash, len(keys)), keys...)
+	command := make([]any, 0, 15+len(keys)+len(args))
+	command = append(append(command, "evalsha", sc.hash, len(keys)), keys...)
 	if sc.writes {
 		var sl *slot
 		select {
@@ -68,19 +68,19 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		token = sl.field + ":" + number
 		renewal = s.renewal()
 		now := s.opts.Now()
-		words = append(words, token, sl.field, number, renewal, stamp(now))
+		command = append(command, token, sl.field, number, renewal, stamp(now))
 		if sc.limits {
-			words = s.appendLimits(words, now)
+			command = s.appendLimits(command, now)
 		}
 	} else {
-		token = s.client + ":r:" + strconv.FormatUint(s.questions.Add(1), 10)
-		words = append(words, token)
+		token = s.client + ":r:" + strconv.FormatUint(s.reads.Add(1), 10)
+		command = append(command, token)
 	}
-	words = append(words, args...)
+	command = append(command, args...)
 
 	var out []any
 	err := s.retry(ctx, sc.writes, func(ctx context.Context) (err error) {
-		out, err = s.send(ctx, sc, words, token)
+		out, err = s.send(ctx, sc, command, token)
 		return err
 	})
 	if err != nil && renewal != "" {
@@ -105,8 +105,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return ErrClosed
 }
 
-// renewal returns until when the answers are kept, with the store's name, if that has to
-// be renewed now, else "".
+// renewal returns until when the answers are to be kept, followed by the store's name, if that
+// has to be renewed now, else "".
 func (s *Store) renewal() string {
 	now := s.opts.Now()
 	last := s.renewed.Load()
@@ -117,11 +117,11 @@ func (s *Store) renewal() string {
 }
 
 // send runs a script once.
-func (s *Store) send(ctx context.Context, sc *script, words []any, token string) ([]any, error) {
-	cmd := redis.NewCmd(ctx, words...)
+func (s *Store) send(ctx context.Context, sc *script, command []any, token string) ([]any, error) {
+	cmd := redis.NewCmd(ctx, command...)
 	_ = s.redis.Process(ctx, cmd)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		whole := slices.Clone(words)
+		whole := slices.Clone(command)
 		whole[0], whole[1] = "eval", sc.source
 		cmd = redis.NewCmd(ctx, whole...)
 		_ = s.redis.Process(ctx, cmd)
@@ -182,8 +182,8 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	return err
 }
 
-// reload makes the client of a cluster ask, in the background, which node has which slots;
-// otherwise it does so once a minute.
+// reload makes the client of a cluster ask, in the background, which node has which slots. By
+// itself it asks once a minute.
 func (s *Store) reload(ctx context.Context) {
 	if nodes, ok := s.redis.(*redis.ClusterClient); ok {
 		nodes.ReloadState(ctx)
@@ -197,15 +197,15 @@ type verdict struct {
 	refused bool // the script ran and wrote nothing: no earlier attempt succeeded, or it would have returned that one's answer
 }
 
-// passing are the prefixes of errors that go away: the server is not ready yet, or
-// another node has the slot. No script that has written ends in one.
+// passing has the prefixes of errors that pass: the server is not ready yet, or another node
+// has the slot. A script that has written anything never ends in one of them.
 var passing = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK", "BUSY",
 	"max number of clients reached",
 }
 
-// beforeWrites are texts in the errors of scripts that have written nothing: the first
-// write was refused, or the script refused the call.
+// beforeWrites has texts in the errors of scripts that have written nothing, because the
+// server refused their first write, or they refused the call.
 var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
 
 // judge tells what the error of an attempt means.

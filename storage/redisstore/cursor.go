@@ -1,9 +1,8 @@
 package redisstore
 
-// A cursor of a log is the number of the last row that was shown, as the log has it: 16
-// digits.
+// A cursor of a log is the number of the last row that was shown, in 16 hexadecimal digits.
 
-// isNumber reports whether a cursor is "" or can be one of this package.
+// isNumber reports whether a cursor is "", or a number in that form.
 func isNumber(cursor string) bool {
 	n, err := fromHex(cursor)
 	return cursor == "" || err == nil && cursor == hex(n)
@@ -19,6 +18,7 @@ type pager struct {
 	more   bool // some follow the page
 }
 
+// takes reports whether the page has the next matching row, and counts it.
 func (p *pager) takes(number string) bool {
 	switch {
 	case p.cursor != "" && (p.asc && number <= p.cursor || !p.asc && number >= p.cursor):

@@ -68,11 +68,11 @@
 // more field of the hash that it reads anyway, whatever the number of parts. Because a
 // script is atomic, a commit that shows a fence is over before a beat changes that, and one
 // that comes later is refused. A beat that is sent again after a lost reply changes nothing
-// more, and answers with what there is by then, or with fleet.ErrFenced if the term has
+// more, and answers with the state at that time, or with fleet.ErrFenced if the term has
 // ended meanwhile.
 //
-// Leases go by the server's clock, which another master may have set differently: that
-// evicts nobody who beats. If Options.Now is set, they go by that.
+// Leases go by the server's clock. That of a new master may differ, which evicts no node that
+// beats. If Options.Now is set, leases go by that.
 //
 // Deliveries are found by part: what is due in other parts costs a claim about 0.3
 // microseconds of the server for each such part, of 1,024, however many lanes it has. A
@@ -80,8 +80,8 @@
 // microseconds.
 //
 // Signals are published on a channel, on a cluster a sharded one, and are kept nowhere: who
-// is not connected misses them, and is told to look when it is again. After a failover that
-// took 1 s with Sentinel, and 4 s in a cluster.
+// is not connected misses them, and gets a SignalLook when it is connected again: after a
+// failover, 1 s with Sentinel and 4 s in a cluster, as measured.
 //
 // # What is lost when
 //

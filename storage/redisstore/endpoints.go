@@ -14,8 +14,8 @@ import (
 // endpoints implements deliver.EndpointStore.
 type endpoints struct{ s *Store }
 
-// boundField returns the name of a source in the field of journal for what is bound to
-// it.
+// boundField returns how the fields of journal for what is bound to a source name it: see
+// lua/runs.lua.
 func boundField(src sourceName) string { return escaped(src.owner) + src.id }
 
 // fixedPart encodes what an update does not replace, beside the source's owner and id.
@@ -48,7 +48,7 @@ func decodeEndpoint(id, stored string) (e deliver.Endpoint, number string, err e
 	return e, number, errors.Join(errs[0], errs[1], errs[2], d.err)
 }
 
-func (es endpoints) verdict(out []any, err error) error {
+func (es endpoints) replyError(out []any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -70,13 +70,13 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	}
 	bound := boundField(sourceName{e.Source.Owner, e.Source.ID})
 	url := string(appendField(nil, bound)) + e.URL
-	return es.verdict(es.s.run(ctx, "endpoints_create", "", e.ID, escaped(e.Source.Owner), escaped(e.Source.ID),
+	return es.replyError(es.s.run(ctx, "endpoints_create", "", e.ID, escaped(e.Source.Owner), escaped(e.Source.ID),
 		bound, url, string(e.Status), strconv.FormatInt(e.Version, 10), fixedPart(&e), record))
 }
 
 func (es endpoints) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	out, err := es.s.run(ctx, "endpoints_get", "", id, escaped(owner))
-	if err := es.verdict(out, err); err != nil {
+	if err := es.replyError(out, err); err != nil {
 		return deliver.Endpoint{}, err
 	}
 	e, _, err := decodeEndpoint(id, text(out[1]))
@@ -116,7 +116,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	return es.verdict(es.s.run(ctx, "endpoints_update", "", e.ID, escaped(e.Source.Owner), e.URL, string(e.Status),
+	return es.replyError(es.s.run(ctx, "endpoints_update", "", e.ID, escaped(e.Source.Owner), e.URL, string(e.Status),
 		strconv.FormatInt(e.Version, 10), strconv.FormatInt(e.Version+1, 10), record))
 }
 
@@ -124,7 +124,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 // With more than about 300,000 that is longer than the 5 seconds after which a server
 // answers other calls with BUSY; these are tried again for Options.RetryFor.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
-	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), laneOf(id)))
+	return es.replyError(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), laneOf(id)))
 }
 
 // Scan calls fn for the endpoints by owner and source, 64 at a time: see records.Scan.

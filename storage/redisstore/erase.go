@@ -168,11 +168,11 @@ func (er eraser) cursors(targets []string, count *int) error {
 	for len(targets) > 0 {
 		step := targets[:min(len(targets), eraseStep)]
 		targets = targets[len(step):]
-		words := []any{len(step)}
+		args := []any{len(step)}
 		for _, target := range step {
-			words = append(words, target)
+			args = append(args, target)
 		}
-		out, err := er.s.run(er.ctx, "erase_cursors", "", words...)
+		out, err := er.s.run(er.ctx, "erase_cursors", "", args...)
 		if err != nil {
 			return err
 		}

@@ -20,13 +20,13 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	most := j.removeAfter(batches)
 	for {
-		// Taken again for each attempt, so that it is after the changes of endpoints that
-		// the attempt knows.
+		// Each attempt has its own time, so that the events are committed after those
+		// changes of endpoints that the attempt has learnt of.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
 			p.clock = clock(j.s)
 		}
-		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
+		out, err := j.s.run(ctx, p.script(most), "", p.args(most)...)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		case "shared":
 			return fleet.ErrShared
 		}
-		return p.tell(batches, list(out[1]))
+		return p.applyReply(batches, list(out[1]))
 	}
 }
 
@@ -54,11 +54,11 @@ const cursorChunk = 1000
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
 	var found []detect.Cursor
 	for chunk := range slices.Chunk(targets, cursorChunk) {
-		words := []any{len(chunk)}
+		args := []any{len(chunk)}
 		for _, target := range chunk {
-			words = append(words, "c"+target)
+			args = append(args, "c"+target)
 		}
-		out, err := j.s.run(ctx, "journal_cursors", "", words...)
+		out, err := j.s.run(ctx, "journal_cursors", "", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 			found = append(found, c)
 		}
 	}
-	if len(targets) == 0 { // fails if any other call would
+	if len(targets) == 0 { // an error, all the same, if the server cannot be reached
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil

@@ -19,7 +19,7 @@ const ofKeys = "apikeys"
 // Keys returns the store of API keys. It has their hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
-func (ks keys) verdict(out []any, err error) error {
+func (ks keys) replyError(out []any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (ks keys) Create(ctx context.Context, k apikey.Key) error {
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	return ks.verdict(ks.s.run(ctx, "records_create", ofKeys,
+	return ks.replyError(ks.s.run(ctx, "records_create", ofKeys,
 		k.ID, escaped(k.Owner), k.Lookup(), "", strconv.FormatInt(k.Version, 10), doc, ofKeys[:1]))
 }
 
@@ -52,7 +52,7 @@ func (ks keys) Find(ctx context.Context, lookup string) (apikey.Key, error) {
 }
 
 func (ks keys) one(out []any, err error) (apikey.Key, error) {
-	if err := ks.verdict(out, err); err != nil {
+	if err := ks.replyError(out, err); err != nil {
 		return apikey.Key{}, err
 	}
 	return decodeKey(out[1])
@@ -99,10 +99,10 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	return ks.verdict(ks.s.run(ctx, "records_update", ofKeys, k.ID, escaped(k.Owner), k.Lookup(), "",
+	return ks.replyError(ks.s.run(ctx, "records_update", ofKeys, k.ID, escaped(k.Owner), k.Lookup(), "",
 		strconv.FormatInt(was, 10), strconv.FormatInt(k.Version, 10), doc, ofKeys[:1]))
 }
 
 func (ks keys) Delete(ctx context.Context, owner, id string) error {
-	return ks.verdict(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner), "", ofKeys[:1]))
+	return ks.replyError(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner), "", ofKeys[:1]))
 }

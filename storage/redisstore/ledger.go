@@ -20,8 +20,8 @@ const (
 	givenBack = "g" // released or expired
 )
 
-// verdict returns the error that the first word of a reply stands for.
-func (l ledger) verdict(out []any, err error) error {
+// replyError returns the error that the first word of a reply stands for.
+func (l ledger) replyError(out []any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -73,31 +73,31 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if !r.ExpiresAt.IsZero() {
 		expires = stamp(r.ExpiresAt)
 	}
-	return l.verdict(l.run(ctx, "ledger_reserve",
+	return l.replyError(l.run(ctx, "ledger_reserve",
 		r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires))
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.verdict(l.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
+	return l.replyError(l.run(ctx, "ledger_resolve", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.verdict(l.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
+	return l.replyError(l.run(ctx, "ledger_resolve", id, givenBack, "", "", ""))
 }
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
-	words := make([]any, 0, 1+6*len(entries))
-	words = append(words, len(entries))
+	args := make([]any, 0, 1+6*len(entries))
+	args = append(args, len(entries))
 	for i := range entries {
 		if err := entries[i].Validate(); err != nil {
 			return err
 		}
-		words = append(words, entries[i].ID)
+		args = append(args, entries[i].ID)
 	}
 	for i := range entries {
-		words = appendPosting(words, &entries[i])
+		args = appendPosting(args, &entries[i])
 	}
-	return l.verdict(l.run(ctx, "ledger_append", words...))
+	return l.replyError(l.run(ctx, "ledger_append", args...))
 }
 
 // Balance counts expired reservations as given back, although only the next write
@@ -158,7 +158,7 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 	part := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}
 	for beyond := ""; ; {
 		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
-			q.SourceID, bound(q.Since), bound(q.Until))
+			q.SourceID, timeBound(q.Since), timeBound(q.Until))
 		if err != nil {
 			return billing.EntryPage{}, err
 		}
@@ -250,12 +250,12 @@ func totalField(src billing.Source) []byte {
 
 // Totals reads all totals with one script.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
-	words := make([]any, 0, 1+len(sources))
-	words = append(words, len(sources))
+	args := make([]any, 0, 1+len(sources))
+	args = append(args, len(sources))
 	for _, src := range sources {
-		words = append(words, totalField(src))
+		args = append(args, totalField(src))
 	}
-	out, err := l.s.run(ctx, "ledger_totals", "", words...)
+	out, err := l.s.run(ctx, "ledger_totals", "", args...)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 // may be of different moments.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
 	with, without := q.Via.Prefixes()
-	since, until := bound(q.Since), bound(q.Until)
+	since, until := timeBound(q.Since), timeBound(q.Until)
 	chunk := scannedChunk
 	if since != "" || until != "" {
 		chunk = datedChunk
@@ -89,8 +89,8 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	return deliver.LogPage{Total: total, Entries: entries, Next: part.next()}, err
 }
 
-// bound formats a time as scripts compare it, "" for no bound.
-func bound(t time.Time) string {
+// timeBound formats a time as scripts compare it, "" for no bound.
+func timeBound(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

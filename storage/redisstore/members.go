@@ -43,21 +43,21 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	asks := slices.Clone(b.Asks)
 	slices.Reverse(asks) // so that the last one of a budget counts
-	words := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
+	args := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
 		bitsOf(b.Give), b.Want, float(b.Weight), hex(b.Applied), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
 	for _, term := range b.Suspects {
-		words = append(words, term)
+		args = append(args, term)
 	}
-	count, asked := len(words), map[string]bool{}
-	words = append(words, 0)
+	count, asked := len(args), map[string]bool{}
+	args = append(args, 0)
 	for _, a := range asks {
 		if !asked[a.Budget] {
 			asked[a.Budget] = true
-			words = append(words, a.Budget, float(a.Total), float(a.Rate))
+			args = append(args, a.Budget, float(a.Total), float(a.Rate))
 		}
 	}
-	words[count] = len(words) - count - 1
-	out, err := m.s.run(ctx, "members_beat", "", words...)
+	args[count] = len(args) - count - 1
+	out, err := m.s.run(ctx, "members_beat", "", args...)
 	return decodeState(out, err, b.Fence.Term)
 }
 
@@ -78,7 +78,7 @@ func newEpoch() uint64 {
 	return binary.LittleEndian.Uint64(b[:])>>11 | 1
 }
 
-// float formats a number so that Lua reads the same one.
+// float formats a number so that Lua reads the same number.
 func float(f float64) string {
 	return strconv.FormatFloat(max(min(f, math.MaxFloat64), -math.MaxFloat64), 'g', -1, 64)
 }

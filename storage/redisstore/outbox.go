@@ -11,9 +11,9 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-// claimChunk is how many deliveries a script claims, which takes the server 10 to 60
-// microseconds for each, the more the more lanes they are from. If the lease has no length,
-// one script claims all: a second one would claim them again.
+// claimChunk is how many deliveries a script claims at most. Each takes the server 10 to 60
+// microseconds, more when they are from many lanes. If the lease has no length, one script
+// claims all, for a second one would claim the same ones again.
 const claimChunk = 512
 
 // Claim claims more than 512 deliveries in several steps. After an error in a later step
@@ -41,12 +41,12 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 }
 
 func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	words := make([]any, 0, 5+len(r.Skip))
-	words = append(words, stamp(r.Now), stamp(r.Now.Add(r.Lease)), r.Limit, digitsOf(r.Parts), len(r.Skip))
+	args := make([]any, 0, 5+len(r.Skip))
+	args = append(args, stamp(r.Now), stamp(r.Now.Add(r.Lease)), r.Limit, digitsOf(r.Parts), len(r.Skip))
 	for _, id := range r.Skip {
-		words = append(words, laneOf(id))
+		args = append(args, laneOf(id))
 	}
-	out, err := o.s.run(ctx, "outbox_claim", "", words...)
+	out, err := o.s.run(ctx, "outbox_claim", "", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,8 @@ func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.D
 	return o.readable(list(out[0]), list(out[1])), nil
 }
 
-// readable decodes claimed deliveries, and logs those that it cannot decode. An error
-// for one that is damaged, or of a newer version, would keep all the others from being
-// sent, in this claim and in every later one.
+// readable decodes claimed deliveries, and logs and leaves out those that it cannot decode: an
+// error would keep all the others from being sent, in this claim and in every later one.
 func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	events := make(map[string]*deliver.Event, len(storedEvents)/2)
 	for i := 0; i+1 < len(storedEvents); i += 2 {
@@ -85,8 +84,8 @@ func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 }
 
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
-	words := make([]any, 0, 1+6*len(ss))
-	words = append(words, len(ss))
+	args := make([]any, 0, 1+6*len(ss))
+	args = append(args, len(ss))
 	for i := range ss {
 		st := &ss[i]
 		if err := st.Validate(); err != nil {
@@ -97,12 +96,12 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 			if st.EndpointDeleted {
 				what = "g"
 			}
-			words = append(words, st.DeliveryID, what, stamp(st.Due), "", 0, "")
+			args = append(args, st.DeliveryID, what, stamp(st.Due), "", 0, "")
 			continue
 		}
-		words = append(words, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), st.Wait.Milliseconds(), appendAttempt(st.Attempt))
+		args = append(args, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), st.Wait.Milliseconds(), appendAttempt(st.Attempt))
 	}
-	_, err := o.s.run(ctx, "outbox_settle", "", words...)
+	_, err := o.s.run(ctx, "outbox_settle", "", args...)
 	return err
 }
 
@@ -115,7 +114,7 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 	return due, err == nil, err
 }
 
-// reach makes a call that reads next to nothing: it fails if other calls would.
+// reach makes a call that reads next to nothing, and returns the error that others would.
 func (s *Store) reach(ctx context.Context) error {
 	_, err := s.run(ctx, "outbox_next", "", "")
 	return err

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// plan is a commit, with deliveries for the endpoints that are believed to be bound: the
-// ids of deliveries are hashes, which the script cannot make.
+// plan is a commit, with the deliveries to those endpoints that are bound by what the store
+// has cached: the ids of deliveries are hashes, which a script cannot make.
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
@@ -26,12 +26,12 @@ type plan struct {
 	cursors []plannedCursor // the last one of each target
 	fences  index[fleet.Fence]
 	alone   bool   // a batch has no fence
-	clock   string // of the store, if alone: see Store.clock
+	clock   string // the store's, if alone: see the function clock
 	buffer  encoder
 }
 
-// planned is an event with the deliveries that it gets if it is new. If there are any,
-// the event is a copy, which they share.
+// planned is an event with the deliveries that it gets if it is new. If there are any, ev is
+// a copy of the batch's event, which the deliveries share.
 type planned struct {
 	p          *plan
 	ev         *deliver.Event
@@ -53,14 +53,15 @@ type binding struct {
 	ids    string
 }
 
-// index numbers names from 0, each different one once. It is fast if a name is the same
-// as the one before.
+// index numbers different names, from 0. It is fast for a name that is the same as the one
+// before.
 type index[T comparable] struct {
 	names []T
 	at    map[T]int // nil while there are only a few names
 	last  int
 }
 
+// of returns the number of a name, a new one if isNew.
 func (x *index[T]) of(name T) (n int, isNew bool) {
 	if len(x.names) > 0 && x.names[x.last] == name {
 		return x.last, false
@@ -89,6 +90,7 @@ func (x *index[T]) of(name T) (n int, isNew bool) {
 	return n, !found
 }
 
+// plan plans a commit that happens at now.
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	p := &plan{now: now, cursors: make([]plannedCursor, 0, len(batches))}
 	n := 0
@@ -151,8 +153,8 @@ func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 }
 
 // deliveriesOf returns the deliveries of an event: to the endpoints bound to its source,
-// in order of creation, then to its handlers, each once. Those to endpoints of others are
-// due at once.
+// in order of creation, then to its handlers, each once. Those to endpoints outside b.Lanes
+// are due at once.
 func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string, due time.Time) {
@@ -217,10 +219,10 @@ func (p *plan) script(most int) string {
 	return "journal_commit"
 }
 
-// tell sets the fields of the batches that a commit sets, from the script's answer: a flag
+// applyReply sets the fields of the batches that a commit sets. answer is the script's: a flag
 // for each event, 1 for a new one, or no flags if all are new; the last sequence number that
 // each owner had before; and the positions of the charges that were not made.
-func (p *plan) tell(batches []*detect.Batch, answer []any) error {
+func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
 		return errRecord
 	}
@@ -294,8 +296,8 @@ func (b *bindings) learn(sources []sourceName, bound []any) {
 	}
 }
 
-// splitFields returns the fields of a list up to the first damaged one. If one is damaged,
-// the script finds that something else is bound.
+// splitFields returns the fields of a list, up to the first damaged one. The script of the
+// commit notices if that leaves out an endpoint.
 func splitFields(s string) (fields []string) {
 	for s != "" {
 		f, rest, err := cutField(s)

@@ -24,8 +24,8 @@ type records[T any] struct {
 	notFound, duplicate, conflict error
 }
 
-// verdict returns the error that the first word of a reply stands for.
-func (rs records[T]) verdict(out []any, err error) error {
+// replyError returns the error that the first word of a reply stands for.
+func (rs records[T]) replyError(out []any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -47,13 +47,13 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 		return fmt.Errorf("redisstore: %w", err)
 	}
 	owner = escaped(owner)
-	return rs.verdict(rs.s.run(ctx, "records_create", rs.kind,
+	return rs.replyError(rs.s.run(ctx, "records_create", rs.kind,
 		id, owner, owner+unique, status, strconv.FormatInt(*rs.version(&rec), 10), doc, rs.kind[:1]))
 }
 
 func (rs records[T]) Get(ctx context.Context, owner, id string) (rec T, err error) {
 	out, err := rs.s.run(ctx, "records_get", rs.kind, id, escaped(owner))
-	if err := rs.verdict(out, err); err != nil {
+	if err := rs.replyError(out, err); err != nil {
 		return rec, err
 	}
 	err = rs.decode(out[1], &rec)
@@ -70,12 +70,12 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 		return fmt.Errorf("redisstore: %w", err)
 	}
 	owner = escaped(owner)
-	return rs.verdict(rs.s.run(ctx, "records_update", rs.kind,
+	return rs.replyError(rs.s.run(ctx, "records_update", rs.kind,
 		id, owner, owner+unique, status, strconv.FormatInt(was, 10), strconv.FormatInt(*version, 10), doc, rs.kind[:1]))
 }
 
 func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
-	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged), rs.kind[:1]))
+	return rs.replyError(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged), rs.kind[:1]))
 }
 
 // scanChunk is how many records Scan reads at a time.

@@ -8,12 +8,12 @@ import (
 
 // Reopen implements deliver.Outbox.
 func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
-	words := make([]any, 0, 3+len(r.IDs))
-	words = append(words, escaped(r.Owner), stamp(r.Due), len(r.IDs))
+	args := make([]any, 0, 3+len(r.IDs))
+	args = append(args, escaped(r.Owner), stamp(r.Due), len(r.IDs))
 	for _, id := range r.IDs {
-		words = append(words, id)
+		args = append(args, id)
 	}
-	out, err := o.s.run(ctx, "outbox_reopen", "", words...)
+	out, err := o.s.run(ctx, "outbox_reopen", "", args...)
 	if err != nil {
 		return 0, err
 	}

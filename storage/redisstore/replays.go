@@ -113,18 +113,18 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	}
 	owner, lane := escaped(r.Owner), laneOf(r.EndpointID)
 	events := make(map[string]*deliver.Event)
-	words := append(make([]any, 0, 10+4*len(evs)), r.EndpointID, owner, lane, r.ID, r.Cursor,
+	args := append(make([]any, 0, 10+4*len(evs)), r.EndpointID, owner, lane, r.ID, r.Cursor,
 		stamp(q.DeliverBy), stamp(q.Now), max(q.Limit, 1), stop, len(evs))
 	for i := range evs {
 		ev := &evs[i]
 		if ev.Source.ID != r.SourceID {
-			words = append(words, ev.Seq, ev.ID, "", "")
+			args = append(args, ev.Seq, ev.ID, "", "")
 			continue
 		}
 		events[ev.ID] = ev
-		words = append(words, ev.Seq, ev.ID, deliver.DeliveryID(ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
+		args = append(args, ev.Seq, ev.ID, deliver.DeliveryID(ev.ID, r.EndpointID), appendDelivery(ev, owner, lane, ev.CommittedAt))
 	}
-	out, err := rs.s.run(ctx, "replays_step", "", words...)
+	out, err := rs.s.run(ctx, "replays_step", "", args...)
 	if err := replayError(out, err); err != nil {
 		return deliver.Replay{}, nil, err
 	}

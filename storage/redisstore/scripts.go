@@ -104,8 +104,8 @@ var luaKeys = map[string]string{
 	"erase_cursors":    "journal",
 }
 
-// scriptFiles has the scripts, and the files that each consists of, after base. A file may
-// use what the files before it define.
+// scriptFiles has the scripts, and the files that each consists of after base, which all begin
+// with. A file may use what the files before it define.
 var scriptFiles = map[string]string{
 	"open": "open",
 

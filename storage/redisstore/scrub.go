@@ -89,20 +89,21 @@ func scrub(ctx context.Context, s *Store) (left []string, err error) {
 	return append(left, "backups of the server, and its SLOWLOG, keep what they had"), nil
 }
 
-// rewriting has the fields of INFO that tell of a rewrite: whether one runs, whether one is
-// to run, how the last one ended, and what changes with one. If scheduled is "", no field
-// tells of one that is to run.
+// rewriting has the names of the fields of INFO that tell of a rewrite of files.
 type rewriting struct {
-	running, scheduled, status string
-	moves                      []string // those that the server does not have never change
+	running   string   // 1 while a rewrite runs
+	scheduled string   // 1 while one is scheduled; "" if no field tells that
+	status    string   // how the last one ended
+	moves     []string // change with each rewrite; a server may lack some
 }
 
-// rewrite waits until a rewrite that is under way has ended, has another one begin, which
-// has what is there now, and waits for that. It fails if that one does, whatever was before.
+// rewrite waits for the end of a rewrite that is under way, which may have begun before what
+// Scrub is called for, begins another one, and waits for its end. It returns an error if that
+// one fails.
 func rewrite(ctx context.Context, info func(context.Context) (map[string]string, error), begin func(context.Context) *redis.StatusCmd, r rewriting) error {
-	later := false // the rewrite is to begin, and was not seen yet
+	later := false // the rewrite is scheduled, and nothing has shown yet that it began
 	var before map[string]string
-	idle := func() (map[string]string, error) {
+	idle := func() (map[string]string, error) { // waits until no rewrite runs or is to run
 		for {
 			state, err := info(ctx)
 			if err != nil {
@@ -155,7 +156,7 @@ func infoOf(ctx context.Context, node redis.UniversalClient) (map[string]string,
 	return fields, nil
 }
 
-// refused reports that the server does not let the user run the command.
+// refused reports whether the server does not let the user run the command, or lacks it.
 func refused(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || err != nil && (strings.Contains(err.Error(), "unknown command") || strings.Contains(err.Error(), "not supported"))
 }

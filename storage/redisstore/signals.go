@@ -21,7 +21,7 @@ func (s *Store) Signals() fleet.Signals { return signals{s} }
 
 func (g signals) channel() string { return g.s.prefix + "signals" }
 
-// Send makes one attempt.
+// Send implements fleet.Signals. It makes one attempt.
 func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	s := g.s
 	if err := s.calling.enter(); err != nil {
@@ -50,7 +50,8 @@ func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	return fmt.Errorf("redisstore: signal: %w", err)
 }
 
-// Receive tries to connect anew after 50 ms, later after up to 1 s.
+// Receive implements fleet.Signals. When the connection breaks, it connects again after 50 ms,
+// and after up to 1 s if that fails repeatedly.
 func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	s := g.s
 	if err := s.calling.enter(); err != nil {
@@ -78,8 +79,8 @@ func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	return s.ended(ctx)
 }
 
-// quiet is after how long without a message a connection is asked for a sign of life. It
-// is given up after twice that.
+// quiet is after how long without a message a connection is pinged. It is given up after twice
+// that.
 const quiet = 3 * time.Second
 
 // listen calls fn for each signal until the connection breaks, first with a SignalLook if

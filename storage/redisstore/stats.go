@@ -23,6 +23,8 @@ func (s *Store) Stats() Stats {
 	return Stats{Retries: s.stats.retries.Load(), Mixups: s.stats.mixups.Load(), Lost: s.stats.lost.Load()}
 }
 
+// stats counts what Stats has. failing is whether the last attempt of any call failed, so that
+// only the first failure and the recovery are logged.
 type stats struct {
 	retries, mixups, lost atomic.Int64
 	failing               atomic.Bool

@@ -35,13 +35,13 @@ type Store struct {
 	prefix   string // of all keys: the hash tag
 	client   string // names this store among those that share its data
 
-	slots     chan *slot                // those not in use
-	questions atomic.Uint64             // counts calls that only read
-	renewed   atomic.Pointer[time.Time] // when renewal last returned a time; nil for never
-	added     atomic.Int64              // events of commits since one removed old events
-	bound     *bindings
-	keys      sync.Map // []any by *script, of scripts that are not for kinds of records
-	stats     stats
+	slots   chan *slot                // those not in use
+	reads   atomic.Uint64             // counts calls that only read
+	renewed atomic.Pointer[time.Time] // when renewal last returned a time; nil for never
+	added   atomic.Int64              // events of commits since one removed old events
+	bound   *bindings
+	keys    sync.Map // []any by *script, of scripts that are not for kinds of records
+	stats   stats
 
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls under way

@@ -39,8 +39,8 @@ for i = 1, #list, 2 do
 	end
 end
 
--- Parts. A byte of the free ones is what others leave of it, because no two terms have the
--- same part.
+-- Parts. No two terms have the same part, so the free parts in a byte are 255 less those bytes
+-- of all terms.
 local parts, moved = sub(own, 69, 196), false
 local taken = 0 -- by others
 for i = 2, want > count and #rest or 0, 2 do taken = taken + number_at(rest[i], 65, 68) end

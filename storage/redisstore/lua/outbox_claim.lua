@@ -25,10 +25,11 @@ if given then
 	return reply(list, events, {})
 end
 
--- The deliveries to claim are merged from the lanes, and these from the parts. A part has
--- lanes, and a lane has deliveries, of which a few are read at a time: the member of each
--- is the name of the part or lane, due and number, which are its key, and lane or id. Each
--- part has a delivery to claim, unless one of the lanes that are left out is in it.
+-- The deliveries to claim are merged from lanes, and the lanes from parts, by due and number:
+-- these are the key of a delivery, and a lane or part has the key of its first delivery. An
+-- item of order is a part or a lane; it reads a few of its members at a time, each of which is
+-- the item's name, a key, and a lane (of a part) or a delivery's id (of a lane). Each part has
+-- a delivery to claim, unless a lane to skip is in it: limit + skipped parts are enough.
 local order, from, enough = {}, '-', limit + skipped
 repeat
 	local turns = call('ZRANGEBYLEX', K.turns, from, '(' .. after(moment), 'LIMIT', '0', '100')
@@ -98,7 +99,7 @@ while #ids < limit and size > 0 do
 		touched[what] = key
 	end
 	advance(item)
-	if lane then -- what it has next is what its part had
+	if lane then -- its first delivery has the key that its part had: it takes the part's place
 		order[1] = lane
 		if item.key then rise(item) end
 	elseif item.key then

@@ -95,7 +95,7 @@ local function without_reopened(list)
 	return kept
 end
 
--- noted moves the deliveries in settledof to the items of their events.
+-- noted adds the deliveries in settledof to the items of their events, as before.
 local function noted(list)
 	if call('EXISTS', K.settledof) == 0 then return end
 	local events = {}

@@ -2,9 +2,9 @@ package redisstore
 
 import "github.com/streamwatch/streamwatch/detect"
 
-// words returns the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit
+// args returns the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit
 // that removes up to most old events.
-func (p *plan) words(most int) []any {
+func (p *plan) args(most int) []any {
 	n := 12 + 2*len(p.fences.names) + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
 		n += 4 * p.runs[i].deliveries
@@ -71,7 +71,8 @@ func (e *planned) appendDeliveries(w []any) []any {
 	return w
 }
 
-// Records are encoded while the request is sent, one after the other in the same buffer.
+// planned, plannedCursor and cursorName are arguments that are encoded while the request is
+// sent, one after the other in the same buffer of the plan.
 
 // MarshalBinary returns the record of an event, for the client to send.
 func (e *planned) MarshalBinary() ([]byte, error) {
