@@ -18,8 +18,9 @@ func (v violation) String() string { return v.Invariant + ": " + v.Text }
 // effect, where an endpoint was removed at about that time.
 const slack = time.Second
 
-// checker compares what four sides say. It knows the engine's promises and none
-// of its code.
+// checker compares what the platform showed, what the receiver saw, what the
+// customers were told and what the store holds. It knows what the engine
+// promises, and uses none of its code.
 type checker struct {
 	*outcome
 	found []violation
@@ -87,9 +88,9 @@ func (c *checker) add(invariant, format string, args ...any) {
 // known says whether a detection was recorded, removed since or not.
 func (c *checker) known(event string) bool { return c.events[event] != nil || c.removed[event] }
 
-// detections: each is a post that was shown, for a monitor that watched its
-// account at that time, and there is one for each of both (I1, the half that
-// says "at most").
+// detections checks that each detection is of a post that was shown, for a
+// monitor that watched its account at that time, and that no monitor has two of
+// one post (I1, the half that says "at most once").
 func (c *checker) detections() {
 	type pair struct{ source, tweet string }
 	pairs := make(map[pair]string)
@@ -121,7 +122,8 @@ func (c *checker) detections() {
 	}
 }
 
-// wasWatched: posts from before a monitor watched their account are not its.
+// wasWatched checks that the post of an event was published while its monitor
+// watched the account, and not before.
 func (c *checker) wasWatched(e *event) {
 	p, w := c.posts[e.Tweet], c.Customers.Watches[e.Source]
 	switch {
@@ -138,7 +140,8 @@ func (c *checker) wasWatched(e *event) {
 	}
 }
 
-// allDetected: each post shown to a monitor that is active (I1, "at least").
+// allDetected checks that each post shown to an active monitor was detected (I1,
+// the half that says "at least once").
 func (c *checker) allDetected() {
 	for _, w := range c.State.Monitors {
 		if !w.Active {
@@ -161,8 +164,9 @@ func (c *checker) allDetected() {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// cursors: what was visible at the begin of the last complete poll has been
-// detected (I6). Monitors that change are left to the end.
+// cursors checks that what was visible at the beginning of the last complete
+// poll has been detected (I6), for the monitors that never change. The others
+// are checked by allDetected, at the end.
 func (c *checker) cursors() {
 	for id, w := range c.Customers.Watches {
 		if !w.Fixed {
@@ -188,10 +192,12 @@ func sameWatch(a, b *watch) bool {
 	})
 }
 
-// cursorsBack: from one moment to a later one no cursor moves back further than
-// the overlap, but to since when a watch or rule that came meanwhile watches its
-// account (I6): its creation may have taken long. So has one that was to change or to go:
-// where that fails, it joins again. joined has the earliest of these.
+// cursorsBack returns a violation for each cursor that moved back by more than the
+// overlap between two looks at the store (I6). There is one good reason to move
+// back further: a monitor or rule that joined the account's poll meanwhile, to the
+// moment since which it watches, as its creation may have taken long. One that was
+// to be changed or deleted counts, too: it joins again when that fails. joined has
+// the earliest such moment of each target (see facts.joined).
 func cursorsBack(before, after, joined map[string]time.Time) (found []violation) {
 	for name, was := range before {
 		least := was

@@ -2,8 +2,9 @@ package main
 
 import "net/http"
 
-// deliveries: each event has one for the handler and for each webhook that was
-// bound to its monitor (I2), and what is said of their attempts makes sense (I3).
+// deliveries checks that each event has one delivery to the handler and one to
+// each webhook its monitor had (I2), and that the recorded attempts of each
+// delivery fit its state (I3).
 func (c *checker) deliveries() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
@@ -44,14 +45,15 @@ func (c *checker) deliveries() {
 	c.removedWereSent()
 }
 
-// mustReceive: the webhook was confirmed before the commit, and nobody asked for
-// its removal until after it.
+// mustReceive says whether a webhook must have a delivery of an event: it was
+// confirmed before the commit, and nobody asked to delete it until after.
 func (c *checker) mustReceive(endpoint string, e *event) bool {
 	ef := c.Customers.Endpoints[endpoint]
 	return !ef.Told.IsZero() && ef.Told.Before(e.Committed) &&
 		(ef.DeleteAsked.IsZero() || e.Committed.Before(ef.DeleteAsked.Add(-slack)))
 }
 
+// mayReceive checks that a delivery goes to a webhook that its event's monitor had.
 func (c *checker) mayReceive(d *delivery, e *event) {
 	if d.Endpoint == handlerEndpoint {
 		return
@@ -67,9 +69,10 @@ func (c *checker) mayReceive(d *delivery, e *event) {
 	}
 }
 
-// attempts: at most four that count, and four more for each replay of what had
-// failed, numbered from 1, and the state follows from them. One answered with 429
-// does not count: the receiver asked for a wait.
+// attempts checks the attempts of a delivery: they are numbered from 1, at most
+// four of them count, and four more for each replay that may have sent it again,
+// and the delivery's state follows from them. One answered with 429 does not
+// count: the receiver asked to wait.
 func (c *checker) attempts(d *delivery) {
 	n := len(d.Attempts)
 	answers, counted := 0, 0
@@ -119,7 +122,8 @@ func (c *checker) attempts(d *delivery) {
 // spent says whether a delivery has failed for good after so many attempts.
 func spent(counted int) bool { return counted > 0 && counted%maxAttempts == 0 }
 
-// removedWereSent: nothing is removed before it was taken or given up.
+// removedWereSent checks that no event was removed before it was accepted, or
+// given up, by everybody it had to be sent to.
 func (c *checker) removedWereSent() {
 	if len(c.removed) == 0 {
 		return
@@ -148,9 +152,9 @@ func (c *checker) removedWereSent() {
 	}
 }
 
-// ended reports whether what was sent was taken, or refused so often that it may have been
-// given up. What got no answer counts as refused, and an answer that asks for a wait does
-// not.
+// ended reports whether one of the visits was accepted, or so many were refused that
+// the delivery may have been given up. A request without an answer counts as refused,
+// one that was answered by asking to wait does not.
 func (c *checker) ended(id string, visits []visit) bool {
 	refused := c.Unanswered[id]
 	for _, v := range visits {
@@ -161,8 +165,8 @@ func (c *checker) ended(id string, visits []visit) bool {
 	return taken(visits) || refused >= maxAttempts
 }
 
-// requests: what reached the receiver was recorded before, is signed with the
-// webhook's key, and is the same at each attempt and to each receiver (I4).
+// requests checks that what reached the receiver is recorded, is signed with the
+// webhook's key, and has the same bytes at each attempt and for each receiver (I4).
 func (c *checker) requests() {
 	bodies := make(map[string]sum) // by event
 	same := func(event, what string, body sum) {
@@ -199,8 +203,8 @@ func (c *checker) requests() {
 	}
 }
 
-// allSettled: every delivery has ended, and what is called delivered was taken
-// (I3).
+// allSettled checks that every delivery has ended, and that what is recorded as
+// delivered was accepted (I3).
 func (c *checker) allSettled() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
@@ -216,16 +220,17 @@ func (c *checker) allSettled() {
 	}
 }
 
-// sentOnce: what has ended was sent once for each attempt, but for what a process lost as
-// it died (I3).
+// sentOnce checks that an ended delivery was sent once for each recorded attempt, except
+// for attempts that a process had no time to record before it died (I3).
 //
 // A process sends a delivery again only after it has recorded its last attempt, or found
-// that another process has recorded one of that number. So it sends each number once; and
-// no number is above the last one recorded, which ended the delivery.
+// that another process has recorded an attempt of that number. So it sends each number
+// once; and no number is above the last one recorded, which ended the delivery.
 //
-// Of processes that run one after the other, each loses at most its last attempt of a
-// delivery, as it dies, and the one that ended the delivery loses none. When the end came
-// by the removal of a webhook, both bounds are one higher.
+// Of processes that run one after the other, each may die before it records its last
+// attempt of a delivery, except the one that ended the delivery. When a delivery was ended
+// by the removal of its webhook, one more attempt may be under way: both bounds are one
+// higher.
 func (c *checker) sentOnce() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]

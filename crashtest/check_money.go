@@ -2,8 +2,9 @@ package main
 
 import "strings"
 
-// entries: the ledger has exactly the charges and top-ups that it should, each
-// once, no balance was ever below zero, and the balance is their sum (I5).
+// entries checks that the ledger has exactly the charges and top-ups that it
+// should, each once, that no balance was ever below zero, and that each balance is
+// the sum of its entries (I5).
 func (c *checker) entries() {
 	there := make(map[string]bool)
 	sums := make(map[string]int64)
@@ -26,7 +27,7 @@ func (c *checker) entries() {
 			c.add("I5", "entry %s of %s over %d was confirmed and is not there", id, ef.Owner, ef.Amount)
 		}
 	}
-	// Who has enough pays for each detection.
+	// The owner with plenty of credits pays for each detection.
 	for i := range c.State.Events {
 		if e := &c.State.Events[i]; e.Owner == rich && !there[chargeID(e.ID)] {
 			c.add("I5", "event %s of %s was not charged for", e.ID, e.Owner)
@@ -48,8 +49,8 @@ func (c *checker) entries() {
 	}
 }
 
-// ownerOf finds out whose event an id was, from the posts and the monitors that
-// stay; "" for those of monitors that change.
+// ownerOf returns the owner of an event that was removed, from the posts and the
+// monitors that never change; "" for the event of another monitor.
 func (c *checker) ownerOf(event string) string {
 	if c.owners == nil {
 		c.owners = make(map[string]string)
@@ -64,8 +65,8 @@ func (c *checker) ownerOf(event string) string {
 	return c.owners[event]
 }
 
-// mayCharge: an entry is for a detection that is recorded, or was asked for and
-// not refused.
+// mayCharge checks that an entry charges for a recorded detection, or that a
+// customer asked for it and was not refused.
 func (c *checker) mayCharge(e entry) {
 	if event, ok := strings.CutPrefix(e.ID, chargeID("")); ok {
 		if !c.known(event) {
@@ -91,7 +92,8 @@ func (c *checker) mayCharge(e entry) {
 	}
 }
 
-// reservations: what is held is what is reserved, and nobody else's.
+// reservations checks that each reservation in the store was asked for, that each
+// confirmed one is there, and that they sum up to what is reserved.
 func (c *checker) reservations() {
 	if c.State.ReservationsHidden {
 		return
@@ -121,8 +123,8 @@ func (c *checker) reservations() {
 	}
 }
 
-// nothingReserved: none is older than its time allows. Something was written
-// after the last of them.
+// nothingReserved checks that no expired reservation is left: a write to the
+// ledger gives those back, and there was one after the last of them expired.
 func (c *checker) nothingReserved() {
 	for _, r := range c.State.Reservations {
 		if !r.Expires.IsZero() && r.Expires.Before(c.Rested) {

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// noOrphans: every webhook is of a monitor or rule that there is, also when a
-// process died while it created or deleted one.
+// noOrphans checks that every webhook belongs to a monitor or rule that exists,
+// also when a process died while it created or deleted one.
 func (c *checker) noOrphans() {
 	for _, e := range c.State.Endpoints {
 		if !slices.ContainsFunc(c.State.Monitors, func(w watch) bool { return w.ID == e.Source }) &&
@@ -13,8 +13,8 @@ func (c *checker) noOrphans() {
 	}
 }
 
-// rulesShowTheirs: a rule has the webhook that it shows and no other, also when a
-// process died while it changed it.
+// rulesShowTheirs checks that a rule has the webhook that it shows and no other,
+// also when a process died while it changed the rule.
 func (c *checker) rulesShowTheirs() {
 	for _, r := range c.State.Rules {
 		var want, urls []string
@@ -32,7 +32,8 @@ func (c *checker) rulesShowTheirs() {
 	}
 }
 
-// recordsKept: what a customer was told is there, and what was deleted is not.
+// recordsKept checks that what a customer was told is in the store, and that what
+// was deleted is not.
 func (c *checker) recordsKept() {
 	monitors, rules, endpoints := make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for _, r := range c.State.Rules {

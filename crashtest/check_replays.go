@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// replayedOften bounds how many replays may have sent anew what had failed of a
-// webhook's.
+// replayedOften is the highest number of replays that may have sent a failed
+// delivery of a webhook again.
 func (c *checker) replayedOften(endpoint string) int {
 	ef := c.Customers.Endpoints[endpoint]
 	if ef == nil {
@@ -23,7 +23,7 @@ func (c *checker) replayedOften(endpoint string) int {
 	return n
 }
 
-// replays: what a replay has passed has deliveries (I8).
+// replays checks that every event a replay has passed has a delivery (I8).
 func (c *checker) replays() {
 	for i := range c.State.Replays {
 		r := &c.State.Replays[i]
@@ -48,8 +48,8 @@ func (c *checker) replays() {
 	}
 }
 
-// allReplayed: every replay has ended, and each event of those that were confirmed
-// has a delivery (I8), which has ended (I3).
+// allReplayed checks that every replay has ended, and that each event of a
+// confirmed one has a delivery (I8), which has ended (I3).
 func (c *checker) allReplayed() {
 	for _, r := range c.State.Replays {
 		if r.State == replayRunning {
@@ -79,17 +79,17 @@ func (c *checker) allReplayed() {
 	}
 }
 
-// ending is how a delivery had ended when it was first seen so.
+// ending is how a delivery had ended when it was first seen to have ended.
 type ending struct {
 	seen      time.Time
 	delivered bool
-	life      int // of the last process until then
+	life      int // the last process until then
 	attempts  int
 }
 
-// sentAfter compares deliveries with how they had ended before: what is recorded
-// as delivered is never sent again, and what had failed is when a replay was asked
-// for later (I8). It notes what has ended since.
+// sentAfter compares deliveries with how they had ended before: one recorded as
+// delivered is never sent again, and one that had failed is sent again if a replay
+// was asked for later (I8). It adds to ends what has ended since.
 func sentAfter(ends map[string]ending, o *outcome, resting bool) (found []violation) {
 	add := func(format string, args ...any) {
 		found = append(found, violation{"I8", fmt.Sprintf(format, args...)})
@@ -106,7 +106,7 @@ func sentAfter(ends map[string]ending, o *outcome, resting bool) (found []violat
 			continue
 		}
 		was, ok := ends[d.ID]
-		again := slices.ContainsFunc(o.sent(d), func(v visit) bool { return v.Life > was.life }) // an earlier one's may come late
+		again := slices.ContainsFunc(o.sent(d), func(v visit) bool { return v.Life > was.life }) // a request of an earlier process may arrive late
 		switch {
 		case ok && was.delivered && d.State != stateDelivered:
 			add("delivery %s to %s was delivered at %s, and is %s", d.ID, d.Endpoint, clock(was.seen), d.State)

@@ -25,40 +25,41 @@ import (
 // process that is killed; its value is a childConfig.
 const childVariable = "STREAMWATCH_CRASHTEST_CHILD"
 
-// childConfig is what the process is told.
+// childConfig says what a process is to do.
 type childConfig struct {
-	Life     int    // numbers the processes of a round
+	Life     int    // number of the process in its round
 	Node     string // its name in a fleet, "" for an engine that is alone
 	Platform string // URL
 	Receiver string // URL
 	Store    storeConfig
-	Point    string // at which to die, "" for none
+	Point    string // at which to die, "" for none, after Skip passes
 	Skip     int
 	Bug      string // a planted fault, see bugs; "" for none
-	// Ledger is what a process does that runs no engine; nil for one that does.
+	// Ledger has the process do operations on the ledger instead of running an
+	// engine; nil for none.
 	Ledger *ledgerTask
-	// Worker is what a node of a fleet does that runs no engine; nil for one that does.
+	// Worker has the process be a node of a fleet without an engine; nil for none.
 	Worker *fleetTask
 }
 
-// bugs are faults that a store can be wrapped in, to see that they are found.
-// Only tests plant any.
+// bugs are, by name, wrappers that put a fault into a store, to see that the
+// checks find it. Only tests use them.
 var bugs = map[string]func(storage.Store) storage.Store{}
 
-// sendingBugs are likewise faults of what the engine is set up with.
+// sendingBugs are such faults in the engine's configuration.
 var sendingBugs = map[string]func(*streamwatch.Config){}
 
 // Times of the process under test: short, so that much happens before it dies.
 const (
 	pollInterval   = tempo * 50 * time.Millisecond
 	attemptTimeout = tempo * 400 * time.Millisecond
-	claimLasts     = 4 * attemptTimeout // the shortest a dispatcher takes
+	claimLasts     = 4 * attemptTimeout // the shortest that a dispatcher accepts
 	stopsWithin    = tempo * 30 * time.Second
 )
 
 // runChild is the process that is killed: an engine on a store, as a service
-// would embed it. Its customers talk to it by lines on standard input; it ends
-// when that does.
+// would embed it. It reads what its customers ask from lines on standard input,
+// and ends when that is closed.
 func runChild(setting string) error {
 	var cfg childConfig
 	if err := json.Unmarshal([]byte(setting), &cfg); err != nil {
@@ -104,8 +105,9 @@ func runChild(setting string) error {
 	return c.serve(ctx, os.Stdin)
 }
 
-// newEngine is set up to do much in little time. It calls unanswered with the delivery of
-// a request, or the event of a handler's call, that got no answer.
+// newEngine returns an engine that is set up to do much in little time. It calls
+// unanswered with the id of the delivery whose request, or of the event whose handler
+// call, got no answer.
 func newEngine(cfg childConfig, store storage.Store, unanswered func(id string)) (*streamwatch.Engine, error) {
 	source, err := mastodon.New(mastodon.Config{BaseURL: cfg.Platform, UserAgent: lifeAgent(cfg.Life), PageSize: pageSize})
 	if err != nil {
@@ -135,7 +137,7 @@ func newEngine(cfg childConfig, store storage.Store, unanswered func(id string))
 	return streamwatch.New(ec)
 }
 
-// lifeAgent tells the platform which process asks.
+// lifeAgent is the user agent that tells the platform which process asks.
 func lifeAgent(life int) string { return fmt.Sprintf("crashtest/%d", life) }
 
 // child answers its customers, many at once.
@@ -152,8 +154,8 @@ func (c *child) send(r reply) error {
 	return c.lines.Encode(r)
 }
 
-// unanswered tells that a request or call got no answer. The line is out before the
-// engine can record what became of it.
+// unanswered reports that a request or call got no answer. The line is written before
+// the engine can record what became of it.
 func (c *child) unanswered(id string) {
 	if err := c.send(reply{Unanswered: id}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -180,7 +182,7 @@ func (c *child) serve(ctx context.Context, in io.Reader) error {
 	return errors.Join(errors.New("crashtest: nobody asks any more"), lines.Err())
 }
 
-// stop ends softly, as a service does that is updated.
+// stop ends gracefully, as a service does that is updated.
 func (c *child) stop(ctx context.Context, o op) error {
 	soft, cancel := context.WithTimeout(ctx, stopsWithin)
 	defer cancel()

@@ -14,12 +14,12 @@ const (
 	poor = "bob"
 )
 
-// task is an operation that is asked until it is answered.
+// task is an operation that a customer asks for until it is answered.
 type task struct {
 	op
 	tries int
-	asked func() // each time; nil for nothing
-	done  func(reply)
+	asked func()      // called each time it is asked; nil for none
+	done  func(reply) // called with the answer
 }
 
 // Bounds of what customers do.
@@ -28,15 +28,16 @@ const (
 	maxTries    = 100 // of one operation, each after a kill or a failure
 )
 
-// customers ask for things, one after the other for each thing, and remember
-// what they were told. They outlive the process.
+// customers ask the process for operations, one at a time for each monitor, rule,
+// webhook or reservation, and remember what they were told. They are in the parent
+// and outlive the process.
 type customers struct {
 	*facts
 	rand    *rand.Rand
 	urls    string // of the receiver
 	dir     string // for backups; "" for none
-	asked   int    // numbers operations
-	made    int    // numbers things
+	asked   int    // number of the last operation that was asked
+	made    int    // number in the last new name, see number
 	waiting []*task
 	flight  map[int]*task
 
@@ -45,14 +46,17 @@ type customers struct {
 	endpoints [3]endpointSlot
 	second    endpointSlot // of the first fixed monitor: it stays
 	money     [4]moneySlot
-	saving    bool           // a backup is under way
-	unsure    int            // monitors that may have been made, and undone: the answer was an error
-	unsureOf  map[string]int // webhooks, likewise, by monitor
-	fixed     string         // id of the first monitor that is never changed
-	backups   []backup
+	saving    bool // a backup is under way
+	// Creations that were answered with an error, so that what was made may have
+	// been removed again: of monitors, and of webhooks by the monitor's id.
+	failedMonitors  int
+	failedEndpoints map[string]int
+
+	fixed   string // id of the first monitor that is never changed
+	backups []backup
 }
 
-// backup is one that was confirmed, and monitors that must be in it.
+// backup is a backup that was confirmed, and the ids of monitors that must be in it.
 type backup struct {
 	path string
 	has  []string
@@ -75,11 +79,11 @@ type (
 )
 
 func newCustomers(seed uint64, urls, dir string) *customers {
-	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task), unsureOf: make(map[string]int)}
+	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
 }
 
-// settle is asked for once, before anything is killed: monitors that stay as
-// they are, with two webhooks each, and credits.
+// settle asks for what a round begins with, before anything is killed: monitors
+// that are never changed, with two webhooks each, and credits.
 func (c *customers) settle(names []string) {
 	for i, of := range [][]string{names[:6], names[4:10], names, names[8:]} {
 		owner := rich
@@ -126,8 +130,8 @@ func (c *customers) next() *task {
 	return t
 }
 
-// answered takes a reply. What failed for no reason a customer could give is
-// asked again.
+// answered handles a reply. An operation that failed for a reason other than what
+// the customers did themselves is asked again.
 func (c *customers) answered(r reply) {
 	t := c.flight[r.N]
 	if t == nil {
@@ -140,15 +144,15 @@ func (c *customers) answered(r reply) {
 		t.done(r)
 		return
 	}
-	if t.Do == doBackup && exists(t.Path) { // made by a try that nobody answered
+	if t.Do == doBackup && exists(t.Path) { // an earlier try made it and was not answered
 		t.done(reply{})
 		return
 	}
 	switch t.Do {
 	case doCreateMonitor:
-		c.unsure++
+		c.failedMonitors++
 	case doCreateEndpoint:
-		c.unsureOf[t.ID]++
+		c.failedEndpoints[t.ID]++
 	}
 	if t.tries >= maxTries {
 		c.broke("answers", "%s failed %d times, at last with %q", t.Do, t.tries, r.Err)
@@ -157,10 +161,11 @@ func (c *customers) answered(r reply) {
 	c.waiting = append(c.waiting, t)
 }
 
-// orphaned puts back what a process took with it, by the numbers of the operations.
-func (c *customers) orphaned(of func(n int) bool) {
+// orphaned has the operations asked again that a process had not answered when it
+// died: those whose numbers lost reports.
+func (c *customers) orphaned(lost func(n int) bool) {
 	for n, t := range c.flight {
-		if of(n) {
+		if lost(n) {
 			delete(c.flight, n)
 			c.waiting = append(c.waiting, t)
 		}
@@ -173,8 +178,8 @@ func (c *customers) ask(o op, done func(reply)) *task {
 	return t
 }
 
-// want makes sure that something is waiting to be asked: the given operation
-// when it is not "" and what it needs is there, else any.
+// want adds an operation to ask for when none is waiting: the given kind of
+// operation, if there is something to do it to, or any kind for "".
 func (c *customers) want(do string) {
 	if len(c.waiting) > 0 {
 		return
@@ -224,7 +229,7 @@ func (c *customers) number(what string) string {
 	return fmt.Sprintf("%s-%d", what, c.made)
 }
 
-// erase has a customer forgotten of whom nobody else knows.
+// erase asks to erase the data of an owner who appears nowhere else.
 func (c *customers) erase() {
 	o := op{Do: doErase, Owner: c.number("gone"), ID: c.number("credits")}
 	c.Gone[o.Owner] = false
@@ -236,6 +241,7 @@ func (c *customers) erase() {
 	})
 }
 
+// makeBackup asks for a backup, one at a time.
 func (c *customers) makeBackup() {
 	if c.dir == "" || c.saving {
 		return
@@ -258,8 +264,8 @@ func (c *customers) makeBackup() {
 	})
 }
 
-// createMonitor asks for a monitor with a webhook, and calls then with what was
-// made.
+// createMonitor asks for a monitor with a webhook, and calls then with the monitor
+// once it is made.
 func (c *customers) createMonitor(slot *monitorSlot, owner, name string, accounts []string, then func(*watch)) {
 	slot.busy = true
 	path := "/hook/" + name
@@ -284,6 +290,8 @@ func (c *customers) createMonitor(slot *monitorSlot, owner, name string, account
 	})
 }
 
+// createEndpoint asks for another webhook of a monitor. With a from that is not
+// zero, the webhook is to get events from before.
 func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string, from time.Time) {
 	slot.busy = true
 	path := "/hook/" + name

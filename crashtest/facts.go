@@ -7,7 +7,8 @@ import (
 )
 
 // facts are what customers know: what they asked for, and what they were told.
-// An answer is a promise; what was asked and never answered may be either way.
+// An answer is a promise. What was asked and never answered may have happened or
+// not.
 type facts struct {
 	Watches      map[string]*watchFacts    // by monitor id
 	Rules        map[string]*ruleFacts     // by id
@@ -17,10 +18,11 @@ type facts struct {
 	Gone         map[string]bool      // by owner who was to be forgotten: whether that was answered
 	From         map[string]time.Time // by URL, of webhooks that are to get events from before
 	Broken       []violation          // promises that an answer itself broke
-	// joined is the earliest moment since which a watch or rule that came, or was to change
-	// or to go, after the last look watches its account, by target.
-	joined map[string]time.Time
-	ruled  map[string]time.Time // since when rules search that the store has shown, by id
+	// joined is, by target, the earliest moment from which a monitor or rule watches
+	// it: of those that were created since the last look at the store, or that
+	// somebody asked to change or delete since.
+	joined    map[string]time.Time
+	ruleSince map[string]time.Time // since when each rule that the store has shown searches, by id
 }
 
 // watchFacts are about a monitor.
@@ -31,8 +33,8 @@ type watchFacts struct {
 	Since map[string][]time.Time
 	// Told is when the customer knew of it; zero when only the store has shown it.
 	Told time.Time
-	// Last is what the customer was told last, and nothing has been asked of it
-	// since; nil for neither.
+	// Last is what the customer was told last. It is nil where nothing was told, and
+	// from when a change is asked for until that is answered.
 	Last *watch
 	// Fixed: it is never changed after the beginning of the round.
 	Fixed       bool
@@ -50,14 +52,14 @@ type endpointFacts struct {
 	Source, URL string
 	Told        time.Time // zero when only the store has shown it
 	DeleteAsked time.Time // zero while nobody has
-	Deleted     time.Time // when that was answered
+	Deleted     time.Time // when the deletion was confirmed
 	Replays     []*replayFacts
 }
 
 // replayFacts are about a replay of a webhook.
 type replayFacts struct {
 	Since, Until time.Time // of the commits; a zero Since is without that bound
-	Asked        time.Time // first
+	Asked        time.Time // when it was asked for first
 	Tries        int
 	Told         bool // it was confirmed
 }
@@ -74,12 +76,12 @@ type entryFacts struct {
 	Must, Never bool
 }
 
-// reservationFacts are about a reservation. Its id is its entry's.
+// reservationFacts are about a reservation. It has the id of its ledger entry.
 type reservationFacts struct {
 	Owner   string
 	Amount  int64
 	Expires time.Time
-	// Held: it was confirmed, and nothing else was asked of it since.
+	// Held: it was confirmed, and nobody has asked to commit or release it since.
 	Held bool
 }
 
@@ -87,7 +89,7 @@ func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
 		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), Gone: make(map[string]bool), From: make(map[string]time.Time),
-		joined: make(map[string]time.Time), ruled: make(map[string]time.Time),
+		joined: make(map[string]time.Time), ruleSince: make(map[string]time.Time),
 	}
 }
 
@@ -95,7 +97,7 @@ func (f *facts) broke(invariant, format string, args ...any) {
 	f.Broken = append(f.Broken, violation{invariant, fmt.Sprintf(format, args...)})
 }
 
-// noteWatch learns of a monitor and since when it watches whom.
+// noteWatch records a monitor, and since when it watches each of its accounts.
 func (f *facts) noteWatch(w *watch) *watchFacts {
 	wf := f.Watches[w.ID]
 	if wf == nil {
@@ -111,7 +113,7 @@ func (f *facts) noteWatch(w *watch) *watchFacts {
 	return wf
 }
 
-// join notes that an account is watched by somebody new.
+// join records that a monitor or rule has joined the poll of an account.
 func (f *facts) join(a accountSince) {
 	name := target(a.Username)
 	if earliest, ok := f.joined[name]; !ok || a.Since.Before(earliest) {
@@ -119,8 +121,8 @@ func (f *facts) join(a accountSince) {
 	}
 }
 
-// rejoin notes that a monitor or rule is to change or to go: when that fails, the engine
-// has it join again, since when it did.
+// rejoin records that somebody asks to change or delete a monitor or rule. When
+// that fails, the engine has it join its polls again, with the moments it had.
 func (f *facts) rejoin(id string) {
 	if w := f.Watches[id]; w != nil {
 		for name, list := range w.Since {
@@ -129,11 +131,12 @@ func (f *facts) rejoin(id string) {
 			}
 		}
 	}
-	if since, ok := f.ruled[id]; ok {
+	if since, ok := f.ruleSince[id]; ok {
 		f.join(accountSince{ruleAuthor, since})
 	}
 }
 
+// noteEndpoint records a webhook.
 func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 	ef := f.Endpoints[e.ID]
 	if ef == nil {
@@ -143,15 +146,15 @@ func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 	return ef
 }
 
-// noteState learns of what nobody was told: what was made by an operation whose
-// answer the kill prevented.
+// noteState records what the store shows and no customer was told of: what was
+// made by an operation whose answer the kill prevented.
 func (f *facts) noteState(s *state) {
 	for i := range s.Monitors {
 		f.noteWatch(&s.Monitors[i])
 	}
 	for _, r := range s.Rules {
-		if _, known := f.ruled[r.ID]; !known {
-			f.ruled[r.ID] = r.Since
+		if _, known := f.ruleSince[r.ID]; !known {
+			f.ruleSince[r.ID] = r.Since
 			f.join(accountSince{ruleAuthor, r.Since})
 		}
 	}

@@ -14,47 +14,47 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fleetLease is how long workers keep a term without a beat: the shortest allowed.
+// fleetLease is how long a worker keeps its term without a beat: the shortest allowed.
 const fleetLease = time.Second
 
 // stalledAfter bounds the time in which nothing is written, while every worker is well.
 const stalledAfter = time.Minute
 
-// fleetNode is a worker in a process of its own, or in tests in this one.
+// fleetNode is a worker, in a process of its own, or in the tests in this one.
 type fleetNode interface {
 	lines() <-chan reply // closed when it has ended
 	ask(op)
-	stop() // for a while: it notices nothing
+	stop() // has it stand still until resume
 	resume()
 	kill()
 	wait() end
 }
 
-// listened is a worker and what it waits for.
-type listened struct {
+// runningNode is a worker that was started.
+type runningNode struct {
 	fleetNode
-	point string
+	point string        // at which its process is to die; "" for none
 	gone  chan struct{} // closed when it has ended
 }
 
 // handoverRun has workers take parts from each other while they are stopped and
-// killed, and then looks for writes of those who had lost them.
+// killed, and then looks for writes to a part by a worker that had lost it.
 type handoverRun struct {
 	options
 	books  *fleetBooks
 	launch func(fleetTask) (fleetNode, error)
 	open   func(context.Context) (storage.Store, error)
-	// failover makes what stands behind the store lose its last writes; nil when it
-	// cannot.
+	// failover has the servers behind the store fail over, which may lose its last
+	// writes; nil when they cannot.
 	failover func() error
-	shown    fleet.Fence
+	shown    fleet.Fence // see fleetTask.Shown
 	verdict  verdict
-	nodes    []*listened
+	nodes    []*runningNode
 	pumps    sync.WaitGroup
 	pauses   int
 	killed   int
 	hits     map[string]int // kills at named points
-	failed   int            // over
+	failed   int            // failovers so far
 	took     time.Duration
 	log      io.Writer
 
@@ -75,7 +75,7 @@ func (r *handoverRun) violated(invariant, format string, args ...any) {
 }
 
 // play runs workers until parts have changed hands as often as wanted. The error is
-// the harness's own.
+// one of the harness itself.
 func (r *handoverRun) play(ctx context.Context) error {
 	dir, err := os.MkdirTemp(r.dir, "crashtest")
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *handoverRun) play(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// work is play on a store that is there.
+// work does what play does, once the servers of the store run.
 func (r *handoverRun) work(ctx context.Context) (err error) {
 	store, err := r.open(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *handoverRun) work(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
 	if r.plant == plantNoFence {
-		// It takes no part, and is never suspected: its fence holds to the end.
+		// This member takes no part, and nobody suspects it: its fence is valid to the end.
 		st, err := store.(storage.Sharing).Members().Join(ctx, fleet.Node{Name: plantNoFence, Weight: 1, Lease: fleetLease})
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ func (r *handoverRun) work(ctx context.Context) (err error) {
 		r.shown = st.Fence
 	}
 	begin := time.Now()
-	err = r.disturbed(ctx)
+	err = r.disturb(ctx)
 	if err == nil && len(r.found) == 0 {
 		r.finish(ctx)
 	}
@@ -137,22 +137,23 @@ func (r *handoverRun) work(ctx context.Context) (err error) {
 	r.verdict, err = r.books.check(func(p fleet.Part) ([]link, error) { return links(ctx, store, p, 0) }, r.failovers > 0)
 	r.found = append(r.found, r.verdict.found...)
 	if err == nil && len(r.found) == 0 {
-		r.enough()
+		r.checkEnough()
 	}
 	return err
 }
 
-// handoversPerHit is in how many hand-overs each named point has to be hit.
+// handoversPerHit is the number of hand-overs in which each named point must be hit.
 const handoversPerHit = 10_000
 
-// refuses says whether a commit must have been refused in such a run. It takes a
-// pause that outlasts a lease, in which an SQLite file is not locked.
+// refuses says whether a run is long enough that some commit must have been refused.
+// For that a worker has to be stopped for longer than its lease, at a moment when it
+// does not hold the lock of an SQLite file.
 func (r *handoverRun) refuses() bool {
 	return r.plant != plantNoFence && r.handovers >= handoversPerHit/5
 }
 
-// enough is whether so much happened that the run shows something.
-func (r *handoverRun) enough() {
+// checkEnough checks that enough happened for the run to show something.
+func (r *handoverRun) checkEnough() {
 	if r.verdict.handovers < r.handovers {
 		r.violated("handovers", "%d of %d came before the end", r.verdict.handovers, r.handovers)
 	}
@@ -164,7 +165,8 @@ func (r *handoverRun) enough() {
 	}
 }
 
-// lacking are the named points that no process has died at, though it had the time.
+// lacking are the named points that no process has died at, in a run that is long
+// enough for all of them.
 func (r *handoverRun) lacking() (names []string) {
 	for _, p := range sharedPointsOf(r.kind) {
 		if r.hits[p.name] == 0 && r.handovers >= handoversPerHit {
@@ -174,12 +176,12 @@ func (r *handoverRun) lacking() (names []string) {
 	return names
 }
 
-// disturbed starts all workers, and lets each meet its fate until there were enough
-// hand-overs and failovers. In the end all are well.
-func (r *handoverRun) disturbed(ctx context.Context) error {
+// disturb starts all workers, and has them stopped and killed until there were enough
+// hand-overs and failovers. In the end all run.
+func (r *handoverRun) disturb(ctx context.Context) error {
 	calm := make(chan struct{})
 	var fates sync.WaitGroup
-	r.nodes = make([]*listened, r.fleet)
+	r.nodes = make([]*runningNode, r.fleet)
 	errs := make([]error, r.fleet+1)
 	for i := range r.nodes {
 		if errs[i] = r.start(i, 0, nil); errs[i] != nil {
@@ -188,10 +190,10 @@ func (r *handoverRun) disturbed(ctx context.Context) error {
 		}
 	}
 	for i := range r.nodes {
-		fates.Go(func() { errs[i] = r.fate(i, rand.New(rand.NewPCG(r.seed, 8+uint64(i))), calm) })
+		fates.Go(func() { errs[i] = r.disturbNode(i, rand.New(rand.NewPCG(r.seed, 8+uint64(i))), calm) })
 	}
 	if r.failovers > 0 {
-		fates.Go(func() { errs[r.fleet] = r.fails(calm) })
+		fates.Go(func() { errs[r.fleet] = r.failOver(calm) })
 	}
 	for ctx.Err() == nil && !r.done() {
 		pause(ctx, 50*time.Millisecond)
@@ -208,15 +210,16 @@ func (r *handoverRun) disturbed(ctx context.Context) error {
 func (r *handoverRun) done() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// A few of them are lost with failovers, or were counted twice. Where they came so
-	// fast that they show nothing yet, there are more.
+	// More hand-overs than asked for, because failovers lose a few, and some are counted
+	// twice. If that is not enough for the run to show something, it goes on up to four
+	// times as long.
 	handed, refused := r.books.counts()
 	showed := len(r.lacking()) == 0 && (refused > 0 || !r.refuses())
 	return len(r.found) > 0 || r.failed >= r.failovers && handed >= r.handovers+r.handovers/50+r.fleet && (showed || handed >= 4*r.handovers)
 }
 
-// start launches worker i, and listens to it. Every third life but the first is to end at a
-// named point, if the store has any.
+// start launches worker i, and records what it reports. About every third process, but
+// none of the first ones, is to die at a named point, if the store has any.
 func (r *handoverRun) start(i, life int, rnd *rand.Rand) error {
 	task := fleetTask{Name: fmt.Sprintf("node-%d", i), Seed: r.seed<<20 + uint64(life*r.fleet+i), Lease: fleetLease, Plant: r.plant, Shown: r.shown}
 	if r.failovers > 0 {
@@ -230,7 +233,7 @@ func (r *handoverRun) start(i, life int, rnd *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	node := &listened{n, task.Point, make(chan struct{})}
+	node := &runningNode{n, task.Point, make(chan struct{})}
 	r.nodes[i] = node
 	r.pumps.Go(func() {
 		defer close(node.gone)
@@ -246,9 +249,9 @@ func (r *handoverRun) start(i, life int, rnd *rand.Rand) error {
 	return nil
 }
 
-// fate stops a worker for up to three leases, or kills it and starts another, again and
-// again until calm.
-func (r *handoverRun) fate(i int, rnd *rand.Rand, calm <-chan struct{}) error {
+// disturbNode stops a worker for up to three leases, or kills it and starts another,
+// again and again until calm is closed.
+func (r *handoverRun) disturbNode(i int, rnd *rand.Rand, calm <-chan struct{}) error {
 	life := 1
 	again := func() error {
 		r.wait(rnd, 2, calm, nil)
@@ -262,7 +265,7 @@ func (r *handoverRun) fate(i int, rnd *rand.Rand, calm <-chan struct{}) error {
 			if node.point == "" {
 				return nil
 			}
-			// It would die in the rest: another takes its place, which has no such point.
+			// This one may still die at its point: replace it by one without a point.
 			r.books.ended(i)
 			node.kill()
 			return r.start(i, 0, rnd)
@@ -295,7 +298,7 @@ func (r *handoverRun) fate(i int, rnd *rand.Rand, calm <-chan struct{}) error {
 	}
 }
 
-// What a wait ends with.
+// waited says what ended a wait.
 type waited int
 
 const (
@@ -304,7 +307,8 @@ const (
 	itIsGone
 )
 
-// wait lasts up to so many leases.
+// wait waits for a random time of up to so many leases, unless the rest begins or the
+// worker ends before.
 func (r *handoverRun) wait(rnd *rand.Rand, leases float64, calm, gone <-chan struct{}) waited {
 	timer := time.NewTimer(time.Duration(rnd.Float64() * leases * float64(fleetLease)))
 	defer timer.Stop()
@@ -324,11 +328,11 @@ func (r *handoverRun) count(n *int) {
 	*n++
 }
 
-// failoverEvery is the mean time between two.
+// failoverEvery is the mean time between two failovers.
 const failoverEvery = 4 * time.Second
 
-// fails has the store fail over as often as wanted.
-func (r *handoverRun) fails(calm <-chan struct{}) error {
+// failOver has the store fail over as often as wanted.
+func (r *handoverRun) failOver(calm <-chan struct{}) error {
 	rnd := rand.New(rand.NewPCG(r.seed, 5))
 	for r.failed < r.failovers {
 		timer := time.NewTimer(time.Duration(rnd.Float64() * 2 * float64(failoverEvery)))
@@ -349,7 +353,8 @@ func (r *handoverRun) fails(calm <-chan struct{}) error {
 	return nil
 }
 
-// finish has the workers, which are well, pass every number that was confirmed.
+// finish has the workers, which all run by now, write on until each part has passed
+// every number that was confirmed of it.
 func (r *handoverRun) finish(ctx context.Context) {
 	goals := r.books.high()
 	for _, n := range r.nodes {

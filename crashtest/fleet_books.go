@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// fleetBooks are what the workers of a fleet have said.
+// fleetBooks record what the workers of a fleet have reported.
 type fleetBooks struct {
 	mu    sync.Mutex
 	acked map[tenure]uint64 // the highest number confirmed
@@ -17,31 +17,32 @@ type fleetBooks struct {
 		term string
 		high uint64
 	}
-	nodes     map[int]*said
+	nodes     map[int]*lastBeat
 	deaths    []death
-	stops     []span // of workers that were stopped, and went on
-	handovers int    // as far as the lines tell, which come in any order
+	stops     []span // when workers were stopped
+	handovers int    // an estimate, as the lines of different workers come in any order
 	refused   int
 	again     int
-	last      time.Time // of a confirmation
+	last      time.Time // when a number was confirmed last
 }
 
-// tenure is the time for which a term has had a part.
+// tenure identifies the time for which a term had a part. A term can have the same
+// part more than once, and takes it in another generation each time.
 type tenure struct {
 	part  fleet.Part
 	term  string
 	taken uint64
 }
 
-// said is what a worker had at last.
-type said struct {
+// lastBeat is the term that a worker had last, and the parts it had then.
+type lastBeat struct {
 	term string
 	own  fleet.Set
 }
 
-// death is a kill.
+// death is the kill of a worker.
 type death struct {
-	said
+	lastBeat
 	at time.Time
 }
 
@@ -49,15 +50,15 @@ type death struct {
 type span struct{ from, to time.Time }
 
 func newFleetBooks() *fleetBooks {
-	return &fleetBooks{acked: make(map[tenure]uint64), nodes: make(map[int]*said), last: time.Now()}
+	return &fleetBooks{acked: make(map[tenure]uint64), nodes: make(map[int]*lastBeat), last: time.Now()}
 }
 
-// heard notes a line of a worker.
+// heard records a line of a worker.
 func (b *fleetBooks) heard(node int, s *fleetSaid) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s.Own != nil {
-		b.nodes[node] = &said{s.Term, *s.Own}
+		b.nodes[node] = &lastBeat{s.Term, *s.Own}
 	}
 	b.again += s.Again
 	if s.Refused != "" {
@@ -78,7 +79,7 @@ func (b *fleetBooks) heard(node int, s *fleetSaid) {
 	}
 }
 
-// ended notes that a worker is killed now.
+// ended records that a worker is being killed, or has died at its point.
 func (b *fleetBooks) ended(node int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,14 +89,14 @@ func (b *fleetBooks) ended(node int) {
 	}
 }
 
-// stopped notes that a worker stood still from then till now.
+// stopped records that a worker stood still since from.
 func (b *fleetBooks) stopped(from time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stops = append(b.stops, span{from, time.Now()})
 }
 
-// counts are the hand-overs and the refusals so far.
+// counts returns the hand-overs and the refused commits so far.
 func (b *fleetBooks) counts() (handed, refused int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +109,7 @@ func (b *fleetBooks) silence() time.Duration {
 	return time.Since(b.last)
 }
 
-// high has the highest number of each part that was confirmed.
+// high returns the highest number of each part that was confirmed.
 func (b *fleetBooks) high() *goals {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +120,7 @@ func (b *fleetBooks) high() *goals {
 	return &g
 }
 
-// behind are the parts of which no number above the goal is confirmed.
+// behind returns the parts of which no number above the goal is confirmed yet.
 func (b *fleetBooks) behind(g *goals) (left fleet.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,20 +132,21 @@ func (b *fleetBooks) behind(g *goals) (left fleet.Set) {
 	return left
 }
 
-// verdict is what the store has, beside the books.
+// verdict is the result of comparing the store with the books.
 type verdict struct {
 	writes, handovers    int
 	stale, doubled, lost int
-	takeovers            []time.Duration // from a kill to the first write of another term, by part
-	longest              time.Duration   // of the takeovers, without the time in which any worker was stopped
+	takeovers            []time.Duration // from a kill to the first write of another term, of each part
+	longest              time.Duration   // takeover, not counting time in which any worker was stopped
 	found                []violation
 }
 
-// shownOfEach bounds the violations of one kind that are kept in words.
+// shownOfEach is how many violations of one kind are described; the others are only
+// counted.
 const shownOfEach = 5
 
-// check compares the store with the books. forgetful is a store that may lose what it
-// has confirmed, as long as it is made up for.
+// check compares the store with the books. A forgetful store may lose numbers that it
+// has confirmed, as long as they are written again.
 func (b *fleetBooks) check(read func(fleet.Part) ([]link, error), forgetful bool) (v verdict, err error) {
 	highest := make([]map[tenure]uint64, fleet.Parts)
 	for t, n := range b.acked {
@@ -180,9 +182,9 @@ func (v *verdict) add(count *int, invariant, format string, args ...any) {
 	}
 }
 
-// order finds writes of terms that did not have the part any more: those which come
-// after one of a later term, and those which a later one had not found in the store
-// when it took the part, because it began with the same number.
+// order finds writes of terms that did not have the part any more: a write that comes
+// after one of a later term, and a write that a later term did not find in the store
+// when it took the part, which shows in that it began with the same number.
 func (v *verdict) order(p fleet.Part, list []link) {
 	ended := make(map[tenure]bool)
 	stale := make(map[int]bool) // by place in the list
@@ -212,7 +214,7 @@ func (v *verdict) order(p fleet.Part, list []link) {
 	}
 }
 
-// numbers finds those that are missing or there twice.
+// numbers finds numbers that are missing or there twice.
 func (v *verdict) numbers(p fleet.Part, list []link, high uint64) {
 	have := make(map[uint64]bool)
 	for _, l := range list {
@@ -229,7 +231,7 @@ func (v *verdict) numbers(p fleet.Part, list []link, high uint64) {
 	}
 }
 
-// confirmed finds writes that a worker was told of and the store does not have.
+// confirmed finds writes that were confirmed to a worker and are not in the store.
 func (v *verdict) confirmed(p fleet.Part, list []link, highest map[tenure]uint64) {
 	have := make(map[tenure]uint64)
 	for _, l := range list {
@@ -243,7 +245,7 @@ func (v *verdict) confirmed(p fleet.Part, list []link, highest map[tenure]uint64
 	}
 }
 
-// takeover measures how long a part of a killed worker was not written.
+// takeover measures how long nobody wrote a part of a killed worker.
 func (v *verdict) takeover(list []link, d death, stops []span) {
 	for _, l := range list {
 		if l.At.After(d.at) && l.Term != d.term {
@@ -254,7 +256,7 @@ func (v *verdict) takeover(list []link, d death, stops []span) {
 	}
 }
 
-// outside is how much of a span lies in none of others.
+// outside is how much of a span lies outside all the others.
 func outside(others []span, s span) (d time.Duration) {
 	for _, o := range slices.SortedFunc(slices.Values(others), func(a, b span) int { return a.from.Compare(b.from) }) {
 		if !o.to.After(s.from) || !o.from.Before(s.to) {

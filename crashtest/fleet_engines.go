@@ -15,8 +15,8 @@ import (
 type enginesRun struct {
 	*run
 	paused, cut  int // so far
-	failed       int // starts that were repeated
-	polls, twice int // while nothing was disturbed
+	failed       int // starts that had to be repeated
+	polls, twice int // at rest; twice counts those right after a poll by another node
 }
 
 func newEnginesRun(o options, log io.Writer) *enginesRun {
@@ -24,7 +24,7 @@ func newEnginesRun(o options, log io.Writer) *enginesRun {
 }
 
 // play runs rounds until there were enough kills, pauses and cuts, or something was
-// violated. The error is the harness's own.
+// violated. The error is one of the harness itself.
 func (r *enginesRun) play(ctx context.Context) error {
 	begin := time.Now()
 	defer func() { r.tally.took = time.Since(begin) }()
@@ -51,7 +51,7 @@ func (r *enginesRun) play(ctx context.Context) error {
 	return nil
 }
 
-// fate is what happens to an engine.
+// fate is a way in which an engine is disturbed.
 type fate int
 
 const (
@@ -60,30 +60,31 @@ const (
 	aCut
 )
 
-// enginesRound is a store that engines share, from its first opening to a rest.
+// enginesRound is the life of a store that engines share, from its first opening to a
+// rest.
 type enginesRound struct {
 	*round
 	all   *enginesRun
 	rand  *rand.Rand
-	left  map[fate]int
+	left  map[fate]int // how often each is still to happen
 	nodes []*engineNode
 	said  chan engineSaid
-	asked map[int]*engineNode // who was asked an operation, by its number
-	rest  *finishing          // nil before the end
+	asked map[int]*engineNode // the node that was asked an operation, by its number
+	rest  *finishing          // nil before the rest
 	wants bool                // customers want something new all the time
-	stops bool                // all were asked to stop
+	stops bool                // all nodes were asked to stop
 	began time.Time
 }
 
-// engineNode is a node, one process after the other.
+// engineNode is a node of the fleet: one process after the other.
 type engineNode struct {
 	name  string
-	proxy *proxy // nil when nothing can be cut
+	proxy *proxy // between the node and the store; nil in a run without cuts
 	life  int
 	proc  *process // nil while there is none
 	state nodeState
-	fails int       // starts in a row
-	due   time.Time // of what comes next
+	fails int       // how many starts in a row have failed
+	due   time.Time // when its state is to change next
 }
 
 type nodeState int
@@ -97,7 +98,7 @@ const (
 	isDying // it was killed, or asked to stop
 )
 
-// engineSaid is a line of a process, or its end.
+// engineSaid is a line of a node's process, or the news that it has ended.
 type engineSaid struct {
 	node *engineNode
 	proc *process
@@ -105,7 +106,8 @@ type engineSaid struct {
 	ended bool
 }
 
-// play runs the round, and gives what was violated. The error is the harness's own.
+// play runs the round, and leaves the violations in found. The error is one of the
+// harness itself.
 func (r *enginesRound) play(ctx context.Context) (err error) {
 	if r.dir, err = os.MkdirTemp(r.options.dir, "crashtest"); err != nil {
 		return err
@@ -144,7 +146,8 @@ func (r *enginesRound) play(ctx context.Context) (err error) {
 	return err
 }
 
-// live has the customers settle, lets things happen, and then rests.
+// live has the customers set up what a round begins with, disturbs the nodes, and
+// then lets them finish.
 func (r *enginesRound) live(ctx context.Context) error {
 	defer r.killAll()
 	r.customers.settle(r.world.names)
@@ -178,7 +181,7 @@ func (r *enginesRound) live(ctx context.Context) error {
 	if err := r.stopAll(ctx); err != nil || len(r.found) > 0 {
 		return err
 	}
-	if err := r.lookAt(ctx, true, r.undone); err != nil {
+	if err := r.lookAt(ctx, true, r.noteUndone); err != nil {
 		return err
 	}
 	for _, b := range r.customers.backups {
@@ -189,10 +192,10 @@ func (r *enginesRound) live(ctx context.Context) error {
 	return nil
 }
 
-// undone notes the monitors and webhooks that were made when their store was cut off or
-// late, and then deleted because it had not said so: nobody was told of them, but posts were
-// found for them.
-func (r *enginesRound) undone(s *state) {
+// noteUndone records monitors and webhooks that were created while the store was cut off
+// or late. The engine had no confirmation of that, and deleted them again; so nobody was
+// told of them, but posts were detected for them meanwhile.
+func (r *enginesRound) noteUndone(s *state) {
 	there := make(map[string]bool)
 	for _, m := range s.Monitors {
 		there[m.ID] = true
@@ -204,8 +207,8 @@ func (r *enginesRound) undone(s *state) {
 	for _, e := range s.Events {
 		of[e.ID] = e.Source
 		w := r.customers.Watches[e.Source]
-		if w == nil && !there[e.Source] && r.customers.unsure > 0 {
-			r.customers.unsure--
+		if w == nil && !there[e.Source] && r.customers.failedMonitors > 0 {
+			r.customers.failedMonitors--
 			w = &watchFacts{Owner: e.Owner, Since: make(map[string][]time.Time), DeleteAsked: true, Deleted: true}
 			r.customers.Watches[e.Source] = w
 		}
@@ -220,10 +223,10 @@ func (r *enginesRound) undone(s *state) {
 			continue
 		}
 		if w.Name != "" {
-			if r.customers.unsureOf[source] == 0 {
+			if r.customers.failedEndpoints[source] == 0 {
 				continue
 			}
-			r.customers.unsureOf[source]--
+			r.customers.failedEndpoints[source]--
 		}
 		r.customers.Endpoints[d.Endpoint] = &endpointFacts{Source: source, DeleteAsked: r.began}
 	}
@@ -277,7 +280,7 @@ func (r *enginesRound) serve() {
 	}
 }
 
-// heard takes a line, or notes an end.
+// heard handles a line of a process, or its end.
 func (r *enginesRound) heard(s engineSaid) {
 	switch {
 	case s.ended:
@@ -292,8 +295,8 @@ func (r *enginesRound) heard(s engineSaid) {
 	}
 }
 
-// endedOne notes how a process ended. One that could not start, as when the
-// store was locked by one that is paused, is started again, as any service would be.
+// endedOne handles the end of a process. One that could not start is started again, as
+// any service would be: a store may be locked by a node that is paused, for example.
 func (r *enginesRound) endedOne(n *engineNode, proc *process) {
 	how := proc.wait()
 	r.customers.orphaned(func(op int) bool { return r.asked[op] == n })
@@ -317,7 +320,7 @@ func (r *enginesRound) endedOne(n *engineNode, proc *process) {
 	n.due = time.Now().Add(r.upTo(2))
 }
 
-// maxFails bounds the starts of a node in a row that end by themselves.
+// maxFails is how often in a row a node may fail to start.
 const maxFails = 10
 
 // write prints what a run found.

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// upTo is a random time of up to so many leases.
+// upTo returns a random time of up to so many leases.
 func (r *enginesRound) upTo(leases float64) time.Duration {
 	return time.Duration(r.rand.Float64() * leases * float64(fleetLease))
 }
 
-// next starts a node that is down, and ends what has been disturbed for long enough.
+// next starts a node that is down, and lets one go on that was paused or cut off, once
+// that is due.
 func (r *enginesRound) next(n *engineNode, now time.Time) error {
 	if r.stops || now.Before(n.due) {
 		return nil
@@ -51,8 +52,8 @@ func (r *enginesRound) start(n *engineNode) error {
 	return nil
 }
 
-// disturb lets the fates of the round come over nodes that are well. It is done when
-// none is left, and all are well again.
+// disturb kills, pauses or cuts off a node now and then, if it is up. It reports whether
+// all that was to happen in the round has happened and every node is up again.
 func (r *enginesRound) disturb(now time.Time) bool {
 	var fates []fate
 	for f, n := range r.left {
@@ -93,7 +94,7 @@ func (r *enginesRound) befall(n *engineNode, f fate, now time.Time) {
 	}
 }
 
-// stopAll stops every node softly, one after the other's request.
+// stopAll asks every node to stop gracefully, and waits until all have.
 func (r *enginesRound) stopAll(ctx context.Context) error {
 	r.stops = true
 	for _, n := range r.nodes {
@@ -117,7 +118,7 @@ func (r *enginesRound) stopAll(ctx context.Context) error {
 	})
 }
 
-// killAll ends what is left, and waits for it.
+// killAll kills the processes that are left, and waits for their end.
 func (r *enginesRound) killAll() {
 	r.stops = true
 	for _, n := range r.nodes {

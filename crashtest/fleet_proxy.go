@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// proxy is between a node and the server of its store, and can cut the two apart.
+// proxy stands between a node and the server of its store, and can cut them off from
+// each other.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -21,8 +22,8 @@ type proxyState int
 
 const (
 	passes  proxyState = iota
-	refuses            // none is there, and new ones are closed at once
-	silent             // they stay, and nothing gets through any more
+	refuses            // they are closed, and so is each new one at once
+	silent             // they stay open, and nothing gets through any more
 	ended
 )
 
@@ -38,8 +39,8 @@ func newProxy(server string) (*proxy, error) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// cut separates the two, so that the node notices at once or, when silent, only
-// that no answer comes.
+// cut separates the two: the node notices at once or, with silent, only by getting no
+// answer.
 func (p *proxy) cut(to proxyState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +97,7 @@ func (p *proxy) adopt(conns ...net.Conn) bool {
 	return true
 }
 
-// pass copies from one side to the other. When one ends, so does the other.
+// pass copies from one side to the other, and closes both when one has ended.
 func (p *proxy) pass(to, from net.Conn) {
 	defer func() {
 		to.Close()

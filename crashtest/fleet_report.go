@@ -20,19 +20,19 @@ type handoverReport struct {
 	Seconds   float64        `json:"seconds"`
 	Pauses    int            `json:"pauses"`
 	Kills     int            `json:"kills"`
-	Points    map[string]int `json:"kills_at,omitempty"` // named points
+	Points    map[string]int `json:"kills_at,omitempty"` // by named point
 	Failovers int            `json:"failovers"`
 	Writes    int            `json:"writes"`
 	Handovers int            `json:"handovers"`
 	Refused   int            `json:"refused"`
-	Again     int            `json:"again"` // refused because the worker had moved on, and then taken
+	Again     int            `json:"again"` // refused because the worker had moved on, and then accepted
 	Stale     int            `json:"stale_accepted"`
 	Lost      int            `json:"lost"`
 	Doubled   int            `json:"doubled"`
 	Takeover  percentile     `json:"takeover_ms"`
 }
 
-// percentile has milliseconds.
+// percentile has percentiles, in milliseconds.
 type percentile struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`

@@ -12,46 +12,48 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// term is the membership of a worker.
+// term is one membership of a worker in the fleet.
 type term struct {
 	*worker
 	id  string
 	end context.CancelFunc
-	// others is what was seen of the other terms; the beats' own, like rests.
+	// others is what was seen of the other terms. Only the goroutine of the beats uses
+	// it, and rests.
 	others map[string]*sight
-	// rests are the beats in which nothing is taken: it has just given some.
+	// rests is the number of beats in which the term takes no part, as it has just
+	// given some.
 	rests int
 
-	calling chan struct{} // has room but during a beat, until its answer counts
+	calling chan struct{} // locks fence: its one place is taken from before a beat until the answer is in fence
 	fence   fleet.Fence
 
 	mu    sync.Mutex
-	idle  sync.Cond // a commit has ended
+	idle  sync.Cond // signalled when a commit has ended
 	own   map[fleet.Part]*chain
-	queue []*chain // those that nobody writes, the next first
+	queue []*chain // those that are not being written, the next one first
 }
 
-// chain is a part that the term has.
+// chain is a part that the term has, and the numbers in it.
 type chain struct {
 	part  fleet.Part
-	taken uint64   // generation
+	taken uint64   // the generation in which the term took it
 	n     uint64   // the last number written
-	lost  []uint64 // by a failover, to be written again
+	lost  []uint64 // numbers that a failover has lost, to be written again
 	busy  bool     // it is being written
-	given bool
+	given bool     // it is being given: no new number may be written
 }
 
 // sight is what a worker has seen of another term.
 type sight struct {
 	beats  uint64
-	silent time.Duration // for how long that has not changed
-	at     time.Time     // of the last look
+	silent time.Duration // for how long beats has not changed
+	at     time.Time     // when it was looked at last
 }
 
 // beatsPerLease is how often a worker shows that it lives.
 const beatsPerLease = 4
 
-// beats until ctx ends or the term does.
+// beats does one beat after the other, until ctx or the term ends.
 func (t *term) beats(ctx context.Context) {
 	for t.beat(ctx) {
 		if !pause(ctx, time.Duration((0.9+0.2*t.rand.Float64())*float64(t.Lease)/beatsPerLease)) {
@@ -60,7 +62,8 @@ func (t *term) beats(ctx context.Context) {
 	}
 }
 
-// beat gives, takes and shows a sign of life. It reports whether the term goes on.
+// beat gives parts, takes parts, and shows that the worker is alive. It reports whether
+// the term goes on.
 func (t *term) beat(ctx context.Context) bool {
 	ending := t.goals.Load() != nil
 	if !ending && t.rand.IntN(100) == 0 {
@@ -68,7 +71,7 @@ func (t *term) beat(ctx context.Context) bool {
 		return false
 	}
 	share := (fleet.Parts + len(t.others)) / (1 + len(t.others))
-	give, want := t.chosen(share, ending)
+	give, want := t.choose(share, ending)
 	t.stop(give)
 
 	t.calling <- struct{}{}
@@ -88,7 +91,7 @@ func (t *term) beat(ctx context.Context) bool {
 	had := t.has()
 	t.mu.Unlock()
 	<-t.calling
-	if had.Minus(st.Own) != (fleet.Set{}) { // it was taken away, and the store has forgotten that
+	if had.Minus(st.Own) != (fleet.Set{}) { // a part was taken away, by a fleet whose state a failover has lost
 		return false
 	}
 	if before != st.Own {
@@ -97,7 +100,7 @@ func (t *term) beat(ctx context.Context) bool {
 	return t.take(ctx, st.Own.Minus(had), st.Fence.Generation)
 }
 
-// has is what the term has. mu is held.
+// has returns the parts that the term has. mu is held.
 func (t *term) has() (own fleet.Set) {
 	for p := range t.own {
 		own.Add(p)
@@ -105,9 +108,9 @@ func (t *term) has() (own fleet.Set) {
 	return own
 }
 
-// chosen decides what to give and how much to have: what is above the share goes, and
-// now and then some more, so that parts change hands without end.
-func (t *term) chosen(share int, ending bool) (give fleet.Set, want int) {
+// choose decides which parts to give, and how many to have. It gives what is more than
+// the share, and now and then some more, so that parts keep changing hands.
+func (t *term) choose(share int, ending bool) (give fleet.Set, want int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := slices.Sorted(maps.Keys(t.own))
@@ -124,7 +127,7 @@ func (t *term) chosen(share int, ending bool) (give fleet.Set, want int) {
 		want += share / 4
 	}
 	t.rand.Shuffle(len(own), func(i, k int) { own[i], own[k] = own[k], own[i] })
-	for p, c := range t.own { // those of a beat without an answer
+	for p, c := range t.own { // given in a beat before that got no answer
 		if c.given {
 			give.Add(p)
 		}
@@ -135,7 +138,7 @@ func (t *term) chosen(share int, ending bool) (give fleet.Set, want int) {
 	return give, want
 }
 
-// stop ends the writing of parts, and waits for commits under way that have them.
+// stop ends the writing of the given parts, and waits for their commits under way.
 func (t *term) stop(give fleet.Set) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,15 +162,15 @@ func (t *term) writing(of fleet.Set) bool {
 	return false
 }
 
-// leave ends the term as a process does that stops.
+// leave ends the term, as a process does that stops.
 func (t *term) leave(ctx context.Context) {
 	t.stop(fleet.All())
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	_ = t.members.Leave(ctx, t.fence) // else it is ended by the next one
+	_ = t.members.Leave(ctx, t.fence) // if that fails, other workers end the term when its lease is over
 }
 
-// note keeps what an answer says of the others.
+// note records what an answer says about the other terms.
 func (t *term) note(st fleet.State) {
 	now := time.Now()
 	t.seen = st.Beats
@@ -182,7 +185,8 @@ func (t *term) note(st fleet.State) {
 			t.others[m.Term] = &sight{beats: m.Beats, at: now}
 			continue
 		}
-		// Time in which this process itself was stopped counts no more than a beat.
+		// This process may have been stopped itself since its last look, and missed the
+		// other's beats: it adds no more than the time of two beats.
 		s.silent += min(now.Sub(s.at), 2*t.Lease/beatsPerLease)
 		s.at = now
 	}
@@ -199,8 +203,8 @@ func (t *term) suspects() (list []string) {
 	return list
 }
 
-// take begins with parts that the last beat has given, where the store says that they
-// are. It reports whether the term goes on.
+// take begins to write the parts that the term got with the last beat, each from where
+// its cursor is. It reports whether the term goes on.
 func (t *term) take(ctx context.Context, parts fleet.Set, generation uint64) bool {
 	var list []*chain
 	var of []string
@@ -241,8 +245,9 @@ func (t *term) take(ctx context.Context, parts fleet.Set, generation uint64) boo
 	return true
 }
 
-// lookBack finds the numbers of a part that a failover has lost, as polls look back: it
-// reads from a number that is the nth event, and so has none missing before it.
+// lookBack finds the numbers of a part that a failover has lost, as the polls of an
+// engine look back. It reads from a place where number n is the nth event, so that none
+// is missing before it.
 func (t *term) lookBack(ctx context.Context, c *chain) error {
 	for k := uint64(t.LookBack); k > 0; k *= 4 {
 		after := c.n - min(c.n, k)

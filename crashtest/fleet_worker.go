@@ -14,30 +14,31 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fleetTask is what a worker is told: it joins, takes parts, writes their numbers,
-// and gives parts back, for as long as it lives.
+// fleetTask says what a worker does: it joins, takes parts, writes their numbers, and
+// gives parts, for as long as it lives.
 type fleetTask struct {
 	Name  string
 	Seed  uint64
 	Lease time.Duration
-	// LookBack is how many numbers of a part a worker looks at when it takes it, for
-	// those that a failover has lost; 0 when nothing gets lost.
+	// LookBack is how many numbers of a part a worker first looks at when it takes the
+	// part, to find those that a failover has lost; 0 when nothing gets lost.
 	LookBack int
-	// Point is one at which the process dies, "" for none, after Skip passes.
+	// Point is the named point at which the process dies, after passing it Skip times;
+	// "" for none.
 	Point string
 	Skip  int
 	// Plant is a fault of the worker, "" for none.
 	Plant string
-	// Shown is the fence of every commit with plantNoFence: that of a term that nobody
-	// ends, so that the store refuses nothing.
+	// Shown is the fence that every commit shows with plantNoFence: the fence of a term
+	// that nobody ends, so that the store refuses nothing.
 	Shown fleet.Fence
 }
 
 // Faults of workers.
 const (
-	// plantNoFence is a store that looks at no fence.
+	// plantNoFence: every commit shows a valid fence, as if the store ignored fences.
 	plantNoFence = "nofence"
-	// plantEarly is a node that gives parts whose commits have not ended.
+	// plantEarly: a node gives parts before their commits have ended.
 	plantEarly = "early"
 )
 
@@ -46,14 +47,14 @@ var plants = []string{plantNoFence, plantEarly}
 // fleetSaid is a line from a worker.
 type fleetSaid struct {
 	Term string
-	// Own is what the term has since its last beat, nil when that changed nothing.
+	// Own is the parts that the term has since its last beat, nil when that changed none.
 	Own *fleet.Set `json:",omitempty"`
-	// Acks are the numbers that the store has taken.
+	// Acks are the numbers that the store has confirmed.
 	Acks []ack `json:",omitempty"`
-	// Refused is why a commit was, which ended the term.
+	// Refused is why a commit was refused, which ended the term; "" when none was.
 	Refused string `json:",omitempty"`
-	// Again counts commits that were refused only because the worker had moved on, and
-	// made again.
+	// Again counts commits that were refused only because the worker's fence had moved
+	// on meanwhile, and that it then made again.
 	Again int `json:",omitempty"`
 }
 
@@ -64,19 +65,20 @@ type ack struct {
 	N     uint64
 }
 
-// A worker writes eight parts at a time, two of such commits side by side.
+// A worker writes the next numbers of eight parts in one commit, and makes two such
+// commits at the same time.
 const (
 	writersPerWorker = 2
 	chainsPerCommit  = 8
-	writeEvery       = 20 * time.Millisecond // a writer's commits
+	writeEvery       = 20 * time.Millisecond // between the commits of one writer
 	callWithin       = 5 * time.Second
 )
 
 // worker is a node of a fleet without an engine: all it does with a part is to write
-// 1, 2, 3 …, each number from where the part's cursor is.
+// the numbers 1, 2, 3 …, from where the part's cursor is.
 //
-// It never looks whether its lease may be over. An engine does, and so hides most
-// of what a store must refuse.
+// It never asks whether its own lease may be over. An engine does, and so the store
+// rarely has to refuse its commits.
 type worker struct {
 	fleetTask
 	store   storage.Store
@@ -84,7 +86,8 @@ type worker struct {
 	say     func(fleetSaid)
 	rand    *rand.Rand
 	seen    uint64 // State.Beats
-	// goals are the numbers that have to be passed before the end; nil until it comes.
+	// goals are the numbers that have to be passed before the run ends; nil until it is
+	// about to.
 	goals atomic.Pointer[goals]
 }
 
@@ -99,7 +102,7 @@ func newWorker(task fleetTask, store storage.Store, say func(fleetSaid)) (*worke
 	return &worker{fleetTask: task, store: store, members: shared.Members(), say: say, rand: rand.New(rand.NewPCG(task.Seed, 7))}, nil
 }
 
-// run has one term after the other.
+// run serves one term after the other.
 func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := w.serve(ctx); err != nil {
@@ -108,7 +111,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// serve has one term: it ends when the store refuses it, or when the worker leaves.
+// serve joins for one term, until the store refuses it or the worker leaves.
 func (w *worker) serve(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callWithin)
 	st, err := w.members.Join(call, fleet.Node{Name: w.Name, Weight: 1, Lease: w.Lease, Fingerprint: "crashtest", Seen: w.seen})
@@ -133,7 +136,7 @@ func (w *worker) serve(ctx context.Context) error {
 	return nil
 }
 
-// pause waits, and says whether ctx is still there.
+// pause waits, and says whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -145,12 +148,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// link is a number of a part, as its event has it.
+// link is one number of a part, as the store has it in an event.
 type link struct {
 	Term  string
 	Taken uint64
 	N     uint64
-	// Filled: it was lost with a failover, and written again.
+	// Filled: it was written again after a failover had lost it.
 	Filled bool      `json:",omitempty"`
 	At     time.Time `json:"-"` // of the commit
 }
@@ -159,7 +162,7 @@ type link struct {
 // the part: the store gives the nth number to the nth event.
 func ownerOf(p fleet.Part) string { return fmt.Sprintf("part-%04d", p) }
 
-// targets has a cursor's target for each part.
+// targets has, for each part, a cursor target that is in it.
 var targets = sync.OnceValue(func() (names [fleet.Parts]string) {
 	for left, i := fleet.Parts, 0; left > 0; i++ {
 		name := fmt.Sprintf("account:%d", i)
@@ -171,8 +174,8 @@ var targets = sync.OnceValue(func() (names [fleet.Parts]string) {
 	return names
 })
 
-// links reads what the store has of a part, in the order of the commits, after so
-// many.
+// links reads the numbers of a part from the store, in the order of their commits:
+// those of the events after event number after.
 func links(ctx context.Context, store storage.Store, p fleet.Part, after uint64) ([]link, error) {
 	var list []link
 	for {
@@ -195,9 +198,9 @@ func links(ctx context.Context, store storage.Store, p fleet.Part, after uint64)
 	}
 }
 
-// runWorker is a worker as a process of its own, until its input ends.
+// runWorker runs a worker in a process of its own, until the input ends.
 func runWorker(ctx context.Context, store storage.Store, task fleetTask, c *child, in *json.Decoder) error {
-	w, err := newWorker(task, store, func(s fleetSaid) { _ = c.send(reply{Fleet: &s}) }) // nobody listens: the input has ended, too
+	w, err := newWorker(task, store, func(s fleetSaid) { _ = c.send(reply{Fleet: &s}) }) // fails if the parent is gone, and then the input ends, too
 	if err != nil {
 		return err
 	}

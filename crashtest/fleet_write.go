@@ -14,14 +14,15 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// writes is one of the term's writers: it writes the next numbers of some parts until
-// ctx, the term's, ends. A commit that has begun goes on, as long as the worker lives.
+// writes is one of the term's writers: it writes the next numbers of some parts, again
+// and again until ctx, the term's, ends. A commit that has begun goes on until life, the
+// worker's, ends.
 func (t *term) writes(ctx, life context.Context) {
 	for ctx.Err() == nil {
 		list := t.next()
 		if len(list) > 0 {
 			acks, again, err := t.write(ctx, life, list)
-			t.written(list, acks, again, err)
+			t.report(list, acks, again, err)
 			if errors.Is(err, fleet.ErrFenced) {
 				t.end()
 			}
@@ -32,7 +33,7 @@ func (t *term) writes(ctx, life context.Context) {
 	}
 }
 
-// next takes some parts out of the queue.
+// next takes the next parts out of the queue.
 func (t *term) next() []*chain {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +45,7 @@ func (t *term) next() []*chain {
 	return list
 }
 
-// step is a number that is being written, and whether it was lost before.
+// step returns the number to write next, and whether it was lost before.
 func (c *chain) step() (n uint64, filled bool) {
 	if len(c.lost) > 0 {
 		return c.lost[0], true
@@ -60,7 +61,7 @@ func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, agai
 	for i, c := range list {
 		batches[i] = c.batch(t.id)
 	}
-	if t.Plant == plantEarly { // it is slow, so that a beat gives its parts meanwhile
+	if t.Plant == plantEarly { // be slow, so that a beat can give the parts meanwhile
 		pause(life, writeEvery)
 	}
 	show := fence
@@ -76,7 +77,7 @@ func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, agai
 		cancel()
 		switch {
 		case err == nil:
-			acks, err = t.judge(life, list, batches)
+			acks, err = t.advance(life, list, batches)
 			return acks, again, err
 		case errors.Is(err, fleet.ErrFenced):
 			newer := t.shown()
@@ -85,7 +86,7 @@ func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, agai
 			}
 			fence, show = newer, newer
 			again++
-			if t.Plant == plantEarly { // so that the next one has begun
+			if t.Plant == plantEarly { // wait until the next owner has begun
 				pause(ctx, t.Lease/beatsPerLease)
 			}
 		case !pause(ctx, 10*time.Millisecond):
@@ -94,14 +95,14 @@ func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, agai
 	}
 }
 
-// shown is the term's fence once no beat is under way.
+// shown returns the term's fence, when no beat is under way.
 func (t *term) shown() fleet.Fence {
 	t.calling <- struct{}{}
 	defer func() { <-t.calling }()
 	return t.fence
 }
 
-// batch is the commit of a part's next number.
+// batch returns the batch that commits the next number of a part.
 func (c *chain) batch(term string) *detect.Batch {
 	n, filled := c.step()
 	body, err := json.Marshal(link{Term: term, Taken: c.taken, N: n, Filled: filled})
@@ -112,7 +113,7 @@ func (c *chain) batch(term string) *detect.Batch {
 	return &detect.Batch{
 		Cursor: &detect.Cursor{Target: targets()[c.part], Position: strconv.FormatUint(max(n, c.n), 10)},
 		Events: []deliver.Event{{
-			// Of this term's alone: what another one writes is no repetition.
+			// With the term: the same number written by another term is another event.
 			ID:     fmt.Sprintf("%s-%d-%s-%d", owner, n, term, c.taken),
 			Source: deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}, TweetID: strconv.FormatUint(n, 10),
 			DetectedAt: time.Now(), Body: body,
@@ -120,9 +121,9 @@ func (c *chain) batch(term string) *detect.Batch {
 	}
 }
 
-// judge moves the parts on. When the numbers that the store has given differ from
-// those that were written, it has lost some.
-func (t *term) judge(ctx context.Context, list []*chain, batches []*detect.Batch) (acks []ack, err error) {
+// advance moves the parts on to their next numbers. Where the number that the store has
+// given to an event differs from the one that was written, the store has lost some.
+func (t *term) advance(ctx context.Context, list []*chain, batches []*detect.Batch) (acks []ack, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
 	for i, c := range list {
@@ -140,8 +141,9 @@ func (t *term) judge(ctx context.Context, list []*chain, batches []*detect.Batch
 	return acks, err
 }
 
-// written tells what became of a commit, and puts its parts back.
-func (t *term) written(list []*chain, acks []ack, again int, err error) {
+// report tells the parent what became of a commit, and puts its parts back into the
+// queue.
+func (t *term) report(list []*chain, acks []ack, again int, err error) {
 	said := fleetSaid{Term: t.id, Acks: acks, Again: again}
 	if errors.Is(err, fleet.ErrFenced) {
 		said.Refused = err.Error()

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// The identities that the promises rest on, written again from their
-// description, so that a mistake in the engine's is not repeated here: a prefix,
-// 8 digits to sort by, and 128 bits of SHA-256 over the parts, each ended by a NUL,
-// in lower-case base32 with the extended hex alphabet (RFC 4648), without padding.
+// The ids that the promises rest on, written again from their description so that
+// a mistake in the engine's code is not repeated here: a prefix, 8 digits to sort
+// by, and 128 bits of SHA-256 over the parts, each ended by a NUL, in lower-case
+// base32 with the extended hex alphabet (RFC 4648), without padding.
 
 func eventID(source, tweet string) string {
 	return "evt_" + magnitude(tweet) + hashed(source, tweet)
@@ -36,8 +36,9 @@ func hashed(parts ...string) string {
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:16]))
 }
 
-// magnitude is the digits to sort by of a number in decimal: how many bits it has,
-// in 7 bits, and the 33 after its first, as 8 digits of 5 bits.
+// magnitude returns the digits to sort by, for a post's id that is a decimal number:
+// how many bits the number has, in 7 bits, and then the 33 bits after its first one,
+// written as 8 digits of 5 bits.
 func magnitude(tweet string) string {
 	n, ok := new(big.Int).SetString(tweet, 10)
 	if !ok {

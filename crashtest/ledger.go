@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ledgerWorkers is how many operations are asked at once.
+// ledgerWorkers is how many operations are asked at the same time.
 const ledgerWorkers = 64
 
 // ledgerRun has a process do random operations on a ledger, kills it again and
@@ -21,10 +21,10 @@ type ledgerRun struct {
 	rand    *rand.Rand
 	books   *books
 	backend backend
-	state   state // the newest
+	state   state // what the store held at the last look
 	starts  int
 	killed  int
-	harmed  map[string]int // of what stands behind the store
+	harmed  map[string]int // how often the backend was disturbed, by what was done
 	took    time.Duration
 	found   []violation
 	log     io.Writer
@@ -36,7 +36,7 @@ func newLedgerRun(o options, log io.Writer) *ledgerRun {
 }
 
 // play runs processes until all operations are answered or something was
-// violated. The error is the harness's own.
+// violated. The error is one of the harness itself.
 func (r *ledgerRun) play(ctx context.Context) (err error) {
 	begin := time.Now()
 	dir, err := os.MkdirTemp(r.dir, "crashtest")
@@ -63,15 +63,15 @@ func (r *ledgerRun) play(ctx context.Context) (err error) {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// live runs one process: until it is killed, after some answers or at some moment
-// after its start, or has done everything.
+// live runs one process until it is killed, after some number of answers or some
+// time, or has done everything.
 func (r *ledgerRun) live(ctx context.Context) (ended bool, err error) {
 	left := r.ledger - r.books.now
 	quota, timer := left+1, time.NewTimer(time.Hour)
 	defer timer.Stop()
 	if kills := r.kills - r.killed; kills > 0 {
 		quota = 1 + r.rand.IntN(1+min(2*left/(kills+1), left*9/10))
-		if r.rand.IntN(4) == 0 { // while it opens, or soon after
+		if r.rand.IntN(4) == 0 { // killed while it opens the store, or soon after
 			timer.Reset(time.Duration(r.rand.Int64N(int64(tempo * 100 * time.Millisecond))))
 		}
 	}
@@ -127,7 +127,7 @@ func (r *ledgerRun) end(ctx context.Context, proc *process, ended bool) error {
 	return nil
 }
 
-// look checks what the store says now.
+// look checks what the store holds now.
 func (r *ledgerRun) look(ctx context.Context, ended bool) error {
 	var err error
 	if r.state, err = r.backend.read(ctx); err != nil {

@@ -5,23 +5,24 @@ import (
 	"strconv"
 )
 
-// books are what the answers of a ledger promise. They know the plan, and none
-// of the ledger's code.
+// books record what a ledger has promised with its answers. They know the plan of
+// operations, and use none of the ledger's code.
 type books struct {
 	ledgerPlan
 	done []int // operations that were answered, by worker
-	// asked is the moment at which a worker's open operation was asked at the
-	// earliest. Moments are numbers of answers.
+	// asked is, by worker, the earliest moment at which its open operation can have
+	// been asked. A moment is the number of answers until then.
 	asked   []int
 	now     int
-	topUps  []int // when an id was first confirmed, by id; 0 for never
-	charges []int // of both entries
+	topUps  []int // the moment when a top-up was first confirmed, by id; 0 for never
+	charges []int // likewise for a charge of two entries
 	holds   []holdFacts
-	refused int // for lack of credits
+	refused int // operations, for lack of credits
 	found   []violation
 }
 
-// holdFacts are when answers said what about a reservation; 0 for never.
+// holdFacts are the moments at which an answer first said something about a
+// reservation; 0 for never.
 type holdFacts struct {
 	reserved, committed, released int
 	// Refused, because it was resolved.
@@ -37,15 +38,16 @@ func (b *books) broke(format string, args ...any) {
 	b.found = append(b.found, violation{"I5", fmt.Sprintf(format, args...)})
 }
 
-// started: whatever a new process does, it does after all answers until now.
+// started records that a new process starts: whatever it does, it does after all
+// answers until now.
 func (b *books) started() {
 	for w := range b.asked {
 		b.asked[w] = b.now
 	}
 }
 
-// answered takes note of an answer, and checks it against those that were there
-// when it was asked for.
+// answered records the answer to operation n, and checks it against the answers
+// that had come before n was asked.
 func (b *books) answered(n int, answer string) {
 	w := n % b.Workers
 	if n < 0 || n != w+b.done[w]*b.Workers || n >= b.Ops {
@@ -103,8 +105,8 @@ func (b *books) answered(n int, answer string) {
 	}
 }
 
-// doubts are operations that were asked, perhaps, and not answered, by what they
-// do and to which id.
+// doubts are the operations that may have been asked and were not answered, by what
+// they do and to which id.
 func (b *books) doubts() map[string]map[int]bool {
 	d := make(map[string]map[int]bool)
 	for _, do := range []string{doTopUp, doAppend, doReserve, doCommit, doRelease} {
@@ -119,8 +121,9 @@ func (b *books) doubts() map[string]map[int]bool {
 	return d
 }
 
-// check compares what a store says with what was answered. ended: all operations
-// were answered, what is brief has expired, and every owner was touched.
+// check compares what a store holds with what was answered. With ended, all
+// operations were answered, the brief reservations have expired, and there was a
+// write for every owner after that.
 func (b *books) check(s *state, ended bool) []violation {
 	if s.Damage != "" {
 		return append(b.found, violation{"store", s.Damage})
@@ -157,7 +160,8 @@ func (b *books) check(s *state, ended bool) []violation {
 	return b.found
 }
 
-// mayBe: an entry was asked for, confirmed or in doubt, and is what it should be.
+// mayBe checks that an entry was asked for, that it was confirmed or is in doubt,
+// and that it has the owner and amount it should have.
 func (b *books) mayBe(e entry, d map[string]map[int]bool, ended bool) {
 	id, err := strconv.Atoi(e.ID[1:])
 	if err != nil || id < 0 || id >= b.ids() {
@@ -188,8 +192,8 @@ func (b *books) mayBe(e entry, d map[string]map[int]bool, ended bool) {
 	}
 }
 
-// checkHeld: balances are the sums of the entries, none is below zero, and what
-// is reserved was asked for and not resolved.
+// checkHeld checks that balances are the sums of the entries, that none is below
+// zero, and that each reservation was asked for and not resolved.
 func (b *books) checkHeld(s *state, d map[string]map[int]bool, ended bool, sums map[string]int64) {
 	open := make(map[string]int64)
 	listed := make(map[string]int64)

@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// ledgerTask is what is left of a plan.
+// ledgerTask is the part of a plan that is left to do.
 type ledgerTask struct {
 	ledgerPlan
 	Done []int // operations that were answered, by worker
 }
 
-// lookEvery is after how many operations a balance is looked at.
+// lookEvery is the number of operations after which a worker reads a balance.
 const lookEvery = 16
 
 // wasNegative is the answer when a balance is below zero.
@@ -25,7 +25,7 @@ const wasNegative = "a balance below zero"
 
 // runLedger carries out a task on a store, with all workers at once, and answers
 // each operation with a line before the worker goes on to its next. At the end,
-// when what was reserved briefly has expired, it touches every owner.
+// when the brief reservations have expired, it writes an entry for every owner.
 func runLedger(ctx context.Context, s storage.Store, t ledgerTask) error {
 	c := child{service: service{store: s}, lines: json.NewEncoder(os.Stdout)}
 	var workers sync.WaitGroup
@@ -51,7 +51,8 @@ func runLedger(ctx context.Context, s storage.Store, t ledgerTask) error {
 	return errors.Join(s.Close(ctx), c.send(r))
 }
 
-// looked is an answer, unless a balance is below zero.
+// looked reads the owner's balance, and returns the reply, or wasNegative in its
+// place if the balance is below zero.
 func (c *child) looked(ctx context.Context, owner string, r reply) reply {
 	b, err := c.store.Ledger().Balance(ctx, owner)
 	switch {

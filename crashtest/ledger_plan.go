@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// ledgerPlan is a run of random operations on a ledger. What each of them is
-// follows from its number, so that the process under test and the books of its
-// parent need not tell each other.
+// ledgerPlan is a run of random operations on a ledger. The number of an operation
+// decides what it is, so that the process under test and the books of its parent
+// agree without telling each other.
 type ledgerPlan struct {
 	Seed    uint64
 	Ops     int // numbered from 0
 	Workers int // each does every Workers-th operation, one after the other
 }
 
-// Ids repeat among a block of operations, so that workers meet at each of them:
-// on average one top-up, two charges, two tries to reserve, two to commit and one
-// to release.
+// Ids repeat within a block of operations, so that workers meet at each of them: an
+// id has on average one top-up, two charges, two tries to reserve, two to commit
+// and one to release.
 const (
 	blockOps = 2048
 	blockIDs = 256
@@ -34,13 +34,13 @@ const (
 
 func ledgerID(letter byte, n int) string { return fmt.Sprintf("%c%d", letter, n) }
 
-// briefly is how long some reservations last.
+// briefly is how long a brief reservation lasts.
 const briefly = 20 * time.Millisecond
 
-// ids is how many ids of each letter a run may have.
+// ids is how many ids of each letter a run can have.
 func (p ledgerPlan) ids() int { return (p.Ops + blockOps - 1) / blockOps * blockIDs }
 
-// chance is what operation n is: what it does, and to which id.
+// chance decides what operation n does, and to which id.
 func (p ledgerPlan) chance(n int) (do string, id int) {
 	r := rand.New(rand.NewPCG(p.Seed, uint64(n)))
 	id = n/blockOps*blockIDs + r.IntN(blockIDs)
@@ -60,7 +60,7 @@ func (p ledgerPlan) chance(n int) (do string, id int) {
 // doTopUp is doAppend of a top-up.
 const doTopUp = "top up"
 
-// money is whose an id is and over how much: bob's credits run out all the time,
+// money is the owner and the amount of an id: bob's credits run out all the time,
 // ada's now and then.
 func (p ledgerPlan) money(letter byte, id int) (owner string, amount int64) {
 	r := rand.New(rand.NewPCG(p.Seed+uint64(letter)<<32, uint64(id)))
@@ -81,7 +81,7 @@ func (p ledgerPlan) money(letter byte, id int) (owner string, amount int64) {
 	return owner, r.Int64N(800)
 }
 
-// brief says whether a reservation lasts a moment only. Others do not expire.
+// brief says whether a reservation expires, soon. The others never do.
 func (p ledgerPlan) brief(id int) bool {
 	return rand.New(rand.NewPCG(p.Seed+1, uint64(id))).IntN(8) == 0
 }

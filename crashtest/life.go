@@ -7,10 +7,10 @@ import (
 )
 
 // startsWithin bounds the time from the start of a process to its first poll
-// (I7); one that takes four times that is given up.
+// (I7). The run ends with an error when a process takes four times that.
 const startsWithin = 5 * time.Second
 
-// stopNumber numbers the request to stop.
+// stopNumber is the number of the request to stop.
 const stopNumber = -1
 
 // life is one process, until it ends as planned.
@@ -18,13 +18,13 @@ type life struct {
 	*round
 	plan
 	proc *process
-	// goal is what has to be reached before the end may begin, and customers
-	// want nothing new meanwhile; nil for none.
+	// goal says whether the end may begin; customers want nothing new meanwhile. It
+	// is nil in a life that ends at its own time.
 	goal func() bool
 
-	due  time.Time // of the next step towards the end; zero while that is open
+	due  time.Time // when the next step towards the end is due; zero while that is open
 	step int
-	// suffers is when the backend does; zero for never.
+	// suffers is when to disturb the backend; zero for never.
 	suffers time.Time
 }
 
@@ -79,7 +79,7 @@ func (l *life) tick(now time.Time) {
 	}
 }
 
-// aim sets when the end begins, once that is known.
+// aim decides when the end begins, once that is known.
 func (l *life) aim(now time.Time) {
 	polled, ok := l.world.firstPoll(l.lived)
 	age := now.Sub(l.proc.started)
@@ -106,9 +106,9 @@ func (l *life) giveUp(now time.Time, invariant, what string) {
 	l.due = now.Add(time.Hour)
 }
 
-// end takes the next step towards the end: for a named point it goes there and
-// waits; in the end it kills. A point of a stop cannot be missed: a process that was asked
-// to stop ends, there or by itself.
+// end takes the next step towards the end. For a named point, it first waits for the
+// process to die there; a process that lives on is killed. One that was asked to stop
+// ends at its point or by itself, and it is a violation when it has to be killed.
 func (l *life) end(now time.Time) {
 	l.step++
 	switch {
@@ -136,8 +136,8 @@ func (l *life) serve() {
 	}
 }
 
-// disturb kills what stands behind the store and brings it up again; the process
-// lives on a little to see it.
+// disturb has the backend fail and come back, and lets the process live on a little
+// to meet it.
 func (l *life) disturb() {
 	l.suffers = time.Time{}
 	how, err := l.backend.disturb()

@@ -48,7 +48,7 @@ func parse(args []string) (options, error) {
 	return o.shared(), nil
 }
 
-// checkFleet judges the flags of a fleet.
+// checkFleet checks the flags of a fleet.
 func (o options) checkFleet() error {
 	switch kinds := append([]string{kindCluster}, kinds...); {
 	case runtime.GOOS != "linux":
@@ -77,7 +77,7 @@ func (o options) checkFleet() error {
 	return nil
 }
 
-// shared fills in what follows from the rest.
+// shared fills in the options that follow from others.
 func (o options) shared() options {
 	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, restsWithin
 	return o
@@ -86,11 +86,12 @@ func (o options) shared() options {
 // Shares of a run.
 const (
 	killsPerRound = 25
-	killsPerHit   = 62 // one hit of each point is wanted for so many kills
-	// restsWithin has room for an endpoint whose circuit breaker has opened, for 30 s
-	// and then for 60: what is never taken can be most of what a new process sends it.
+	killsPerHit   = 62 // each point must be hit once in so many kills
+	// restsWithin leaves time for an endpoint whose circuit breaker opens twice, for
+	// 30 s and then for 60: the few deliveries that the receiver never accepts can be
+	// most of what a new process sends it.
 	restsWithin = 3 * time.Minute
-	// maxLedger is below how many entries and ids the stores keep.
+	// maxLedger is less than the number of entries and ids that the stores keep.
 	maxLedger = 1_000_000
 )
 
@@ -110,7 +111,7 @@ func childStatus(err error) int {
 	return 0
 }
 
-// command is the program: its exit status is 0 when nothing was violated.
+// command runs the program, and returns its exit status: 0 when nothing was violated.
 func command(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -17,8 +17,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// What a customer asks of the process, which may die at it. Each can be asked
-// again when no answer came.
+// What a customer asks of the process, which may die while it does so. Each can be
+// asked again when no answer came.
 const (
 	doCreateMonitor  = "create monitor"
 	doUpdateMonitor  = "update monitor"
@@ -43,7 +43,7 @@ const (
 
 // op is one line to the process.
 type op struct {
-	N         int // numbers the asking
+	N         int // number of this request
 	Do, Owner string
 	Name      string   // of the monitor or rule
 	Accounts  []string // of the monitor
@@ -55,13 +55,13 @@ type op struct {
 	Expires   time.Time
 	Path      string // of the backup
 	// Since and Until bound a replay. An endpoint that is created with Since gets
-	// the events from then on.
+	// the events since then, too.
 	Since, Until time.Time
 	// Goals are the numbers that workers of a fleet have to pass before the end.
 	Goals *goals `json:",omitempty"`
 }
 
-// reply is one line from it.
+// reply is one line from the process.
 type reply struct {
 	N         int    // of the op
 	Err       string // "" or one of the words below, or an error's text
@@ -70,8 +70,8 @@ type reply struct {
 	Endpoints []endpoint
 	Open      bool
 	Up        bool `json:",omitempty"` // it has started
-	// Unanswered is the delivery of a request, or the event of a handler's call, that got
-	// no answer.
+	// Unanswered is the id of the delivery whose request, or of the event whose handler
+	// call, got no answer.
 	Unanswered string     `json:",omitempty"`
 	Fleet      *fleetSaid `json:",omitempty"` // of a worker
 }
@@ -84,7 +84,7 @@ const (
 	wasRunning      = "running" // another replay, still
 )
 
-// service carries out what customers ask.
+// service carries out what customers ask, with the engine in the process.
 type service struct {
 	engine *streamwatch.Engine
 	store  storage.Store
@@ -165,7 +165,7 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
 }
 
-// erase makes a customer with credits, and forgets it.
+// erase gives a new owner credits, and erases the owner's data.
 func (s service) erase(ctx context.Context, o op) error {
 	ledger := s.store.Ledger()
 	if err := ledger.Append(ctx, billing.Entry{ID: o.ID, Owner: o.Owner, Kind: billing.KindTopUp, Amount: 1, At: time.Now()}); err != nil {
@@ -181,8 +181,8 @@ func (s service) erase(ctx context.Context, o op) error {
 	return err
 }
 
-// createMonitor finds the monitor when an earlier try, which nobody answered,
-// has made it.
+// createMonitor creates a monitor with a webhook. If an earlier try that nobody
+// answered has made it already, it returns that one.
 func (s service) createMonitor(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Monitors().Create(ctx, monitor.CreateRequest{
 		Owner: o.Owner, Name: o.Name, Usernames: o.Accounts, PollInterval: o.Interval, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),
@@ -210,7 +210,7 @@ func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
 	return page.Monitors[i], nil
 }
 
-// createEndpoint finds the endpoint when an earlier try has made it.
+// createEndpoint creates a webhook, or returns the one an earlier try has made.
 func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Endpoints().Create(ctx, endpoints.NewEndpoint{
 		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key), From: o.Since,
@@ -225,8 +225,9 @@ func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	return reply{Endpoints: slices.DeleteFunc(bound, func(e endpoint) bool { return e.URL != o.URL })}, err
 }
 
-// replay asks for no second replay while one of another range runs, also where that
-// would be answered by the first: what the first has passed may have failed since.
+// replay starts a replay, unless one of another range is still running. The engine
+// may answer such a request with the running replay, if that covers the range; but
+// what that one has passed may have failed since, and would not be sent again.
 func (s service) replay(ctx context.Context, o op) error {
 	had, err := s.engine.Endpoints().Replaying(ctx, o.Owner, o.ID)
 	if err == nil && had.State == deliver.ReplayRunning && !had.Until.Equal(o.Until) {

@@ -7,23 +7,25 @@ import (
 	"time"
 )
 
-// outcome is everything that is known about a round, from four sides that do
-// not ask each other: the platform, the receiver, the customers and the store.
+// outcome is everything that is known about a round, from four sources that do not
+// depend on each other: the platform, the receiver, the customers and the store.
 // The checks look at nothing else.
 type outcome struct {
-	Shown    []post             // by the platform, until now
+	Shown    []post             // what the platform has shown until now
 	Requests map[string][]visit // to the receiver, by delivery id, in order
 	Handled  map[string][]visit // calls of the in-process handler, by event id, in order
 	// Unanswered counts the requests and calls that a process got no answer to, by
-	// delivery id or event id. A process tells of each before it can record it.
+	// delivery id or event id. A process reports each before it can record it.
 	Unanswered map[string]int
 	Customers  *facts
 	State      state
 	// Retaining: settled events may have been removed.
 	Retaining bool
-	// Rested is before the last write to the ledger; zero before there is one.
+	// Rested is a moment just before the ledger write that ends a round; zero until
+	// then.
 	Rested time.Time
-	// Life is of the last process so far. Shared: several ran at once.
+	// Life is the number of the last process so far. Shared: several ran at the same
+	// time.
 	Life   int
 	Shared bool
 }
@@ -60,13 +62,13 @@ type visit struct {
 	Life     int // of the process that it came from
 }
 
-// taken reports whether one of the visits was answered 200.
+// taken reports whether the receiver answered one of the visits with 200.
 func taken(visits []visit) bool {
 	return slices.ContainsFunc(visits, func(v visit) bool { return v.Status == http.StatusOK })
 }
 
-// state is what a store says, read by other code than its own where that can
-// be.
+// state is what a store holds, read by code other than the store's own where that
+// is possible.
 type state struct {
 	Events       []event
 	Removed      []string // ids of events that retention removed

@@ -9,11 +9,11 @@ import (
 type plan struct {
 	point point // none when its name is ""
 	skip  int
-	// after the first poll the parent kills the process or, for a point of a
-	// graceful stop, asks it to stop.
+	// after is how long after the first poll the parent kills the process or, for a
+	// point in a graceful stop, asks it to stop.
 	after time.Duration
-	// disturbed after the first poll: what stands behind the store is killed as
-	// well; 0 for not.
+	// disturbed is how long after the first poll the backend is disturbed as well; 0
+	// for never.
 	disturbed time.Duration
 }
 
@@ -21,19 +21,19 @@ type plan struct {
 const (
 	soonest = 5 * time.Millisecond
 	latest  = tempo * 500 * time.Millisecond
-	// patience is how long a point that is passed while the engine runs is
-	// waited for.
+	// patience is how long the parent waits for the process to die at a point that
+	// is passed while the engine runs.
 	patience = tempo * 2 * time.Second
 )
 
-// disturbEvery is in how many lives the backend suffers, too.
+// disturbEvery: in one of so many lives, the backend is disturbed as well.
 const disturbEvery = 5
 
 // chooser decides how lives end, so that each point gets its share.
 type chooser struct {
 	rand *rand.Rand
 	of   []point
-	want int // hits of each point
+	want int // hits that each point needs
 	hits map[string]int
 }
 
@@ -41,12 +41,12 @@ func newChooser(seed uint64, store string, want int) *chooser {
 	return &chooser{rand: rand.New(rand.NewPCG(seed, 4)), of: pointsOf(store), want: max(1, want), hits: make(map[string]int)}
 }
 
-// namedShare of the kills are at points that lack hits; the others come at any
-// moment.
+// namedShare is the share of the kills that are at named points, while some still
+// lack hits; the others come at any moment.
 const namedShare = 0.85
 
-// next plans a life. fresh: the store was never opened; retaining: it removes
-// what is settled.
+// next plans a life, on a store that is fresh if it was never opened, and is
+// retaining if it removes settled events.
 func (c *chooser) next(fresh, retaining bool) plan {
 	p := plan{after: soonest + time.Duration(c.rand.Int64N(int64(latest-soonest)))}
 	if c.rand.IntN(disturbEvery) == 0 {
@@ -76,7 +76,8 @@ func (c *chooser) next(fresh, retaining bool) plan {
 	return p
 }
 
-// opens says whether a point is left that is passed at the first opening only.
+// opens says whether a point that is passed at a store's first opening only still
+// lacks hits.
 func (c *chooser) opens() bool {
 	for _, pt := range c.of {
 		if pt.when == opening && c.hits[pt.name] < c.want {

@@ -5,9 +5,10 @@ import "slices"
 // point is a moment at which a process may be made to die.
 type point struct {
 	name string
-	// skip bounds how often it is passed before the last time; drawn from 0 up.
+	// skip is the most times that a process passes the point before it dies there; how
+	// often it does is drawn from 0 to skip.
 	skip int
-	// when says what it takes to get there.
+	// when says in which phase of a process the point is passed.
 	when moment
 	// do is the operation that leads there, "" when polling and delivering do.
 	do string
@@ -25,10 +26,10 @@ const (
 	sharing                // as a node of a fleet
 )
 
-// points are all named moments. Those that begin with sqlite. are inside the
-// store's transactions, the others in what is wrapped around its ports, the
-// fetcher, the webhook's transport and the handler: "x.asked" just before the
-// call of x, "x.done" after it took effect and before its caller is told.
+// points are all named moments. Those that begin with "sqlite." are inside the
+// store's transactions. The others are in the wrappers around the store's ports, the
+// fetcher, the webhook transport and the handler: "x.asked" is just before the call
+// of x, "x.done" is after it took effect and before its caller is told.
 var points = []point{
 	{name: "fetch.done", skip: 60},
 	{name: "commit.asked", skip: 10},
@@ -88,7 +89,7 @@ var points = []point{
 	{name: "sqlite.fleet.taken", when: sharing, skip: 4, store: "sqlite"},
 }
 
-// pointsOf are the points that an engine passes which is alone on a backend.
+// pointsOf are the points that an engine passes which has the store to itself.
 func pointsOf(store string) []point {
 	var of []point
 	for _, p := range points {
@@ -99,7 +100,7 @@ func pointsOf(store string) []point {
 	return of
 }
 
-// sharedPointsOf are those that only nodes of a fleet pass.
+// sharedPointsOf are the points that only nodes of a fleet pass.
 func sharedPointsOf(store string) []point {
 	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return p.when != sharing || p.store != store })
 }

@@ -16,7 +16,8 @@ import (
 // portPage is how many records are asked for at a time.
 const portPage = 10_000
 
-// readPorts fills in what a store's ports tell. No port lists reservations.
+// readPorts fills in the state that can be read through a store's ports. No port
+// lists reservations.
 func readPorts(ctx context.Context, store storage.Store, s *state) error {
 	s.ReservationsHidden = true
 	s.Balances = make(map[string]balance)

@@ -18,10 +18,10 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	asks    *json.Encoder
-	replies chan reply // closed when it has ended and all are in
+	replies chan reply // closed when the process has ended and all of them are read
 	stderr  bytes.Buffer
 	started time.Time
-	killed  bool // by us
+	killed  bool // kill was called
 }
 
 // startProcess runs this binary again as the process under test.
@@ -54,8 +54,8 @@ func startProcess(cfg childConfig) (*process, error) {
 	return p, nil
 }
 
-// listen passes on what the process says. What it said before it was killed is
-// in the pipe still.
+// listen passes on what the process writes. What it wrote before it was killed is
+// still in the pipe.
 func (p *process) listen(out io.Reader) {
 	defer close(p.replies)
 	lines := bufio.NewScanner(out)
@@ -67,25 +67,25 @@ func (p *process) listen(out io.Reader) {
 	}
 }
 
-// ask sends an operation. A process that has ended takes none, which its end
-// will tell.
+// ask sends an operation. If that fails the process has ended, and lines will be
+// closed.
 func (p *process) ask(o op) { _ = p.asks.Encode(o) }
 
 func (p *process) lines() <-chan reply { return p.replies }
 
-// stop has a process notice nothing until resume.
+// stop has the process stand still until resume.
 func (p *process) stop()   { _ = p.cmd.Process.Signal(stopSignal) }
 func (p *process) resume() { _ = p.cmd.Process.Signal(goOnSignal) }
 
 func (p *process) kill() {
 	p.killed = true
-	_ = p.cmd.Process.Kill() // one that has ended needs none
+	_ = p.cmd.Process.Kill() // fails only if it has ended
 }
 
 // end is how a process ended.
 type end struct {
 	signaled bool   // by SIGKILL
-	trouble  string // what it said when it ended by itself and not well
+	trouble  string // what went wrong when it ended by itself, "" for nothing
 }
 
 // wait waits for the end, once replies is closed.

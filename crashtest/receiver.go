@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// receiver gets webhooks and what the in-process handler passes on, and
-// remembers everything. What it answers follows from the seed, the delivery and
-// how often it has come.
+// receiver gets the webhook requests, and the events that the in-process handler
+// passes on, and remembers all of them. What it answers follows from the seed, the
+// delivery, and how often that has come.
 type receiver struct {
 	seed uint64
 
@@ -42,15 +42,15 @@ func webhookKey(path string) string {
 	return hex.EncodeToString(digest[:20])
 }
 
-// unanswered notes that a process got no answer to a request for a delivery, or to a call
-// of the handler for an event.
+// unanswered records that a process got no answer to a request for the delivery, or to
+// a handler call for the event, with this id.
 func (r *receiver) unanswered(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.silence[id]++
 }
 
-// seen copies what came so far.
+// seen copies what has come so far into o.
 func (r *receiver) seen(o *outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *receiver) handle(w http.ResponseWriter, req *http.Request, body []byte)
 	w.WriteHeader(v.Status)
 }
 
-// chance is a number of 0 up to 1 for the n-th coming of an id.
+// chance is a number from 0 up to 1 for the nth time that an id comes.
 func (r *receiver) chance(id string, n int) float64 {
 	b := binary.BigEndian.AppendUint64(nil, r.seed)
 	b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -119,8 +119,9 @@ type answer struct {
 }
 
 func (r *receiver) answer(id string, n int) answer {
-	// Some are given up and taken when they are sent anew, and a few never are: of
-	// many, all sent anew by one replay, a breaker would make a wait of minutes.
+	// Some deliveries are refused until they are given up, and accepted when a replay
+	// sends them again; very few are never accepted. With more of those, all sent
+	// again by one replay, the circuit breaker would make the run wait for minutes.
 	if c := r.chance(id, -1); c < 0.001 || c < 0.01 && n <= maxAttempts {
 		return answer{status: http.StatusInternalServerError}
 	}
@@ -133,7 +134,7 @@ func (r *receiver) answer(id string, n int) answer {
 		return answer{}
 	case c < 0.15:
 		return answer{status: http.StatusOK, wait: attemptTimeout / 4}
-	case c < 0.16: // taken, but told too late
+	case c < 0.16: // accepted, but the answer comes too late
 		return answer{status: http.StatusOK, wait: attemptTimeout + attemptTimeout/4}
 	}
 	return answer{status: http.StatusOK}

@@ -20,9 +20,9 @@ type redisServer struct {
 	dir       string
 	address   string
 	retaining bool
-	settings  []string // beside those that all have
+	settings  []string // flags besides those of every server
 	process   *exec.Cmd
-	client    *redis.Client // for plain commands
+	client    *redis.Client // for commands of the harness
 }
 
 // redisName is the store's name on the server.
@@ -77,8 +77,8 @@ func (s *redisServer) start() error {
 	}
 }
 
-// answers asks over a connection of its own: a pool that could not connect
-// rests for a while.
+// answers says whether the server answers. It asks over a new connection: after a
+// failure to connect, a pool does not try again for a while.
 func (s *redisServer) answers() (bool, error) {
 	conn, err := net.DialTimeout("tcp", s.address, time.Second)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *redisServer) answers() (bool, error) {
 
 func (s *redisServer) kill() error {
 	err := s.process.Process.Kill()
-	_ = s.process.Wait() // says that it was killed
+	_ = s.process.Wait() // its error only says that it was killed
 	return err
 }
 
@@ -126,8 +126,8 @@ func openRedis(ctx context.Context, cfg storeConfig) (opened, error) {
 	return opened{Store: store}, nil
 }
 
-// alone waits until the server has done what the killed process had sent: then
-// it closes that one's connections, and only ours is left.
+// alone waits until the server has carried out what the killed process had sent. It
+// then closes that process's connections, and only the harness's own is left.
 func (s *redisServer) alone(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -143,13 +143,13 @@ func (s *redisServer) alone(ctx context.Context) error {
 	}
 }
 
-// read asks the store's own ports, because its records are not made for others'
-// eyes; what was removed, which no port shows, it reads with plain commands.
+// read reads through the store's own ports, because the format of its records is
+// its own affair. What was removed, which no port shows, it reads with Redis commands.
 func (s *redisServer) read(ctx context.Context) (st state, err error) {
 	if err := s.alone(ctx); err != nil {
 		return st, err
 	}
-	// Nothing is past its retention for this reader.
+	// This reader sets no retention, so it sees every event that is still there.
 	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{s.address}}, redisstore.Options{Name: redisName})
 	if err != nil {
 		return st, err

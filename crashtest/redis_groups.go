@@ -23,7 +23,7 @@ type fleetBackend struct {
 	close    func() error
 }
 
-// newFleetBackend starts what stands behind the store.
+// newFleetBackend starts the servers of the store, if it needs any.
 func newFleetBackend(o options, dir string) (fleetBackend, error) {
 	switch {
 	case o.kind == kindCluster:
@@ -46,7 +46,7 @@ func newFleetBackend(o options, dir string) (fleetBackend, error) {
 	return fleetBackend{config: b.config, close: b.close}, nil
 }
 
-// redisServers are several, and what belongs to them.
+// redisServers are several Redis servers, with their sentinels and clients.
 type redisServers struct {
 	servers []*redisServer
 	others  []*exec.Cmd // sentinels
@@ -101,7 +101,7 @@ func (s *redisServer) info(ctx context.Context, field string) string {
 // agreesWithin bounds how long servers take to agree on something.
 const agreesWithin = 90 * time.Second
 
-// until waits for something that servers are to agree on.
+// until waits until done says that the servers agree.
 func until(what string, ok func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), agreesWithin)
 	defer cancel()
@@ -283,8 +283,8 @@ func (g *sentinelGroup) inOrder() error {
 	})
 }
 
-// failover has another server become the master, in turns while the old one is well and
-// because it was killed, and waits until all is in order again.
+// failover makes another server the master, and waits until all is in order again. It
+// asks the sentinels to do so, and every second time kills the old master instead.
 func (g *sentinelGroup) failover() error {
 	ctx := context.Background()
 	old := g.master(ctx)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rest lets a process finish: everything is posted and visible, every account
-// was read again, and nothing is due. Then it stops, and everything is checked.
+// rest lets a process finish: until every post is visible, every account was read
+// after that, and no delivery is open. Then it stops, and everything is checked.
 func (r *round) rest(ctx context.Context) error {
 	f := finishing{round: r}
 	if err := r.live(ctx, plan{point: point{when: stopping}}, f.done); err != nil || len(r.found) > 0 {
@@ -24,7 +24,8 @@ func (r *round) rest(ctx context.Context) error {
 	return nil
 }
 
-// checkBackup: what was confirmed can be read, is whole, and has what was there.
+// checkBackup checks that a confirmed backup can be read, is undamaged, and has the
+// monitors that were there.
 func (r *round) checkBackup(ctx context.Context, b backup) {
 	s, err := readSQLite(ctx, b.path, time.Time{})
 	if err != nil || s.Damage != "" {
@@ -41,18 +42,18 @@ func (r *round) checkBackup(ctx context.Context, b backup) {
 // finishing is how far a resting process has come.
 type finishing struct {
 	*round
-	visible time.Time // when everything is, and what was left half is mended
+	visible time.Time // when every post is visible, and leftovers are cleaned up
 	stage   stage
-	quiet   int // answers in a row that nothing is due
+	quiet   int // answers in a row that no delivery is open
 }
 
 type stage int
 
 const (
-	appearing stage = iota // posts become visible, and what was left half is mended
+	appearing stage = iota // posts become visible, and leftovers are cleaned up
 	reading                // each account is read after that
 	sending                // deliveries end
-	closing                // the ledger is touched, so that what has expired is given back
+	closing                // a ledger write gives back what has expired
 	finished
 )
 
@@ -60,11 +61,12 @@ func (s stage) String() string {
 	return [...]string{"posts to become visible", "accounts to be read again", "deliveries to end", "the ledger", "nothing"}[s]
 }
 
-// mendedAfter is when a process has removed what others left half: it looks twice,
-// claimLasts apart.
+// mendedAfter is how long a process takes at most to remove what others left half
+// done when they died: it looks twice, claimLasts apart.
 const mendedAfter = 3 * claimLasts
 
-// Enough of both, so that an answer that was wrong or too early does not count.
+// How many good polls and quiet answers it takes: more than one, so that an answer
+// that was wrong or too early does not end the rest.
 const (
 	readOften  = 5
 	quietOften = 3
@@ -72,7 +74,7 @@ const (
 
 // done takes one step, if one can be taken.
 func (f *finishing) done() bool {
-	if f.visible.IsZero() { // it has just polled: its start is not part of the wait
+	if f.visible.IsZero() { // it has just polled for the first time: its start is not part of the wait
 		f.visible = time.Now().Add(max(lateUpTo, mendedAfter))
 	}
 	if !f.customers.idle() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// round is a store from its first opening to a rest, with many kills between.
+// round is the life of a store, from its first opening over many kills to a rest.
 type round struct {
 	*run
 	seed      uint64
@@ -21,17 +21,17 @@ type round struct {
 	customers *customers
 	backend   backend
 	lived     int                  // processes so far
-	cursors   map[string]time.Time // after the last kill
-	ends      map[string]ending    // of deliveries, after the kills so far
+	cursors   map[string]time.Time // as they were after the last kill, by target
+	ends      map[string]ending    // how deliveries had ended after the kills so far, by id
 	rested    time.Time
 	found     []violation
 }
 
-// errStopped ends a run early: its context has ended.
+// errStopped ends a run early, when its context has ended.
 var errStopped = errors.New("crashtest: stopped")
 
-// play runs a round of so many kills, and gives what was violated. The error is
-// the harness's own.
+// play runs a round with so many kills, and returns the violations. The error is one
+// of the harness itself.
 func (r *round) play(ctx context.Context, kills int) (err error) {
 	if r.dir, err = os.MkdirTemp(r.options.dir, "crashtest"); err != nil {
 		return err
@@ -125,12 +125,12 @@ func (r *round) ended(ctx context.Context, proc *process, p plan) error {
 	return r.look(ctx, false)
 }
 
-// look checks what the store says now.
+// look checks what the store holds now.
 func (r *round) look(ctx context.Context, resting bool) error {
 	return r.lookAt(ctx, resting, func(*state) {})
 }
 
-// lookAt is look, once note has seen what the store says.
+// lookAt is look, after note was called with what the store holds.
 func (r *round) lookAt(ctx context.Context, resting bool, note func(*state)) error {
 	s, err := r.backend.read(ctx)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// ruleQuery finds nothing: what is tested of rules is how they and their webhooks
-// come and go.
+// ruleQuery finds nothing: the run tests how rules and their webhooks are created,
+// changed and deleted.
 const (
 	ruleQuery  = `from:` + ruleAuthor + ` "nobody posts this"`
 	ruleAuthor = "account0001"
 )
 
-// ruleSlot is a rule that comes and goes.
+// ruleSlot is a rule that is created, changed and deleted again and again.
 type ruleSlot struct {
 	busy      bool
 	owner, id string
 }
 
-// changeRules asks for a change of a rule, or for what has to be there before.
+// changeRules asks for a change of a rule, or first for what that change needs.
 func (c *customers) changeRules(do string) {
 	slot := &c.rules[c.rand.IntN(len(c.rules))]
 	if slot.busy {
@@ -34,11 +34,11 @@ func (c *customers) changeRules(do string) {
 		c.createRule(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("rule"))
 		return
 	}
-	if do == doCreateRule { // there is one: make room
+	if do == doCreateRule { // the slot has one: delete that first
 		do = doDeleteRule
 	}
 	o := op{Do: do, Owner: slot.owner, ID: slot.id}
-	if do == doUpdateRule && c.rand.IntN(3) > 0 { // or it has none
+	if do == doUpdateRule && c.rand.IntN(3) > 0 { // else it gets none
 		o.URL = c.urls + "/hook/" + c.number("moved")
 	}
 	of, now := c.Rules[slot.id], time.Now()
@@ -81,7 +81,8 @@ func (c *customers) createRule(slot *ruleSlot, owner, tag string) {
 	})
 }
 
-// createRule finds the rule when an earlier try, which nobody answered, has made it.
+// createRule creates a rule with a webhook. If an earlier try that nobody answered has
+// made it already, it returns that one.
 func (s service) createRule(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Rules().Create(ctx, rule.CreateRequest{
 		Owner: o.Owner, Tag: o.Name, Query: ruleQuery, Interval: time.Minute, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// options are the command line's.
+// options are what the command line sets, and what follows from it.
 type options struct {
 	kind  string // of the store
 	kills int
 	seed  uint64
 	json  bool
-	// ledger is how many random operations of the ledger a process does; 0 for
-	// one that runs an engine.
+	// ledger is how many random operations the run does on the ledger; 0 for a run
+	// with an engine.
 	ledger int
 	// fleet is how many nodes share the store; 0 for an engine that is alone.
 	fleet int
-	// handovers are how often parts are to change hands between nodes without an
-	// engine; 0 for engines.
+	// handovers is how often parts are to change hands, in a fleet of nodes without
+	// an engine; 0 for a fleet of engines.
 	handovers int
 	pauses    int    // of engines
 	cuts      int    // of engines from their store
-	failovers int    // of what stands behind the store
-	plant     string // a fault of these nodes, "" for none
-	dir       string // for the stores; "" for the system's
-	bug       string // planted, by tests only
-	// patience bounds how long a process that is not killed takes to do all it
-	// is to do, and then how long it takes to stop.
+	failovers int    // of the servers behind the store
+	plant     string // the fault that the nodes have, "" for none
+	dir       string // where the stores are; "" for the system's temporary directory
+	bug       string // the fault of the process under test; for tests only
+	// patience bounds how long a process that is not killed takes to finish, and
+	// then how long it takes to stop.
 	patience time.Duration
-	// every is the kills of a round.
+	// every is the number of kills in a round.
 	every int
-	// want is the hits that each point must get.
+	// want is the number of hits that each point must get.
 	want int
 }
 
@@ -41,34 +41,34 @@ type run struct {
 	options
 	chooser *chooser
 	tally   *tally
-	last    *outcome // the newest
+	last    *outcome // of the last round
 	log     io.Writer
 }
 
-// tally counts.
+// tally counts what happened in a run.
 type tally struct {
 	starts, kills, rounds  int
 	posts, events, removed int
 	deliveries, delivered  int
 	failed, attempts       int
-	requests, again        int // to the receiver; of those that had been taken before
+	requests, again        int // to the receiver; those of them whose delivery had been accepted before
 	entries, charges       int
 	backups                int
-	replays                int // confirmed
-	replayed               int // deliveries of those that are stored at the end of a round
+	replays                int // that were confirmed
+	replayed               int // deliveries, of the replays that are stored at the end of a round
 	firstPolls             []time.Duration
 	disturbed              map[string]int
 	found                  []violation
 	took                   time.Duration
 }
 
-// newRun plans a run of so many kills.
+// newRun returns a run that is to be played.
 func newRun(o options, log io.Writer) *run {
 	return &run{options: o, chooser: newChooser(o.seed, o.kind, o.want), tally: &tally{disturbed: make(map[string]int)}, log: log}
 }
 
 // play runs rounds until there were enough kills or something was violated. The
-// error is the harness's own.
+// error is one of the harness itself.
 func (r *run) play(ctx context.Context) error {
 	begin := time.Now()
 	defer func() { r.tally.took = time.Since(begin) }()
@@ -95,7 +95,7 @@ func (r *run) play(ctx context.Context) error {
 	return nil
 }
 
-// add counts what a round brought.
+// add counts the outcome of a round.
 func (t *tally) add(o *outcome) {
 	t.posts += len(o.Shown)
 	t.events += len(o.State.Events)

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// sqliteFile is the store under test as the parent sees it: a file, which it
-// reads with SQL of its own.
+// sqliteFile is the store under test as the parent has it: a file that it reads
+// with SQL of its own.
 type sqliteFile struct {
 	dir       string
 	retaining bool
@@ -32,8 +32,8 @@ func (s sqliteFile) backups() string          { return s.dir }
 func (s sqliteFile) disturb() (string, error) { return "", nil }
 func (s sqliteFile) close() error             { return nil }
 
-// expired is the time at or before which an event was settled that is past its
-// retention now.
+// expired is the latest time at which an event can have been settled that is past
+// its retention now.
 func (s sqliteFile) expired() time.Time {
 	if !s.retaining {
 		return time.Time{}
@@ -53,8 +53,8 @@ func openSQLite(ctx context.Context, cfg storeConfig) (opened, error) {
 	return opened{store, store.Backup}, nil
 }
 
-// read looks at a copy of the files, so that the process after the kill finds
-// them as the kill has left them.
+// read reads a copy of the files, so that the next process finds them as the kill
+// has left them.
 func (s sqliteFile) read(ctx context.Context) (state, error) {
 	dir, err := os.MkdirTemp(s.dir, "copy")
 	if err != nil {
@@ -89,8 +89,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// readSQLite reads a whole file with plain SQL: tables where the views for
-// people round.
+// readSQLite reads a whole file with SQL. It reads tables, except where a view that
+// the store has for people shows the same without rounding.
 func readSQLite(ctx context.Context, path string, expired time.Time) (s state, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -100,7 +100,7 @@ func readSQLite(ctx context.Context, path string, expired time.Time) (s state, e
 	db.SetMaxOpenConns(1)
 	r := reader{ctx: ctx, db: db}
 	r.each(`SELECT count(*) FROM sqlite_schema`, func(scan scanner) error { return scan(&r.tables) })
-	if r.err != nil || r.tables == 0 { // nothing was ever put in
+	if r.err != nil || r.tables == 0 { // the file is still empty
 		return s, r.err
 	}
 	r.each(`PRAGMA integrity_check(3)`, func(scan scanner) error {
@@ -118,7 +118,7 @@ func readSQLite(ctx context.Context, path string, expired time.Time) (s state, e
 	return s, r.err
 }
 
-// reader keeps the first error.
+// reader runs queries, and keeps the first error.
 type reader struct {
 	ctx    context.Context
 	db     *sql.DB

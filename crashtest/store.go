@@ -7,17 +7,17 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// backend is a store under test, as the parent has it. It is the only seam
-// between the harness and what is tested.
+// backend is the store under test, as the parent process sees it. All that the
+// harness has to know of a kind of store is behind it.
 type backend interface {
 	// config is what a process needs to open the store.
 	config() storeConfig
-	// read gives what the store says while no process has it open.
+	// read returns what the store holds. No process may have it open.
 	read(ctx context.Context) (state, error)
-	// backups is where backups go, "" when the store makes none.
+	// backups is the directory for backups, "" when the store makes none.
 	backups() string
-	// disturb makes what stands behind the store suffer, and says how; "" when
-	// there is nothing.
+	// disturb has the server behind the store fail and come back, and says how; ""
+	// when there is no server.
 	disturb() (string, error)
 	close() error
 }
@@ -26,9 +26,10 @@ type backend interface {
 type storeConfig struct {
 	Kind    string
 	Address string // file or host:port, or several of these with commas between
-	// Master is the name that the sentinels at Address have for it, "" without any.
+	// Master is the name that the sentinels at Address have for the server, "" when
+	// there are none.
 	Master string
-	// Retaining removes what is settled after a second.
+	// Retaining has settled events removed after a second.
 	Retaining bool
 }
 
@@ -44,7 +45,7 @@ var kinds = []string{kindSQLite, kindRedis}
 // retention is how long settled events stay in rounds that remove them.
 const retention = time.Second
 
-// opened is a store and what it can do beside the ports.
+// opened is a store, and what it can do besides the ports.
 type opened struct {
 	storage.Store
 	backup func(context.Context, string) error // nil when it makes none

@@ -2,5 +2,5 @@
 
 package main
 
-// tempo stretches the times of a run.
+// tempo multiplies the times of a run: see tempo_race.go.
 const tempo = 1

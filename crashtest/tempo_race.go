@@ -2,6 +2,6 @@
 
 package main
 
-// tempo stretches the times of a run: the race detector makes SQLite, which is
-// translated C, some ten times slower.
+// tempo multiplies the times of a run. It is more than 1 here because the race
+// detector makes SQLite, which is translated C, about ten times slower.
 const tempo = 5

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// changeMonitors asks for a change of a monitor that comes and goes, or for what
-// has to be there before.
+// changeMonitors asks for a change of one of the monitors that come and go, or first
+// for what that change needs.
 func (c *customers) changeMonitors(do string) {
 	slot := &c.monitors[c.rand.IntN(len(c.monitors))]
 	if slot.busy {
@@ -15,7 +15,7 @@ func (c *customers) changeMonitors(do string) {
 		c.createMonitor(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("changing"), c.someAccounts(), func(*watch) {})
 		return
 	}
-	if do == doCreateMonitor { // there is one: make room
+	if do == doCreateMonitor { // the slot has one: delete that first
 		do = doDeleteMonitor
 	}
 	if do == doPauseMonitor && slot.paused {
@@ -59,15 +59,15 @@ func (c *customers) changeMonitors(do string) {
 	})
 }
 
-// someAccounts chooses between 1 and 6 that follow each other.
+// someAccounts chooses 1 to 6 accounts that follow each other in the list.
 func (c *customers) someAccounts() []string {
 	names := accountNames()
 	from := c.rand.IntN(len(names) - 6)
 	return names[from : from+1+c.rand.IntN(6)]
 }
 
-// changeEndpoints asks for a webhook of the first fixed monitor that comes and
-// goes.
+// changeEndpoints asks to create or delete one of the webhooks of the first fixed
+// monitor that come and go.
 func (c *customers) changeEndpoints(do string) {
 	slot := &c.endpoints[c.rand.IntN(len(c.endpoints))]
 	if slot.busy || c.fixed == "" {
@@ -81,7 +81,7 @@ func (c *customers) changeEndpoints(do string) {
 		c.createEndpoint(slot, rich, c.fixed, c.number("hook"), from)
 		return
 	}
-	// It receives a while, unless it is in the way.
+	// A webhook is mostly left to receive for a while, unless its deletion is asked for.
 	if do != doDeleteEndpoint && c.rand.IntN(4) > 0 {
 		return
 	}
@@ -94,11 +94,11 @@ func (c *customers) changeEndpoints(do string) {
 	})
 }
 
-// longAgo is how far back a webhook is to get events: some kills.
+// longAgo is how far back a webhook is to get events: some kills ago.
 const longAgo = 10 * time.Second
 
-// replay asks for a replay of a webhook of the first fixed monitor: one that has
-// received all the time, or one that came later.
+// replay asks for a replay to a webhook of the first fixed monitor: to the one that
+// was there all the time, or to one that came later.
 func (c *customers) replay() {
 	slot := &c.second
 	if n := c.rand.IntN(len(c.endpoints) + 1); n > 0 {
@@ -131,14 +131,15 @@ func (c *customers) replay() {
 	}).asked = func() { rf.Tries++ }
 }
 
-// changeMoney asks for a reservation or what becomes of one, or for entries.
+// changeMoney asks to reserve credits, to commit or release a reservation, or to
+// append entries.
 func (c *customers) changeMoney(do string) {
 	owner := []string{rich, poor}[c.rand.IntN(2)]
 	if do == doAppend {
 		switch c.rand.IntN(4) {
 		case 0:
 			c.append(owner, c.rand.Int64N(5000)+1)
-		case 1: // all or none, and the second cannot be
+		case 1: // all or nothing, and the second is refused
 			c.append(owner, 1, -1_000_000_000_000)
 		default:
 			c.append(owner, -c.rand.Int64N(2000)-1)
@@ -175,7 +176,7 @@ func (c *customers) append(owner string, amounts ...int64) {
 	})
 }
 
-// reserve holds an amount, for an hour or for a moment.
+// reserve asks to reserve an amount, for an hour or for a moment.
 func (c *customers) reserve(slot *moneySlot, owner string) {
 	o := op{Do: doReserve, Owner: owner, ID: c.number("reservation"), Amount: c.rand.Int64N(500), Expires: time.Now().Add(time.Hour)}
 	short := c.rand.IntN(3) == 0
@@ -198,7 +199,7 @@ func (c *customers) reserve(slot *moneySlot, owner string) {
 	})
 }
 
-// resolve commits or releases what a slot holds.
+// resolve asks to commit or release the reservation of a slot.
 func (c *customers) resolve(slot *moneySlot, do string) {
 	id := slot.id
 	rf, ef := c.Reservations[id], c.Entries[id]

@@ -23,8 +23,8 @@ const (
 	overlap    = 4 * time.Second         // how far the engine looks back: well above lateUpTo
 )
 
-// world is what is outside the process: a platform that people post on, and a
-// receiver. It goes on when the process dies.
+// world is what is outside the process under test: a platform that people post on,
+// and a receiver. It goes on when the process dies.
 type world struct {
 	names       []string
 	platform    *enginetest.Platform
@@ -35,8 +35,8 @@ type world struct {
 	mu      sync.Mutex
 	began   map[string]time.Time // first request of each process, by its user agent
 	polls   map[string]int       // good answers since watchPolls, by path
-	pollers map[string][]poller  // whom they were for
-	there   map[string]time.Time // from when on a post was surely on the platform, by id
+	pollers map[string][]poller  // who got these answers, by path
+	there   map[string]time.Time // when the platform surely had a post, by id
 
 	ending sync.WaitGroup
 	end    []func()
@@ -85,7 +85,7 @@ func (w *world) close() {
 	w.ending.Wait()
 }
 
-// watched notes who asks the platform, and what gets a good answer.
+// watched records who asks the platform, and which requests get a good answer.
 func (w *world) watched(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		w.noteLife(req.UserAgent())
@@ -136,14 +136,14 @@ func (w *world) watchPolls() {
 	w.pollers = make(map[string][]poller)
 }
 
-// poller is who has read an account.
+// poller is a process that has read an account.
 type poller struct {
 	agent string
 	at    time.Time
 }
 
-// shared counts the good answers since watchPolls, and those of them that came to one
-// process less than half an interval after one to another.
+// shared counts the good answers since watchPolls, and those of them that one process
+// got less than half an interval after another process got one.
 func (w *world) shared() (polls, twice int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *world) shared() (polls, twice int) {
 	return polls, twice
 }
 
-// polled says whether every account was read n times since watchPolls.
+// polled says whether every account was read n times or more since watchPolls.
 func (w *world) polled(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,8 +171,8 @@ func (w *world) polled(n int) bool {
 	return enough == accounts
 }
 
-// post publishes until ctx ends: at random moments, some of it visible late,
-// some of it dated back, now and then a burst that takes more than a page.
+// post publishes posts at random moments until ctx ends. Some become visible late,
+// some are dated back, and now and then there is a burst of more than a page.
 func (w *world) post(ctx context.Context, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	timer := time.NewTimer(0)
@@ -200,7 +200,8 @@ func (w *world) post(ctx context.Context, seed uint64) {
 	}
 }
 
-// publish notes when the post was there, which is a little later than it says.
+// publish publishes a post, and records when the platform had it, which is a little
+// later than the post says.
 func (w *world) publish(name, text string, published, visible time.Time) {
 	id := w.platform.PostAt(name, text, published, visible).ID
 	w.mu.Lock()
@@ -208,7 +209,7 @@ func (w *world) publish(name, text string, published, visible time.Time) {
 	w.there[id] = time.Now()
 }
 
-// shown is what readers could see until now.
+// shown returns the posts that readers could see until now.
 func (w *world) shown() []post {
 	truths := w.platform.Posted()
 	shown := make([]post, len(truths))
@@ -217,7 +218,7 @@ func (w *world) shown() []post {
 	for i, t := range truths {
 		shown[i] = post{Account: t.Account, ID: t.ID, Published: t.PublishedAt, Visible: t.VisibleAt}
 		at, ok := w.there[t.ID]
-		if !ok { // it is being published
+		if !ok { // it is being published at this moment
 			at = time.Now()
 		}
 		if at.After(t.VisibleAt) {

@@ -16,7 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// passing gives what a call gave, once the point after it is passed.
+// passing returns the results of a call, after passing the point that follows it.
 func passing[T any](name string, v T, err error) (T, error) {
 	if err == nil {
 		crashpoint.Hit(name)
@@ -29,10 +29,11 @@ func passed(name string, err error) error {
 	return err
 }
 
-// pointedStore has points around the calls of its ports.
+// pointedStore is a store with points around the calls of its ports.
 type pointedStore struct{ storage.Store }
 
-// pointedSharing is a pointedStore that several engines may share, and that forgets owners.
+// pointedSharing is a pointedStore that several engines may share, and that can erase
+// the data of owners.
 type pointedSharing struct {
 	storage.Store
 	storage.Sharing
@@ -51,7 +52,7 @@ func (s pointedStore) Ledger() billing.Ledger           { return pointedLedger{s
 
 type pointedMonitors struct{ monitor.Store }
 
-// Create is where the manager has made the endpoint.
+// Create is called when the manager has already created the endpoint.
 func (m pointedMonitors) Create(ctx context.Context, mon monitor.Monitor) error {
 	crashpoint.Hit("monitors.create.asked")
 	return passed("monitors.create.done", m.Store.Create(ctx, mon))
@@ -61,7 +62,8 @@ func (m pointedMonitors) Update(ctx context.Context, mon monitor.Monitor) error 
 	return passed("monitors.update.done", m.Store.Update(ctx, mon))
 }
 
-// Delete is where the manager has ended the watching and removed the endpoints.
+// Delete is called when the manager has already ended the watching and removed the
+// endpoints.
 func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
 	crashpoint.Hit("monitors.delete.asked")
 	return m.Store.Delete(ctx, owner, id)
@@ -73,18 +75,19 @@ func (m pointedMonitors) Scan(ctx context.Context, fn func(monitor.Monitor) erro
 
 type pointedRules struct{ rule.Store }
 
-// Create is where the manager has made the endpoint.
+// Create is called when the manager has already created the endpoint.
 func (p pointedRules) Create(ctx context.Context, r rule.Rule) error {
 	crashpoint.Hit("rules.create.asked")
 	return passed("rules.create.done", p.Store.Create(ctx, r))
 }
 
-// Update is where the manager has changed nothing of the endpoint yet.
+// Update is called when the manager has not changed the endpoint yet.
 func (p pointedRules) Update(ctx context.Context, r rule.Rule) error {
 	return passed("rules.update.done", p.Store.Update(ctx, r))
 }
 
-// Delete is where the manager has ended the search and removed the endpoints.
+// Delete is called when the manager has already ended the search and removed the
+// endpoints.
 func (p pointedRules) Delete(ctx context.Context, owner, id string) error {
 	crashpoint.Hit("rules.delete.asked")
 	return p.Store.Delete(ctx, owner, id)
@@ -103,10 +106,11 @@ func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
 // detectionPrice is charged for each event, in thousandths of a credit.
 const detectionPrice = 7
 
-// chargedJournal charges for each event in the commit that records it, as a
-// service would that sells detections: so a commit touches everything it can. It
-// also lets the claims of a commit end as early as a dispatcher allows, because
-// nobody else sends what a killed process was handed.
+// chargedJournal charges for each event in the commit that records it, as a service
+// would that sells detections, so that a commit writes every kind of record it can.
+// A commit also claims deliveries for the process that made it; chargedJournal has
+// these claims end as early as a dispatcher accepts, because only then can another
+// process send what a killed one had claimed.
 type chargedJournal struct{ detect.Journal }
 
 func (j chargedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
@@ -191,7 +195,8 @@ func (t pointedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return passing("send.done", resp, err)
 }
 
-// namedTransport says which process sends, and tells of what got no answer.
+// namedTransport adds to each request which process sends it, and reports the requests
+// that got no answer.
 type namedTransport struct {
 	http.RoundTripper
 	life       int
@@ -203,7 +208,7 @@ func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set(headerLife, strconv.Itoa(t.life))
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
-		t.unanswered(r.Header.Get(headerDeliveryID) + r.Header.Get(headerEventID)) // it has one of both
+		t.unanswered(r.Header.Get(headerDeliveryID) + r.Header.Get(headerEventID)) // it has one of the two
 	}
 	return resp, err
 }
