@@ -24,7 +24,8 @@ func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	return sum
 }
 
-// balancesAddUp makes entries in all ways there are, while reservations are open.
+// balancesAddUp makes entries in every way there is, from several goroutines, while
+// reservations are open.
 func balancesAddUp(t *storeTest) {
 	const writers, rounds = 6, 8
 	l := t.store.Ledger()

@@ -18,7 +18,7 @@ type storeCall struct {
 	do           func(ctx context.Context, s storage.Store, start time.Time) error
 }
 
-// storeRoleNames are the roles of a storage.Store by their accessors.
+// storeRoleNames are the roles of a storage.Store, each by the method that returns it.
 var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Replays", "Ledger"}
 
 // storeCalls returns a call of each method of each role. A call of a method that can

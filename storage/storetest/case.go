@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// storeTest is a case that runs, with its store.
+// storeTest is a running case, with its store.
 type storeTest struct {
 	testing.TB
 	kit   Kit
@@ -72,7 +72,7 @@ func (t *storeTest) ok(err error, call string) {
 	}
 }
 
-// errAny and errField are what refused takes for any error, and for any *FieldError.
+// errAny and errField stand for any error, and for any *FieldError, in calls of refused.
 var (
 	errAny   = errors.New("any error")
 	errField = errors.New("a *FieldError")
@@ -197,7 +197,7 @@ func joined[T any](list []T, show func(T) string) string {
 	return strings.Join(parts, " ")
 }
 
-// lease is how long claims of the suite last.
+// lease is how long the suite's claims last.
 const lease = time.Minute
 
 func (t *storeTest) claim(now time.Time, limit int, skip ...string) []deliver.Delivery {

@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// crashCases end a process at each of its calls, before or after the call took effect,
-// and then let another process do the same work from the start.
+// crashCases let a process die at each of its calls, before or after the call took
+// effect, and then let another process do the same work from the start.
 func crashCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -123,7 +123,7 @@ func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	}
 }
 
-// crashOutcome returns what has to be the same wherever work was cut.
+// crashOutcome returns what has to be the same wherever the process died.
 func crashOutcome(t *storeTest) string {
 	t.Helper()
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// countedContext ends after a number of calls of Done and Err. So it ends within a call
-// of a store, however fast that is.
+// countedContext ends after a number of calls of Done and Err, so that it ends during a
+// call of a store, however fast that is.
 type countedContext struct {
 	context.Context
 	cancel context.CancelFunc
@@ -44,7 +44,7 @@ func (c *countedContext) over() bool {
 func (c *countedContext) Done() <-chan struct{} { c.look(); return c.Context.Done() }
 func (c *countedContext) Err() error            { c.look(); return c.Context.Err() }
 
-// mostLooks bounds at how many moments a case lets a context end.
+// mostLooks bounds the number of moments at which a case lets a context end.
 const mostLooks = 40
 
 // cutCases end the context of a call that changes several things, at each moment at which

@@ -74,7 +74,7 @@ func diff(path string, got, want reflect.Value) string {
 	return ""
 }
 
-// tell describes a difference; long values are shortened.
+// tell describes a difference, with long values shortened.
 func tell(path string, got, want any) string {
 	return fmt.Sprintf("%s is %.80q, want %.80q", named(path), fmt.Sprint(got), fmt.Sprint(want))
 }

@@ -15,18 +15,19 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// eraseTest is a store that was furnished, with what it shows of globex before.
+// eraseTest is a furnished store.
 type eraseTest struct {
 	*storeTest
-	theirs storeView
+	theirs storeView // what the store showed of globex before any Erase
 }
 
-// eraseCases are about what a storage.Eraser leaves of acme, and of globex.
+// eraseCases are about what a storage.Eraser leaves of acme, which is erased, and of
+// globex, which is not.
 func eraseCases() []storeCase {
 	return append(append(eraseLifeCases(), eraseAnswerCase(), eraseTotalsCase()),
 		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
 			t.erase("acme", "kept")
-			t.same(t.of("acme"), storeView{}, "after Erase the store shows something of the owner")
+			t.same(t.viewOf("acme"), storeView{}, "after Erase the store shows something of the owner")
 			expect(t.storeTest, len(t.claim(t.at(1e6), 10)), 0, "after Erase Claim gave a delivery of the owner")
 			due, err := t.store.Replays().Running(t.Context(), t.at(1e6), 10)
 			t.ok(err, "Replays.Running")
@@ -41,7 +42,7 @@ func eraseCases() []storeCase {
 		}),
 		onEraser("other owners keep everything", func(t eraseTest) {
 			t.erase("acme", "kept")
-			t.same(t.of("globex"), t.theirs, "Erase changed what another owner has")
+			t.same(t.viewOf("globex"), t.theirs, "Erase changed what another owner has")
 			expect(t.storeTest, len(t.cursors("theirs")), 1, "Erase removed a cursor that it was not told of")
 			if s, ok := t.store.(storage.Keyed); ok {
 				_, err := s.Keys().Find(t.Context(), keyHash(2)[:16])
@@ -64,7 +65,7 @@ func eraseCases() []storeCase {
 			for _, owner := range []string{"acm", "acme ", "ACME", "%", "*", "acme\x00", ""} {
 				t.same(t.erase(owner), storage.Erased{}, "Erase took %q for acme", owner)
 			}
-			expect(t.storeTest, len(t.of("acme").Events), 2, "Erase of another name removed an owner's events")
+			expect(t.storeTest, len(t.viewOf("acme").Events), 2, "Erase of another name removed an owner's events")
 		}),
 		onEraser("what was settled late, or is tried again, harms nobody", func(t eraseTest) {
 			id := deliver.DeliveryID(deliver.EventID("src", "0"), deliver.HandlerEndpoint("log"))
@@ -75,7 +76,7 @@ func eraseCases() []storeCase {
 			n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: t.start})
 			t.ok(err, "Outbox.Reopen")
 			expect(t.storeTest, n, 0, "Reopen found a delivery of an erased owner")
-			t.same(t.of("globex"), t.theirs, "a settlement for an erased owner changed what another one has")
+			t.same(t.viewOf("globex"), t.theirs, "a settlement for an erased owner changed what another one has")
 		}),
 		onEraser("many events go, and retention goes on", func(t eraseTest) {
 			t.ok(t.store.Endpoints().Delete(t.Context(), "globex", "theirs"), "Endpoints.Delete") // open deliveries would stay
@@ -149,7 +150,7 @@ func eraseAnswerCase() storeCase {
 	})
 }
 
-// eraseLifeCases are about who comes after an erased owner, restarts, and files.
+// eraseLifeCases are about a new owner of the erased one's name, restarts, and files.
 func eraseLifeCases() []storeCase {
 	src := storeSource("acme", "src")
 	return []storeCase{
@@ -215,8 +216,8 @@ func eraseLifeCases() []storeCase {
 			t.erase("acme", "kept")
 			t.scrub()
 			t.reopen()
-			t.same(t.of("acme"), storeView{}, "after Reopen the store shows something of an erased owner")
-			t.same(t.of("globex"), t.theirs, "after Erase, Scrub and Reopen another owner has not what it had")
+			t.same(t.viewOf("acme"), storeView{}, "after Reopen the store shows something of an erased owner")
+			t.same(t.viewOf("globex"), t.theirs, "after Erase, Scrub and Reopen another owner does not have what it had")
 			b := t.commitDue(t.start, newEvent(src, "21"))
 			expect(t.storeTest, seqsOf(b.Events), "3", "after Reopen numbers begin after the greatest that an erased owner had")
 		})),
@@ -256,7 +257,7 @@ func eraseLifeCases() []storeCase {
 				expect(t.storeTest, bytes.Contains(after, []byte(word)), false, "after Erase and Scrub the files have %q of an erased owner", word)
 			}
 			expect(t.storeTest, bytes.Contains(after, []byte("globex")), true, "after Erase and Scrub the files have nothing of another owner, or Kit.Files gives others")
-			t.same(t.of("globex"), t.theirs, "Erase and Scrub changed what another owner has")
+			t.same(t.viewOf("globex"), t.theirs, "Erase and Scrub changed what another owner has")
 		}),
 	}
 }
@@ -279,7 +280,7 @@ func onEraser(name string, run func(eraseTest)) storeCase {
 				t.ok(s.Keys().Create(t.Context(), apikey.Key{ID: fmt.Sprint("key ", i), Owner: owner, Hash: keyHash(i + 1)}), "Keys.Create")
 			}
 		}
-		run(eraseTest{t, t.of("globex")})
+		run(eraseTest{t, t.viewOf("globex")})
 	}}
 }
 
@@ -288,8 +289,8 @@ func eraseNeeds(n needs, c storeCase) storeCase {
 	return c
 }
 
-// of is what the store shows of one owner.
-func (t *storeTest) of(owner string) (v storeView) {
+// viewOf returns what the store shows of one owner.
+func (t *storeTest) viewOf(owner string) (v storeView) {
 	t.Helper()
 	all := t.view()
 	v.Monitors = only(all.Monitors, func(m monitor.Monitor) bool { return m.Owner == owner })

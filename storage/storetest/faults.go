@@ -50,10 +50,14 @@ type FaultPlan struct {
 // on to s, to test what uses a store: a service has to survive each fault at each call.
 // For a second fault, wrap the result again. The store is safe for concurrent use.
 // FaultyStore panics on a plan that is not allowed, such as one with a Method that no
-// store has. Once the store has died, s still works, and is the caller's to close, or to
-// use as a process after a crash would. Of a storage.Sharing, a storage.Keyed or a
-// storage.Eraser it is one, too: their methods are those of Members, Feed, Signals, Answers,
-// Keys and Eraser, such as "Members.Beat".
+// store has.
+//
+// Once the faulty store has died, s still works. The caller has to close it, and may use
+// it before that, as the next process would after a crash.
+//
+// If s is a storage.Sharing, a storage.Keyed or a storage.Eraser, the faulty store is one,
+// too. A plan names their methods as those of Members, Feed, Signals, Answers, Keys and
+// Eraser, such as "Members.Beat".
 func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	known := plan.Method == ""
 	for _, c := range storeCalls() {
@@ -90,7 +94,8 @@ func newFaultyStore(s storage.Store, plan FaultPlan) *faultyStore {
 	return f
 }
 
-// begin counts a call. hit says that it goes wrong, dead that the store has died.
+// begin counts a call. It returns hit if the call is to go wrong, and dead if the store
+// has died.
 func (f *faultyStore) begin(method string) (hit, dead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // roleCalls are the methods of storage.Keyed and storage.Eraser that a FaultPlan may name.
 var roleCalls = []string{"Keys.Create", "Keys.Get", "Keys.Find", "Keys.List", "Keys.Update", "Keys.Delete", "Eraser.Erase", "Eraser.Scrub"}
 
-// withRoles is a faulty store with the optional roles of the one below.
+// withRoles returns f with the optional roles that the store below has.
 func (f *faultyStore) withRoles(below storage.Store) storage.Store {
 	shared, isShared := below.(storage.Sharing)
 	keyed, isKeyed := below.(storage.Keyed)

@@ -49,8 +49,8 @@ func (t *fleetTest) reopen() {
 	t.sharing = t.store.(storage.Sharing)
 }
 
-// twice calls run with two stores on the same data when Kit.Features.Shared is promised,
-// and with one store for both when not.
+// twice returns a case of two nodes. They have a store each, on the same data, if
+// Kit.Features.Shared is promised, and else one store for both.
 func twice(run func(one, two *fleetTest)) func(*fleetTest) {
 	return func(t *fleetTest) {
 		if !t.kit.Features.Shared {
@@ -64,7 +64,8 @@ func twice(run func(one, two *fleetTest)) func(*fleetTest) {
 	}
 }
 
-// lease returns a lease that pass lets end: a short one when that takes real time.
+// lease returns the length of a lease that the case lets end with pass: short when that
+// takes real time.
 func (t *fleetTest) lease() time.Duration {
 	if t.kit.moveLeases(0) {
 		return 10 * time.Second
@@ -72,7 +73,7 @@ func (t *fleetTest) lease() time.Duration {
 	return 2 * time.Second
 }
 
-// pass lets time pass for leases, by their clock or, when nothing moves that, by waiting.
+// pass lets time pass for leases: it moves their clock or, if that cannot be moved, waits.
 func (t *fleetTest) pass(d time.Duration) {
 	t.Helper()
 	if t.kit.moveLeases(d) {
@@ -84,8 +85,8 @@ func (t *fleetTest) pass(d time.Duration) {
 	t.ok(sleep(t.Context(), d), "waiting")
 }
 
-// jump moves the clock of leases, forwards or back, and returns what moves it back again.
-// It skips the case when nothing moves that clock.
+// jump moves the clock of leases, forwards or back, and returns a function that moves it
+// back again. It skips the case if that clock cannot be moved.
 func (t *fleetTest) jump(d time.Duration) (back func()) {
 	t.Helper()
 	if !t.kit.moveLeases(d) {
@@ -94,27 +95,28 @@ func (t *fleetTest) jump(d time.Duration) (back func()) {
 	return func() { t.kit.moveLeases(-d) }
 }
 
-// node is a member of the fleet, which the case plays.
+// node is a member of the fleet, played by the case.
 type node struct {
 	*fleetTest
-	fleet.State // as answered last
+	fleet.State // of the last answer
 }
 
-func (t *fleetTest) joins(n fleet.Node) (*node, error) {
+// tryJoin begins a term with n.
+func (t *fleetTest) tryJoin(n fleet.Node) (*node, error) {
 	st, err := t.sharing.Members().Join(t.Context(), n)
 	return &node{t, st}, err
 }
 
-// join begins a term.
+// join is a tryJoin that has to succeed.
 func (t *fleetTest) join(name string, lease time.Duration) *node {
 	t.Helper()
-	n, err := t.joins(fleet.Node{Name: name, Weight: 1, Lease: lease, Fingerprint: "f"})
+	n, err := t.tryJoin(fleet.Node{Name: name, Weight: 1, Lease: lease, Fingerprint: "f"})
 	t.ok(err, "Members.Join")
 	return n
 }
 
-// beats beats with the fence that was answered last, and with what edits say.
-func (n *node) beats(edits ...func(*fleet.Beat)) error {
+// tryBeat beats with the fence of the last answer, and what edits change.
+func (n *node) tryBeat(edits ...func(*fleet.Beat)) error {
 	b := fleet.Beat{Fence: n.Fence, Want: n.Own.Len(), Weight: 1, Seen: n.Beats}
 	for _, edit := range edits {
 		edit(&b)
@@ -126,10 +128,10 @@ func (n *node) beats(edits ...func(*fleet.Beat)) error {
 	return err
 }
 
-// beat is beats that has to succeed.
+// beat is a tryBeat that has to succeed.
 func (n *node) beat(edits ...func(*fleet.Beat)) *node {
 	n.Helper()
-	n.ok(n.beats(edits...), "Members.Beat")
+	n.ok(n.tryBeat(edits...), "Members.Beat")
 	return n
 }
 
@@ -180,7 +182,7 @@ func (t *fleetTest) member(name string) fleet.Member {
 	return fleet.Member{}
 }
 
-// whole fails the case unless each part is free or of one term.
+// whole fails the case unless each part is either free or held by one term.
 func (t *fleetTest) whole() {
 	t.Helper()
 	st := t.look()
@@ -196,8 +198,8 @@ func (t *fleetTest) whole() {
 	expect(t.storeTest, sum, fleet.Parts, "the free parts and those of all terms have to be all there are")
 }
 
-// commits commits an event, a cursor and a charge of 1 with a fence.
-func (t *fleetTest) commits(f fleet.Fence, tweets ...string) error {
+// tryCommit commits an event, a cursor and a charge of 1 for each tweet, showing a fence.
+func (t *fleetTest) tryCommit(f fleet.Fence, tweets ...string) error {
 	var bs []*detect.Batch
 	for _, tweet := range tweets {
 		bs = append(bs, &detect.Batch{
@@ -208,7 +210,7 @@ func (t *fleetTest) commits(f fleet.Fence, tweets ...string) error {
 	return t.store.Journal().Commit(t.Context(), bs)
 }
 
-// kept describes what commits has left in the store.
+// kept describes what the calls of tryCommit have left in the store.
 func (t *fleetTest) kept() string {
 	t.Helper()
 	return fmt.Sprintf("events %s, cursor %s, balance %s, due %d", t.logged("acme"),

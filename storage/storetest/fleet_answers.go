@@ -8,12 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// request is the request of an owner, carried out by by.
+// request returns a request of an owner, which node by wants to carry out.
 func request(owner, id, by string) fleet.Request {
 	return fleet.Request{Owner: owner, ID: id, Asked: "what " + id + " asks for", By: by, Lease: time.Minute}
 }
 
-// begin begins a request, and returns the answer there is as by:text, "mine" for none.
+// begin begins a request. It returns the stored answer as by:text, or "mine" if there is
+// none and the caller has to carry the request out.
 func (t *fleetTest) begin(q fleet.Request) string {
 	t.Helper()
 	a, err := t.sharing.Answers().Begin(t.Context(), q)
@@ -24,7 +25,7 @@ func (t *fleetTest) begin(q fleet.Request) string {
 	return a.By + ":" + string(a.Text)
 }
 
-// notBegun fails the case unless Begin gives that error.
+// notBegun fails the case unless Begin returns that error.
 func (t *fleetTest) notBegun(q fleet.Request, want error, rule string, args ...any) {
 	t.Helper()
 	a, err := t.sharing.Answers().Begin(t.Context(), q)
@@ -45,7 +46,7 @@ func (t *fleetTest) answered(owner, id, text string) {
 	t.finish(q, text)
 }
 
-// answerCases are about who carries a request out, and what the others get.
+// answerCases are about which node carries a request out, and what the others get.
 func answerCases() []storeCase {
 	a, b := request("acme", "q", "a"), request("acme", "q", "b")
 	return []storeCase{

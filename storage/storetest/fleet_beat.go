@@ -15,7 +15,7 @@ func beatCases() []storeCase {
 			before := t.look()
 			for _, term := range []string{"unknown", "*", "a", "", a.Fence.Term + " "} {
 				ghost := &node{t, fleet.State{Fence: fleet.Fence{Term: term, Generation: 1}}}
-				t.refused(ghost.beats(wants(100)), fleet.ErrFenced, "Beat has to refuse the unknown term %q", term)
+				t.refused(ghost.tryBeat(wants(100)), fleet.ErrFenced, "Beat has to refuse the unknown term %q", term)
 			}
 			t.same(t.look(), before, "a Beat that was refused changed something")
 		}),
@@ -23,7 +23,7 @@ func beatCases() []storeCase {
 			a := t.join("a", longLease).beat(wants(5))
 			before := t.look()
 			a.Fence.Generation++
-			t.refused(a.beats(wants(100), gives(a.Own)), fleet.ErrFenced, "Beat has to refuse a generation above the term's")
+			t.refused(a.tryBeat(wants(100), gives(a.Own)), fleet.ErrFenced, "Beat has to refuse a generation above the term's")
 			t.same(t.look(), before, "a Beat that was refused changed something")
 		}),
 		onFleet("Beat lets a generation below in: an answer was lost", func(t *fleetTest) {
@@ -123,9 +123,9 @@ func beatCases() []storeCase {
 			expect(t.storeTest, before.Generation, 2, "the generation has to grow by one when parts are taken")
 			a.beat(func(b *fleet.Beat) { row.edit(b, a.Own) })
 			expect(t.storeTest, a.Fence, fleet.Fence{Term: before.Term, Generation: before.Generation + row.grow}, "the generation %s", row.name)
-			t.refused(t.commits(a.Fence, "1"), nil, "Commit with the fence that Beat answered")
+			t.refused(t.tryCommit(a.Fence, "1"), nil, "Commit with the fence that Beat answered")
 			if row.grow > 0 {
-				t.refused(t.commits(before, "2"), fleet.ErrFenced, "Commit with the fence from before a Beat that changed the parts")
+				t.refused(t.tryCommit(before, "2"), fleet.ErrFenced, "Commit with the fence from before a Beat that changed the parts")
 			}
 		}))
 	}

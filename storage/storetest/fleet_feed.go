@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// feedKept is how many changes a feed keeps at least.
+// feedKept is the number of changes that a feed has to keep.
 const feedKept = 10_000
 
 func (t *fleetTest) since(after uint64, limit int) []fleet.Change {
@@ -165,7 +165,7 @@ func feedCases() []storeCase {
 }
 
 // raceFeed has four goroutines create records through two stores, while two others follow
-// the feed: each finds every number in turn, and with it the record.
+// the feed. Each of those has to find every number in order, and the record with it.
 func raceFeed(one, two *fleetTest) {
 	const writers, records = 4, 60
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ func grantCases() []storeCase {
 		return fleet.Ask{Budget: budget, Total: total, Rate: rate}
 	}
 	type step struct {
-		node string // a, b or c; one that is not there joins
+		node string // a, b or c; it joins if it has not yet
 		asks []fleet.Ask
 		want string
 	}
@@ -76,8 +76,8 @@ func grantCases() []storeCase {
 	return append(cases, onFleet("the grants of nodes that beat at once never sum up to more than there is", twice(raceGrants)))
 }
 
-// raceGrants has six nodes ask for parts of a budget. Each uses what it was granted, and
-// lowers that before it asks for less.
+// raceGrants has six nodes ask for shares of a budget. Each uses what it was granted, and
+// uses less before it asks for less.
 func raceGrants(one, two *fleetTest) {
 	const nodes, beats, total = 6, 40, 100
 	var mu sync.Mutex
@@ -102,7 +102,7 @@ func raceGrants(one, two *fleetTest) {
 			for range beats {
 				rate := float64(rnd.IntN(total))
 				use(i, min(used[i], rate)) // only this goroutine writes used[i]
-				if err := n.beats(asks(fleet.Ask{Budget: "x", Total: total, Rate: rate})); err != nil {
+				if err := n.tryBeat(asks(fleet.Ask{Budget: "x", Total: total, Rate: rate})); err != nil {
 					one.Errorf("Beat beside other beats failed: %v", err)
 					return
 				}

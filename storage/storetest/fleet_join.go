@@ -33,7 +33,7 @@ func joinCases() []storeCase {
 		}),
 		onFleet("a member is shown as it joined, without Seen", func(t *fleetTest) {
 			want := fleet.Node{Name: strings.Repeat("n", 64), Weight: 0.375, Lease: 1001 * time.Millisecond, Fingerprint: strings.Repeat("f", 64), Seen: 0}
-			n, err := t.joins(want)
+			n, err := t.tryJoin(want)
 			t.ok(err, "Members.Join")
 			for _, st := range []fleet.State{n.State, t.look()} {
 				if len(st.Members) != 1 {
@@ -43,7 +43,7 @@ func joinCases() []storeCase {
 				expect(t.storeTest, st.Members[0].Term, n.Fence.Term, "Member.Term is not the term")
 				expect(t.storeTest, st.Members[0].Over, false, "a lease that has just begun is not over")
 			}
-			m, err := t.joins(fleet.Node{Name: "other", Weight: 2, Lease: time.Second, Seen: n.Beats})
+			m, err := t.tryJoin(fleet.Node{Name: "other", Weight: 2, Lease: time.Second, Seen: n.Beats})
 			t.ok(err, "Members.Join")
 			expect(t.storeTest, t.member("other").Node.Seen, 0, "Member.Node has to be without Seen")
 			expect(t.storeTest, m.Lease, time.Second, "Join has to answer with the length of the lease")
@@ -51,7 +51,7 @@ func joinCases() []storeCase {
 		onFleet("members are shown by name, byte by byte, and text survives", func(t *fleetTest) {
 			names := []string{"b", "a", "a:b", "a\x00b", "żółw 🚀", "{tag} %s", "' OR 1", " a ", "A", "c\r\n"}
 			for _, name := range names {
-				n, err := t.joins(fleet.Node{Name: name, Weight: 1, Lease: longLease, Fingerprint: "of " + name})
+				n, err := t.tryJoin(fleet.Node{Name: name, Weight: 1, Lease: longLease, Fingerprint: "of " + name})
 				t.ok(err, "Members.Join")
 				n.beat(wants(10), func(b *fleet.Beat) { b.Says = []byte("says " + name) })
 			}
@@ -70,8 +70,8 @@ func joinCases() []storeCase {
 			second := t.join("a", longLease)
 			expect(t.storeTest, second.Free, fleet.Parts, "Join has to free the parts of the term that it ends")
 			expect(t.storeTest, t.members(), "a", "Join has to end the term of the same name")
-			t.refused(first.beats(), fleet.ErrFenced, "Beat of a term that was ended by a Join of the same name")
-			t.refused(t.commits(first.Fence, "1"), fleet.ErrFenced, "Commit of a term that was ended by a Join of the same name")
+			t.refused(first.tryBeat(), fleet.ErrFenced, "Beat of a term that was ended by a Join of the same name")
+			t.refused(t.tryCommit(first.Fence, "1"), fleet.ErrFenced, "Commit of a term that was ended by a Join of the same name")
 			other := t.join("b", longLease).beat(asks(fleet.Ask{Budget: "x", Total: 10, Rate: 10}))
 			expect(t.storeTest, grantsOf(other.Grants), "x=10", "Join has to free the grants of the term that it ends")
 			second.beat(wants(fleet.Parts))
@@ -83,8 +83,8 @@ func joinCases() []storeCase {
 			expect(t.storeTest, b.Own.Len(), fleet.Parts-600, "Beat has to give the parts that are free, and no others")
 			a.leave()
 			expect(t.storeTest, t.members(), "b", "Leave has to end the term")
-			t.refused(a.beats(), fleet.ErrFenced, "Beat after Leave")
-			t.refused(t.commits(a.Fence, "1"), fleet.ErrFenced, "Commit after Leave")
+			t.refused(a.tryBeat(), fleet.ErrFenced, "Beat after Leave")
+			t.refused(t.tryCommit(a.Fence, "1"), fleet.ErrFenced, "Commit after Leave")
 			b.beat(wants(fleet.Parts), asks(fleet.Ask{Budget: "x", Total: 10, Rate: 8}))
 			expect(t.storeTest, b.Own, fleet.All(), "Leave has to free the parts")
 			expect(t.storeTest, grantsOf(b.Grants), "x=8", "Leave has to free the grants")

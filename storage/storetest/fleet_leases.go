@@ -17,8 +17,8 @@ func leaseCases() []storeCase {
 			expect(t.storeTest, b.Own, fleet.All(), "Beat has to end a suspect whose lease is over, and to hand out its parts at once")
 			expect(t.storeTest, grantsOf(b.Grants), "x=9", "Beat has to end a suspect whose lease is over, and to free its grants")
 			expect(t.storeTest, t.members(), "b", "Beat has to end a suspect whose lease is over")
-			t.refused(a.beats(), fleet.ErrFenced, "Beat of a term that was ended")
-			t.refused(t.commits(a.Fence, "1"), fleet.ErrFenced, "Commit of a term that was ended")
+			t.refused(a.tryBeat(), fleet.ErrFenced, "Beat of a term that was ended")
+			t.refused(t.tryCommit(a.Fence, "1"), fleet.ErrFenced, "Commit of a term that was ended")
 			again := t.join("a", longLease).beat(wants(10))
 			expect(t.storeTest, again.Own, fleet.Set{}, "a node that comes back begins without parts")
 		}),
@@ -26,7 +26,7 @@ func leaseCases() []storeCase {
 			a, b := t.join("a", longLease).beat(wants(1000)), t.join("b", longLease)
 			b.beat(suspects(a), wants(fleet.Parts))
 			expect(t.storeTest, b.Own.Len(), 24, "Beat ended a suspect although its lease is not over")
-			t.refused(t.commits(a.Fence, "1"), nil, "Commit of a suspect whose lease is not over")
+			t.refused(t.tryCommit(a.Fence, "1"), nil, "Commit of a suspect whose lease is not over")
 			a.beat()
 			t.whole()
 		}),
@@ -35,7 +35,7 @@ func leaseCases() []storeCase {
 			t.pass(t.lease() + time.Millisecond)
 			b.beat(wants(fleet.Parts), suspects(c))
 			expect(t.storeTest, b.Own.Len(), 24, "Beat ended a term that nobody suspects")
-			t.refused(t.commits(a.Fence, "1"), nil, "Commit of a term whose lease is over, but which was not ended")
+			t.refused(t.tryCommit(a.Fence, "1"), nil, "Commit of a term whose lease is over, but which was not ended")
 			a.beat()
 			expect(t.storeTest, a.Own.Len(), 1000, "a term goes on where it was when its lease was over and nobody has ended it")
 			expect(t.storeTest, t.member("a").Over, false, "a beat has to prolong a lease that was over")
@@ -131,7 +131,7 @@ func epochCases() []storeCase {
 			expect(t.storeTest, a.Epoch != first && a.Epoch != 0, true, "Beat has to draw another epoch each time")
 		}),
 		onFleet("Join draws another epoch when a node has seen more beats", func(t *fleetTest) {
-			n, err := t.joins(fleet.Node{Name: "a", Weight: 1, Lease: longLease, Seen: 5})
+			n, err := t.tryJoin(fleet.Node{Name: "a", Weight: 1, Lease: longLease, Seen: 5})
 			t.ok(err, "Members.Join")
 			expect(t.storeTest, n.Epoch != 0, true, "Join has to draw another epoch when Seen is above the count of beats")
 			expect(t.storeTest, n.State.Beats, 6, "Join has to go on counting from Seen")

@@ -85,8 +85,8 @@ func fleetLifeCases() []storeCase {
 			t.same(t.look(), before, "after Reopen the fleet is not what it was")
 			expect(t.storeTest, before.Epoch != 0, true, "Beat has to draw an epoch when a node has seen more beats")
 			a.fleetTest, b.fleetTest = t, t
-			t.refused(t.commits(a.Fence, "1"), nil, "Commit after Reopen with the fence from before")
-			t.refused(t.commits(fleet.Fence{}, "2"), fleet.ErrShared, "Commit without a fence after Reopen, while terms live")
+			t.refused(t.tryCommit(a.Fence, "1"), nil, "Commit after Reopen with the fence from before")
+			t.refused(t.tryCommit(fleet.Fence{}, "2"), fleet.ErrShared, "Commit without a fence after Reopen, while terms live")
 			own := a.Own
 			a.beat(wants(fleet.Parts), suspects(b))
 			expect(t.storeTest, a.Own.Len(), fleet.Parts-20, "after Reopen Beat has to give the parts that are free, and to end no term whose lease is not over")
@@ -104,8 +104,8 @@ func fleetLifeCases() []storeCase {
 			c.leave()
 			t.reopen()
 			expect(t.storeTest, t.members(), "b", "after Reopen a term is there again")
-			t.refused(t.commits(a.Fence, "1"), fleet.ErrFenced, "Commit after Reopen with the fence of a term that was ended")
-			t.refused(t.commits(c.Fence, "1"), fleet.ErrFenced, "Commit after Reopen with the fence of a term that has left")
+			t.refused(t.tryCommit(a.Fence, "1"), fleet.ErrFenced, "Commit after Reopen with the fence of a term that was ended")
+			t.refused(t.tryCommit(c.Fence, "1"), fleet.ErrFenced, "Commit after Reopen with the fence of a term that has left")
 		}),
 	}
 }

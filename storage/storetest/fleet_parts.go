@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// partsOf is the set of the parts of endpoints.
+// partsOf returns the set of the parts of endpoints.
 func partsOf(endpoints ...string) *fleet.Set {
 	var s fleet.Set
 	for _, id := range endpoints {
@@ -22,7 +22,7 @@ func partsOf(endpoints ...string) *fleet.Set {
 	return &s
 }
 
-// without is the set of all parts but those of endpoints.
+// without returns the set of all parts except those of endpoints.
 func without(endpoints ...string) *fleet.Set {
 	s := fleet.All().Minus(*partsOf(endpoints...))
 	return &s
@@ -46,7 +46,7 @@ func (t *fleetTest) nextIn(parts *fleet.Set) string {
 	return fmt.Sprint(due.Sub(t.start).Seconds())
 }
 
-// partCases are about deliveries of which each node has those of its parts.
+// partCases are about nodes that each get the deliveries of their own parts.
 func partCases() []storeCase {
 	log := deliver.HandlerEndpoint("log")
 	lanes := []struct {

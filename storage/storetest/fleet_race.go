@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// fenceRaceCases are about commits that race with what ends their fence: when that has
-// returned, none of them is stored any more.
+// fenceRaceCases are about commits that run beside a call that ends their fence: once that
+// call has returned, no such commit may take effect.
 func fenceRaceCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -63,8 +63,8 @@ func mark(t *fleetTest, f fleet.Fence, tweet string) uint64 {
 	return b.Events[0].Seq
 }
 
-// commitBeside commits from four goroutines until that is refused. It calls change when
-// each has done so a few times, and returns when all have ended.
+// commitBeside commits from four goroutines, each until it is refused. It calls change when
+// each has made a few commits, and returns when all have ended.
 func commitBeside(t *fleetTest, f fleet.Fence, tweet string, change func()) {
 	const enough, late = 3, 100 // commits of each: before the change, and at most after it
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func handOutCases() []storeCase {
 			var wg sync.WaitGroup
 			for i := range racers {
 				wg.Go(func() {
-					n, err := t.joins(fleet.Node{Name: "n", Weight: 1, Lease: longLease})
+					n, err := t.tryJoin(fleet.Node{Name: "n", Weight: 1, Lease: longLease})
 					if err != nil {
 						t.Errorf("Join beside other joins failed: %v", err)
 					}
@@ -130,7 +130,7 @@ func handOutCases() []storeCase {
 			expect(t.storeTest, t.members(), "n", "there is one term a name, whoever joins at once")
 			live := 0
 			for _, n := range terms {
-				if n.beats() == nil {
+				if n.tryBeat() == nil {
 					live++
 				}
 			}
@@ -141,7 +141,7 @@ func handOutCases() []storeCase {
 }
 
 // raceHandOut has six nodes take and give parts, through two stores. When they begin, all
-// parts are of a term that has died.
+// parts are held by a term whose node has died.
 func raceHandOut(one, two *fleetTest) {
 	const nodes, beats = 6, 30
 	dead := one.join("dead", one.lease()).beat(wants(fleet.Parts))
@@ -178,7 +178,7 @@ func raceHandOut(one, two *fleetTest) {
 				}
 				mu.Unlock()
 				before := n.Own.Minus(give)
-				if err := n.beats(suspects(dead), func(b *fleet.Beat) { b.Give, b.Want = give, rnd.IntN(400) }); err != nil {
+				if err := n.tryBeat(suspects(dead), func(b *fleet.Beat) { b.Give, b.Want = give, rnd.IntN(400) }); err != nil {
 					one.Errorf("Beat beside other beats failed: %v", err)
 					return
 				}

@@ -11,28 +11,28 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// receiveWait is how long a case waits at most for what other goroutines do, in real time.
+// receiveWait is the longest that a case waits, in real time, for what other goroutines do.
 const receiveWait = 20 * time.Second
 
 // waitStep is the pause between two looks at what other goroutines do.
 const waitStep = time.Millisecond
 
-// ear is a Receive under way.
-type ear struct {
+// listener is a Receive under way, and the signals it has got.
+type listener struct {
 	mu    sync.Mutex
 	heard []fleet.Signal
 	busy  atomic.Int32
 	err   error
 }
 
-func (e *ear) take(s fleet.Signal) {
+func (e *listener) take(s fleet.Signal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, s)
 }
 
-// has reports whether a signal of that key was heard.
-func (e *ear) has(key string) (fleet.Signal, bool) {
+// has returns the signal with that key, and reports whether it was heard.
+func (e *listener) has(key string) (fleet.Signal, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.heard {
@@ -43,19 +43,20 @@ func (e *ear) has(key string) (fleet.Signal, bool) {
 	return fleet.Signal{}, false
 }
 
-// onSignals is onFleet for stores that promise Signals.
+// onSignals returns a case of onFleet that is skipped unless the store promises Signals.
 func onSignals(name string, run func(*fleetTest)) storeCase {
 	c := onFleet(name, run)
 	c.needs = needsSignals
 	return c
 }
 
-// listen begins to receive, and returns when a signal has arrived at each of the ears.
-func (t *fleetTest) listen(ears map[*ear]*fleetTest) (end func()) {
+// listen has each listener receive from its store, and returns when every one of them has
+// heard a signal.
+func (t *fleetTest) listen(listeners map[*listener]*fleetTest) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	for e, at := range ears {
+	for e, at := range listeners {
 		wg.Go(func() {
 			e.err = at.sharing.Signals().Receive(ctx, func(s fleet.Signal) {
 				if e.busy.Add(1) > 1 {
@@ -69,25 +70,25 @@ func (t *fleetTest) listen(ears map[*ear]*fleetTest) (end func()) {
 	end = func() {
 		cancel()
 		wg.Wait()
-		for e := range ears {
+		for e := range listeners {
 			t.refused(e.err, context.Canceled, "Receive has to return the error of its context")
 		}
 	}
 	heard := t.until(func() int {
 		t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "probe"}), "Signals.Send")
 		n := 0
-		for e := range ears {
+		for e := range listeners {
 			if _, ok := e.has("probe"); ok {
 				n++
 			}
 		}
 		return n
-	}, len(ears))
-	expect(t.storeTest, heard, len(ears), "signals that are sent for seconds have to reach all that receive")
+	}, len(listeners))
+	expect(t.storeTest, heard, len(listeners), "signals that are sent for seconds have to reach all that receive")
 	return end
 }
 
-// until calls is until it returns n, and returns what it returned last.
+// until calls is until it returns n or more, or receiveWait is over, and returns its last result.
 func (t *fleetTest) until(is func() int, n int) int {
 	t.Helper()
 	began := time.Now()
@@ -104,8 +105,8 @@ func (t *fleetTest) until(is func() int, n int) int {
 func signalCases() []storeCase {
 	return []storeCase{
 		onSignals("a signal reaches all that receive", twice(func(one, two *fleetTest) {
-			ears := map[*ear]*fleetTest{{}: one, {}: two, {}: two}
-			end := one.listen(ears)
+			listeners := map[*listener]*fleetTest{{}: one, {}: two, {}: two}
+			end := one.listen(listeners)
 			defer end()
 			for i, s := range []fleet.Signal{
 				{Kind: fleet.SignalChanged, Term: "term", N: 1<<53 - 1},
@@ -118,26 +119,26 @@ func signalCases() []storeCase {
 				{Kind: fleet.SignalHead, Key: strings.Repeat("k", 1024)},
 			} {
 				heard := 0
-				for try := 0; try < 3 && heard < len(ears); try++ { // any may be lost, but hardly three
+				for try := 0; try < 3 && heard < len(listeners); try++ { // any may be lost, but hardly three
 					s.Key = fmt.Sprint(i, " ", try, " ", s.Key)
 					one.ok([]*fleetTest{one, two}[i%2].sharing.Signals().Send(one.Context(), s), "Signals.Send")
 					heard = one.until(func() int {
 						n := 0
-						for e := range ears {
+						for e := range listeners {
 							if got, ok := e.has(s.Key); ok {
 								one.same(got, s, "a signal did not arrive as it was sent")
 								n++
 							}
 						}
 						return n
-					}, len(ears))
+					}, len(listeners))
 				}
-				expect(one.storeTest, heard, len(ears), "a signal that was sent three times has to reach all that receive")
+				expect(one.storeTest, heard, len(listeners), "a signal that was sent three times has to reach all that receive")
 			}
 		})),
 		onSignals("Send waits for no receiver", func(t *fleetTest) {
-			stuck, free := make(chan struct{}), &ear{}
-			end := t.listen(map[*ear]*fleetTest{free: t})
+			stuck, free := make(chan struct{}), &listener{}
+			end := t.listen(map[*listener]*fleetTest{free: t})
 			defer end()
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
@@ -158,9 +159,9 @@ func signalCases() []storeCase {
 			expect(t.storeTest, heard, 1, "a receiver that is slow has to keep signals from no other")
 		}),
 		onSignals("a node that does not receive any more hinders nobody", func(t *fleetTest) {
-			gone, here := &ear{}, &ear{}
-			t.listen(map[*ear]*fleetTest{gone: t})()
-			end := t.listen(map[*ear]*fleetTest{here: t})
+			gone, here := &listener{}, &listener{}
+			t.listen(map[*listener]*fleetTest{gone: t})()
+			end := t.listen(map[*listener]*fleetTest{here: t})
 			defer end()
 			gone.mu.Lock()
 			before := len(gone.heard)

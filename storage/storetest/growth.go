@@ -55,8 +55,8 @@ func growthCases() []storeCase {
 }
 
 // forgottenIDs: an id counts as new once IDRetention has passed since its event was
-// removed, or its reservation ended. When an event is removed is the store's choice, so
-// the clock is advanced until the id is forgotten.
+// removed, or its reservation ended. The store chooses when to remove an event, so the
+// case advances the clock until the id is forgotten.
 func forgottenIDs(t *storeTest) {
 	t.topUp("acme", 10)
 	reserve := func() error {

@@ -7,11 +7,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// idsKept is how long a store has to know an id after what had it is gone: longer than
-// polls find a post again, or callers repeat a call.
+// idsKept is how long a store has to know an id after the event or reservation that had it
+// is gone: polls may find a post again, and callers may repeat a call, within that time.
 const idsKept = 7 * 24 * time.Hour
 
-// forgettingCases are about ids that stay known after what had them is gone.
+// forgettingCases are about ids that have to stay known after the event or reservation
+// that had them is gone.
 func forgettingCases() []storeCase {
 	return []storeCase{
 		{name: "the id of a removed event survives being met again and again", needs: needsRetention, run: func(t *storeTest) {

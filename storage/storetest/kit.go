@@ -30,9 +30,11 @@ type Kit struct {
 	// assumed to use time.Now, and tests that need time to pass are skipped.
 	Clock *Clock
 	// LeaseClock advances the clock by which leases of a fleet end, or sets it back if d
-	// is negative, when that is not Clock. It reports whether it did: nothing moves the
-	// clock of a server. Then cases wait for leases to end, some seconds in all, and
-	// those in which the clock jumps are skipped, as without both.
+	// is negative. It is for stores whose leases do not end by Clock. It reports whether
+	// the clock was moved; the clock of a server, for example, cannot be. If nothing can
+	// move the clock of leases, because LeaseClock reports false or it and Clock are nil,
+	// cases wait for leases to end, some seconds in all, and cases in which the clock
+	// jumps are skipped.
 	LeaseClock func(d time.Duration) bool
 	// Retention is how long the opened stores keep an event after the last of its
 	// deliveries became final. Without it, or without Clock, tests of retention are
@@ -45,11 +47,11 @@ type Kit struct {
 	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
 	// without Clock, tests of it are skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
-	// Files gives all bytes that a store has on its disk, or its server's, while it is
-	// open. Without it the test that they have nothing of an erased owner is skipped.
+	// Files returns all bytes that an open store has on its disk, or on its server's.
+	// Without it the test that nothing of an erased owner is left in them is skipped.
 	Files func(t testing.TB, s storage.Store) []byte
-	// Seeds is how many sequences of random calls are made in each test that makes
-	// such. Each has a store of its own, and is the same in every run. Defaults to 3, and
+	// Seeds is how many sequences of calls a test makes that makes random calls. Each
+	// sequence has a store of its own, and is the same in every run. Defaults to 3, and
 	// to 1 with -short.
 	Seeds int
 }
@@ -63,8 +65,8 @@ type Features struct {
 	// Shared promises that several stores may have the same data open at once, and
 	// that each call sees what calls of the others have acknowledged before it.
 	Shared bool
-	// Signals promises, of a storage.Sharing, that signals reach all that receive as long
-	// as nothing breaks.
+	// Signals promises, of a storage.Sharing, that signals reach everyone who receives,
+	// as long as nothing breaks.
 	Signals bool
 }
 

@@ -57,7 +57,7 @@ func lifecycleCases() []storeCase {
 		}},
 		storeCase{name: "an empty store answers questions", run: func(t *storeTest) {
 			v := t.view()
-			v.NextDue = time.Time{} // says nothing when there is no delivery
+			v.NextDue = time.Time{} // means nothing when there is no delivery
 			t.same(v, storeView{Balances: make([]billing.Balance, 2), Totals: make([]billing.Credits, 3)}, "a store that was just opened has to be empty")
 			expect(t, t.nextDue(), "none", "a store that was just opened has no deliveries")
 		}},

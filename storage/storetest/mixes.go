@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sized is how much of something is done: with -short, and without.
+// sized returns the first number with -short, and the second without.
 func sized(short, usual int) int {
 	if testing.Short() {
 		return short
@@ -14,8 +14,8 @@ func sized(short, usual int) int {
 	return usual
 }
 
-// mixes returns the run of a case that makes random calls: it calls run once for each of
-// Kit.Seeds, each time with a new store, until it fails.
+// mixes returns the function of a case that makes random calls. It calls run once for each
+// of Kit.Seeds, each time with a new store, and ends when the case has failed.
 func mixes(run func(t *storeTest, rnd *rand.Rand)) func(*storeTest) {
 	return func(t *storeTest) {
 		for seed := range cmp.Or(t.kit.Seeds, sized(shortSeeds, defaultSeeds)) {

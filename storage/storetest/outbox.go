@@ -29,7 +29,7 @@ func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 	return ds
 }
 
-// claimCases are about who gets a delivery, and when.
+// claimCases are about which claim gets a delivery, and when.
 func claimCases() []storeCase {
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
 	full := make([]string, 1000) // endpoints to skip that have no deliveries, and one that has
@@ -116,7 +116,7 @@ func nextDue(t *storeTest) {
 }
 
 // concurrentClaimants claims from six goroutines. Half of them settle nothing; the others
-// settle twice at once, as a client does that has lost the answer.
+// make each settlement twice at the same time, as a client may that got no answer.
 func concurrentClaimants(t *storeTest) {
 	const deliveries, claimants = 300, 6
 	b := &detect.Batch{DeliverBy: t.start}

@@ -17,9 +17,9 @@ var ErrPowerLost = errors.New("storetest: the file has lost power")
 // syncs before it acknowledges: Kit.Reopen then opens what LosePower has left.
 //
 // What is written is in a real file at once, where other handles and processes can read
-// it; Sync only takes note. What the file has when it is opened counts as synced. A
-// PowerFile cannot test whether a new name survives a power loss, which takes a sync of
-// the directory.
+// it; Sync only marks it as safe. What the file has when it is opened counts as synced. A
+// PowerFile cannot test whether the name of a new file survives a power loss, for which
+// its directory has to be synced.
 //
 // It is safe for concurrent use.
 type PowerFile struct {
@@ -116,7 +116,8 @@ func (p *PowerFile) Truncate(size int64) error {
 	return p.f.Truncate(size)
 }
 
-// record notes what an edit replaces: n bytes, or everything to the end if n is -1.
+// record saves the bytes that an edit replaces: n bytes, or everything to the end if n is
+// -1.
 func (p *PowerFile) record(e edit, n int64) (err error) {
 	if p.lost {
 		return ErrPowerLost

@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// A race has several rounds. In each of them raceWorkers goroutines, half of them
-// on each of two stores, make raceCalls calls each: the first of all of them at once, then
-// the second, and so on.
+// A race has several rounds. In each of them raceWorkers goroutines, half of them on each
+// of two stores, make raceCalls calls each. They all make their first call at the same
+// time, then their second, and so on.
 const (
 	raceWorkers = 4
 	raceCalls   = 12
@@ -25,7 +25,7 @@ func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.Helper()
 	failed := make([]error, raceWorkers)
 	var wg sync.WaitGroup
-	var here [raceCalls]sync.WaitGroup // who is about to make call i
+	var here [raceCalls]sync.WaitGroup // waits until every worker is about to make call i
 	for i := range here {
 		here[i].Add(raceWorkers)
 	}

@@ -187,7 +187,8 @@ func (r recordRole[T]) cases() []storeCase {
 	)
 }
 
-// oneOf makes 16 calls at once. One has to succeed, the others have to return otherwise.
+// oneOf makes 16 calls at once. One of them has to succeed, and the others have to return
+// the error otherwise.
 func oneOf(t *storeTest, otherwise error, what string, call func(i int) error) {
 	t.Helper()
 	errs := make([]error, 16)

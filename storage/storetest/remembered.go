@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// rememberedCases are about what has to be remembered after Reopen although it is not
-// there any more, and about periods and orders that continue over Reopen.
+// rememberedCases are about what a store has to remember after Reopen of records that are
+// gone, and about periods of time, and orders, that Reopen must not begin anew.
 func rememberedCases() []storeCase {
 	return []storeCase{
 		{name: "what was removed stays known over a restart, and numbers go on", needs: needsDurable | needsRetention, run: func(t *storeTest) {
@@ -60,7 +60,7 @@ func rememberedCases() []storeCase {
 			l.wait(30 * time.Second)
 			l.reserve("unseen", 3, nil)
 			l.wait(30 * time.Second)
-			l.add(nil, line("c", -1)) // records that the first has expired
+			l.add(nil, line("c", -1)) // has the store record that the first has expired
 			l.wait(30 * time.Second)
 			t.reopen()
 			expect(t, t.balance("acme"), "9+0", "%s", l.rule)

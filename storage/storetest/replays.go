@@ -28,7 +28,7 @@ func startReplay(t *storeTest, r deliver.Replay) {
 	t.ok(t.store.Replays().Start(t.Context(), r), "Replays.Start")
 }
 
-// step returns the next step of a replay.
+// step returns the next step of a replay, not made yet.
 func step(r deliver.Replay, limit int, t *storeTest) deliver.ReplayStep {
 	return deliver.ReplayStep{Owner: r.Owner, EndpointID: r.EndpointID, ID: r.ID, Cursor: r.Cursor, Limit: limit, Now: t.at(5), DeliverBy: t.at(100)}
 }
@@ -218,8 +218,8 @@ func replayCases() []storeCase {
 	}
 }
 
-// cutReplays ends a process before and after each of the calls of a replay, and lets
-// another one continue.
+// cutReplays lets a process die before and after each of the calls of a replay, and lets
+// another process continue it.
 func cutReplays(t *storeTest) {
 	for _, fault := range []StoreFault{DieBefore, DieAfter} {
 		for cut := 1; ; cut++ {

@@ -89,7 +89,8 @@ func retentionCases() []storeCase {
 	}
 }
 
-// leftOver removes some of eight events, and then more, and reads what is left.
+// leftOver lets retention remove some of eight events, and then more, and reads what is
+// left.
 func leftOver(t *storeTest, keep time.Duration) {
 	var evs []deliver.Event
 	for i := 1; i <= 8; i++ {
@@ -137,7 +138,7 @@ func (t *storeTest) deliver(ds ...deliver.Delivery) {
 	t.settle(ss...)
 }
 
-// touch makes calls with which a store may remove what is too old.
+// touch makes calls during which a store may remove what is too old.
 func touch(t *storeTest) {
 	t.Helper()
 	t.commitDue(t.start, newEvent(globex, "touch "+t.kit.Clock.Now().String()))

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Sources of acme, two of which have the same id and differ in kind.
+// Sources of acme. Two of them have the same id and differ in kind.
 var (
 	ruleA    = billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "a"}
 	ruleB    = billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "b"}

@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// asked returns the settlement of an attempt after which the receiver asked to wait; due
-// is when the delivery is due again.
-func asked(t *storeTest, id string, n, due int, wait time.Duration) deliver.Settlement {
+// askedToWait returns the settlement of attempt n, after which the receiver asked to wait;
+// due is when the delivery is due again, in seconds after the start.
+func askedToWait(t *storeTest, id string, n, due int, wait time.Duration) deliver.Settlement {
 	s := attempted(id, n, deliver.StateRetrying, t.at(due))
 	s.Wait = wait
 	return s
@@ -25,8 +25,8 @@ func waitCases() []storeCase {
 	return []storeCase{
 		{name: "waits that a receiver asked for are summed up", run: func(t *storeTest) {
 			id := withDue(t, 0)[0].ID
-			t.settle(asked(t, id, 1, 60, time.Minute), asked(t, id, 2, 90, 30*time.Second+time.Millisecond), attempted(id, 3, retrying, t.at(100)))
-			t.settle(asked(t, id, 4, 110, 3*time.Hour))
+			t.settle(askedToWait(t, id, 1, 60, time.Minute), askedToWait(t, id, 2, 90, 30*time.Second+time.Millisecond), attempted(id, 3, retrying, t.at(100)))
+			t.settle(askedToWait(t, id, 4, 110, 3*time.Hour))
 			const sum = 3*time.Hour + 90*time.Second + time.Millisecond
 			e := t.entry("acme", id)
 			expect(t, e.Attempts, 4, "attempts answered with a wait are attempts of the log, too")
@@ -42,13 +42,13 @@ func waitCases() []storeCase {
 		}},
 		{name: "a wait settled again is not counted again", run: func(t *storeTest) {
 			id := withDue(t, 0)[0].ID
-			t.settle(asked(t, id, 1, 60, time.Minute), asked(t, id, 1, 60, time.Minute))
-			t.settle(asked(t, id, 1, 60, time.Minute))
+			t.settle(askedToWait(t, id, 1, 60, time.Minute), askedToWait(t, id, 1, 60, time.Minute))
+			t.settle(askedToWait(t, id, 1, 60, time.Minute))
 			shows(t, t.entry("acme", id).Delivery, 1, time.Minute, "after the same settlement again")
 		}},
 		{name: "a Wait counts only with an attempt that is retried", run: func(t *storeTest) {
 			id := withDue(t, 0)[0].ID
-			t.settle(asked(t, id, 1, 60, -time.Minute))
+			t.settle(askedToWait(t, id, 1, 60, -time.Minute))
 			end := attempted(id, 2, failed, t.start)
 			end.Wait = time.Minute
 			t.settle(end)
@@ -57,7 +57,7 @@ func waitCases() []storeCase {
 		{name: "a reopened delivery has waited for nothing", run: func(t *storeTest) {
 			d := t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries[0]
 			for round := 1; round <= 2; round++ {
-				t.settle(asked(t, d.ID, 2*round-1, 60, time.Minute), attempted(d.ID, 2*round, failed, t.start))
+				t.settle(askedToWait(t, d.ID, 2*round-1, 60, time.Minute), attempted(d.ID, 2*round, failed, t.start))
 				shows(t, t.entry("acme", d.ID).Delivery, 2*round-1, time.Minute, "before Reopen")
 				expect(t, t.reopenDeliveries(d.ID), 1, "Reopen")
 				shows(t, t.entry("acme", d.ID).Delivery, 2*round, 0, "after Reopen: all attempts so far are uncounted, and the waits begin anew")
@@ -65,7 +65,7 @@ func waitCases() []storeCase {
 		}},
 		{name: "waits are there after a restart", needs: needsDurable, run: func(t *storeTest) {
 			id := withDue(t, 0)[0].ID
-			t.settle(asked(t, id, 1, 60, time.Minute))
+			t.settle(askedToWait(t, id, 1, 60, time.Minute))
 			t.reopen()
 			shows(t, t.entry("acme", id).Delivery, 1, time.Minute, "after a restart")
 		}},

@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// beside calls work once a round, and look again and again meanwhile and after each round.
-// The context of work ends if a look ends the case.
+// beside calls work once in each round. While work runs, and once more after it, it calls
+// look again and again. The context of work ends if look ends the case.
 func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) error, look func()) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -27,7 +27,7 @@ func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) 
 		for more := true; more; {
 			select {
 			case err := <-done:
-				t.ok(err, "a call beside questions")
+				t.ok(err, "a call beside others")
 				more = false
 			default:
 			}
@@ -37,8 +37,8 @@ func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) 
 	}
 }
 
-// wholeCommits reads the roles one after the other while commits are made: none may show
-// more commits than those that are read after it.
+// wholeCommits reads the roles one after the other while commits are made. A role may not
+// show a commit that a role read after it does not show.
 func wholeCommits(t *storeTest) {
 	const commits = 20
 	t.topUp("acme", commits)
@@ -67,7 +67,8 @@ func wholeCommits(t *storeTest) {
 	})
 }
 
-// wholeSettlements counts delivered deliveries while calls settle many at a time.
+// wholeSettlements counts delivered deliveries while each call settles many of them: the
+// number may only be one that whole calls lead to.
 func wholeSettlements(t *storeTest) {
 	const calls, each = 10, 50
 	var evs []deliver.Event
