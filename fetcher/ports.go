@@ -34,7 +34,9 @@ type TimelineQuery struct {
 	// Username is the account's handle without @, in the user's spelling.
 	Username string
 	// UserID is the account's id as an earlier page gave it in Page.UserID, or
-	// "". It spares a look-up and survives a rename.
+	// "". It spares a look-up and survives a rename. After ErrNotFound the next poll
+	// asks without it, for an account that was made anew under the name, and with it
+	// again if there is none: an adapter forgets a remembered id that is not found.
 	UserID string
 	// Cursor is the Page.Next of the page before, "" for the newest page.
 	Cursor string

@@ -70,6 +70,28 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// An account that X does not know any more is looked up anew when it is asked for by its name,
+// however X says so.
+func TestAccountThatIsGoneIsLookedUpAnew(t *testing.T) {
+	for name, answer := range map[string]http.Handler{
+		"404": says(404, `{"type":"`+problems+`resource-not-found","title":"Not Found Error"}`),
+		"200": says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","title":"Not Found Error"}]}`),
+	} {
+		r := newRig(t, xapitest.Config{}, nil)
+		id := r.AddAccount("ann")
+		r.read(fetcher.TimelineQuery{Username: "ann"})
+		r.Instead(answer)
+		if _, err := r.Timeline(context.Background(), fetcher.TimelineQuery{Username: "ann", UserID: id}); !errors.Is(err, fetcher.ErrNotFound) {
+			t.Errorf("%s: %v, want %v", name, err, fetcher.ErrNotFound)
+		}
+		r.Instead(nil)
+		r.read(fetcher.TimelineQuery{Username: "ann"})
+		if n := r.Calls("/2/users/by"); n != 2 {
+			t.Errorf("%s: %d look-ups, want 2", name, n)
+		}
+	}
+}
+
 // A rate limit closes the endpoint until its window ends; what no call can help closes
 // the source.
 func TestLimits(t *testing.T) {

@@ -63,6 +63,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	page.Billed = d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)
 	if len(posts) == 0 {
 		if err := d.accountFault(); err != nil {
+			f.note(q.Username, id, err)
 			return page, err
 		}
 	}

@@ -179,6 +179,14 @@ func (s *Pushed) begin(slot int32, now time.Time) {
 	}
 }
 
+// replaced notes that another account has a name: the stream brings its posts, if at all,
+// only from now on.
+func (s *Pushed) replaced(slot int32) {
+	if s != nil {
+		s.begin(slot, s.a.env.Now())
+	}
+}
+
 // Trust sets whether polls of the accounts that the stream covers may rest.
 func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
 

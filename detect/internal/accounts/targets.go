@@ -93,6 +93,9 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	if t.Is(Cold) {
 		v.Cold = v.Since.Add(-a.env.MaxOverlap)
 	}
+	if p.Replaced() { // it had another name then, or none
+		v.Cold = p.Plan.Cutoff
+	}
 	v.Username, v.UserID = p.Name, p.Plan.Timeline.UserID
 	if v.UserID == "" {
 		v.UserID = p.Out.UserID
@@ -114,6 +117,9 @@ func (a *Targets) Apply(p *poll.Poll) {
 	t := a.Table.At(slot)
 	if p.Cursor != nil && a.Table.UserID(slot) != p.Cursor.UserID {
 		a.Table.SetUserID(slot, p.Cursor.UserID)
+		if p.Replaced() {
+			a.Pushed.replaced(slot)
+		}
 		a.env.On.Account()
 	}
 	t.Post = max(t.Post, ToSeconds(p.Posted))

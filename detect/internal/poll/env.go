@@ -72,7 +72,7 @@ type Callbacks struct {
 	// Later is told when posts come later than before, so that the overlap has grown; nil is
 	// nobody.
 	Later func()
-	// Account is told when the id of an account becomes known.
+	// Account is told when the id of an account becomes known, or another one has its name.
 	Account func()
 	// Pushed is told of posts that the stream of a kind has brought, by their numbers,
 	// that are dealt with.

@@ -66,9 +66,13 @@ func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
 	delete(m.Pushes.late, slot)
-	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
+	tr := m.troubles[slot]
+	p.Plan.Gap, p.Plan.Failed = gap, tr != nil
 	before := tapeState(m, slot)
 	m.targets.Plan(p)
+	if tr != nil && tr.byName {
+		p.Plan.askByName()
+	}
 	tapeBegun(m, p, before)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)

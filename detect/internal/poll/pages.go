@@ -112,7 +112,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	case pg.Next == "" && !cut:
 		// An empty first page of a target that had posts is more likely a
 		// glitch than the truth, and must not move the cursor.
-		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected
+		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected || p.Replaced()
 	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
 		// The overlap of a busy target may not fit into the cap. It suffices
 		// that the pages reach beyond the last complete poll and end at known

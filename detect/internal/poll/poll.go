@@ -72,6 +72,9 @@ type Plan struct {
 	Unordered bool // its answers are not newest first
 	First     bool // the target's first poll in this process: its pages are history
 	Failed    bool // it follows polls or commits that failed
+	// Former is the account's id when it was not found by that any more: Timeline asks
+	// by the name alone. "" otherwise.
+	Former string
 
 	Pushed  bool      // a stream has brought the posts: nothing is read
 	Covered time.Time // since when a stream brings the target's posts; zero for never
@@ -135,6 +138,17 @@ func (p *Poll) begin(now time.Time) {
 	if c := p.Plan.Timeline.Cursor; c != "" {
 		p.Out.cursors = append(p.Out.cursors, c)
 	}
+}
+
+// askByName has an account asked for by its name alone that was not found by its id: it may
+// have been deleted and made anew. Which posts the stream brings of it is not known then.
+func (pl *Plan) askByName() {
+	pl.Former, pl.Timeline.UserID, pl.Covered = pl.Timeline.UserID, "", time.Time{}
+}
+
+// Replaced reports whether another account has the name than when it was read before.
+func (p *Poll) Replaced() bool {
+	return p.Plan.Former != "" && p.Out.UserID != "" && p.Out.UserID != p.Plan.Former
 }
 
 // Has reports whether the target showed a post lately, and notes that it did

@@ -143,6 +143,7 @@ type Failing struct {
 	Due      time.Time `json:"due,omitzero"`
 	First    time.Time `json:"first,omitzero"`
 	Reported bool      `json:"reported,omitzero"`
+	ByName   bool      `json:"by_name,omitzero"` // the next poll asks by the name alone
 }
 
 // ReaderState is a subscriber: see accounts.Terms and Subscriber.
@@ -203,7 +204,7 @@ func StateOf(m *Machine, slot int32, s *State) {
 	s.Gaps, s.Skew = m.book.gaps[slot], m.skews[slot]
 	m.targets.Note(slot, s)
 	if tr := m.troubles[slot]; tr != nil {
-		s.Trouble = Failing{tr.failures, tr.count, tr.due, tr.first, tr.reported}
+		s.Trouble = Failing{tr.failures, tr.count, tr.due, tr.first, tr.reported, tr.byName}
 	}
 }
 
@@ -214,7 +215,7 @@ func Adopt(m *Machine, slot int32, s *State) {
 		m.skews[slot] = s.Skew
 	}
 	if f := s.Trouble; f != (Failing{}) {
-		m.troubles[slot] = &trouble{failures: f.Failures, count: f.Count, due: f.Due, first: f.First, reported: f.Reported}
+		m.troubles[slot] = &trouble{failures: f.Failures, count: f.Count, due: f.Due, first: f.First, reported: f.Reported, byName: f.ByName}
 	}
 }
 

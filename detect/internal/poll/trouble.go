@@ -26,6 +26,7 @@ type trouble struct {
 	count    int       // polls that failed in a row
 	first    time.Time // when the first of these failed
 	err      error     // the last one
+	byName   bool      // it was not found by its id: the next poll asks by the name alone
 	reported bool      // by OnTrouble
 	logged   bool
 }
@@ -76,6 +77,7 @@ func (m *Machine) followTrouble(p *Poll) {
 	switch {
 	case err != nil:
 		tr = m.trouble(p)
+		tr.byName = p.Plan.Timeline.UserID != "" && errors.Is(err, fetcher.ErrNotFound)
 		atOnce := m.targets.Since(p.Slot).IsZero() && (lasting(err) || m.traits.Refusable && refused(err))
 		tell = tr.pollFailed(m.times.Wall, err, atOnce)
 		if tr.worthLogging(tell) {
