@@ -33,7 +33,9 @@ var (
 // RateLimitError reports that the platform refused a call because of a rate limit. A wait of
 // 10 s and more holds for the next process, too, unless Target is set.
 type RateLimitError struct {
-	// RetryAfter is how long to wait; 0 when the platform did not say.
+	// RetryAfter is how long to wait; 0 when the platform did not say. The engine honours
+	// up to 15 minutes of it, and then asks again: an adapter that must not ask the
+	// platform by then answers with the rest of the wait.
 	RetryAfter time.Duration
 	// Target is true when the limit concerns the polled target alone; by
 	// default it closes the whole Fetcher until RetryAfter has passed, or the call's
@@ -75,7 +77,8 @@ func RetryAfter(err error) time.Duration {
 // StatusError is an HTTP answer outside 2xx that none of the sentinels covers.
 type StatusError struct {
 	Code int
-	// RetryAfter is how long the server asked to wait, 0 when it did not.
+	// RetryAfter is how long the server asked to wait, 0 when it did not. It is honoured
+	// as that of a RateLimitError.
 	RetryAfter time.Duration
 	// Detail is the start of the body, at most 256 bytes, one line.
 	Detail string

@@ -16,7 +16,7 @@ type Streamer interface {
 	// order in which the platform sent them. It returns when ctx ends, when the
 	// connection breaks, or with the error of emit. It is called again after a
 	// pause that grows with each failure, and that is at least the RetryAfter of a
-	// RateLimitError or StatusError.
+	// RateLimitError or StatusError, up to an hour.
 	Stream(ctx context.Context, q StreamQuery, emit func(Signal) error) error
 	// Brings reports whether the stream is meant to bring a post, found by a
 	// poll: false for those that the platform leaves out by design, such as

@@ -94,7 +94,8 @@
 // the feed is not found there any more. 410 is believed when it has lasted for six hours.
 // A document that is cut off on the way is asked for again in full.
 //
-// Retry-After is waited for without a request, whatever the refusal it came with.
+// Retry-After is waited for without a request, whatever the refusal it came with. So is an
+// hour after a 410, and a day after one that is believed.
 // Cache-Control, Expires, ttl, skipHours and skipDays say when a feed is to be read again,
 // Config.MaxPause at the latest: until then a poll is answered from memory, with Page.AsOf
 // the time of the last read, so that the engine goes on to read back to there. A poll that

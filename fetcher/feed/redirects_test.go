@@ -186,12 +186,42 @@ func TestGone(t *testing.T) {
 		}
 		check(0, false)
 		check(5*time.Hour, false)
+		<-time.After(time.Hour)
 		code = http.StatusInternalServerError
 		r.try()
 		code = http.StatusGone
 		check(2*time.Hour, false) // it was there in between, if not well
 		check(6*time.Hour, true)
 		check(24*time.Hour, true)
+	})
+}
+
+// A feed that is gone is left alone for an hour, and for a day when that is believed, however
+// often it is polled: an engine asks again after a quarter of an hour.
+func TestGoneIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := serving(t, nil, status(http.StatusGone))
+		r := newReader(t, f)
+		start := time.Now()
+		var asked []time.Duration
+		for range 4 * 60 {
+			n, at := len(s.requests), time.Since(start)
+			_, err := r.try()
+			if len(s.requests) > n {
+				asked = append(asked, at.Round(time.Minute))
+			}
+			if believed := at >= 6*time.Hour; errors.Is(err, fetcher.ErrNotFound) != believed || !strings.Contains(err.Error(), "410") || fetcher.RetryAfter(err) <= 0 {
+				t.Errorf("after %s: error %v, want that of a 410, believed: %t", at, err, believed)
+			}
+			<-time.After(15 * time.Minute)
+		}
+		var want []time.Duration
+		for _, hours := range []int{0, 1, 2, 3, 4, 5, 6, 30, 54} {
+			want = append(want, time.Duration(hours)*time.Hour)
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked after %s, want %s", asked, want)
+		}
 	})
 }
 

@@ -173,14 +173,18 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, res
 		if gone = s.get().gone; gone.IsZero() {
 			gone = now
 		}
-		err = goneError(gone, now, wait)
+		if err = goneError(gone, now, wait); k == newest {
+			wait = fetcher.RetryAfter(err) // which is longer than an engine waits
+		}
 	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
 		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: max(wait, missingWait)})
 	case errors.As(err, &limit):
 		wait, moved = limit.RetryAfter, s.get().moved // the host is there
 		limit.Target = resp.url.Host != a.bucket(moved)
 	}
-	s.set(func(p *polled) { p.gone, p.moved = gone, moved })
+	if k == newest {
+		s.set(func(p *polled) { p.gone, p.moved = gone, moved })
+	}
 	switch {
 	case wait > 0 && k == newest:
 		f.close(ctx, a, s, now.Add(wait), err)

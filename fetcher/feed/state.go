@@ -27,7 +27,7 @@ type polled struct {
 	final  *url.URL  // where the last answer came from
 	asked  time.Time // when it was asked for
 	pause  time.Time // the publisher does not want to be asked before
-	closed time.Time // the server has refused with Retry-After until then
+	closed time.Time // the server is not to be asked before: it has refused, with Retry-After or for good
 	why    error     // what that refusal says of the feed, nil for nothing
 	gone   time.Time // since when every answer was 410
 	doc    pauses    // what the document said last
@@ -147,7 +147,7 @@ func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
 	return nil
 }
 
-// close notes that a server has asked to wait when it refused with err. What cannot be
+// close notes that a server is not to be asked for a time, since it refused with err. What cannot be
 // stored of that now is stored with what the feed shows next.
 func (f *Fetcher) close(ctx context.Context, a *account, s *state, until time.Time, err error) {
 	s.set(func(p *polled) {
@@ -170,6 +170,9 @@ func (f *Fetcher) close(ctx context.Context, a *account, s *state, until time.Ti
 // refusal is the answer while the server is not to be asked: the refusal still holds.
 func (p *polled) refusal(wait time.Duration) error {
 	limit := &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
+	if !p.gone.IsZero() {
+		limit.Reason = "the server says that the feed is gone (410)"
+	}
 	if p.why != nil {
 		return fmt.Errorf("%w: %w", p.why, limit)
 	}

@@ -141,7 +141,7 @@ func refused(err error) bool {
 }
 
 // retryWait returns how long a failing target rests: longer after each failure, and at
-// least as long as the upstream asks.
+// least as long as the upstream asks, as far as budget.MaxClosed.
 func (e *Env) retryWait(p *Poll, failures int, err error) time.Duration {
 	wait := e.backoff(p, failures)
 	asked := fetcher.RetryAfter(err)
