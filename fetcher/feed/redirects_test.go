@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +68,47 @@ func TestRedirects(t *testing.T) {
 	page := r.read()
 	if len(page.Tweets) != 1 || page.Skipped != 1 || page.UserID != first.UserID {
 		t.Errorf("%+v, want one new entry of the same account", page)
+	}
+}
+
+// A feed that leads to another signed URL each time is the same by its body, and a validator
+// goes to no URL but its own.
+func TestSignedURLs(t *testing.T) {
+	n, body := 0, items("a")
+	f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.String() == feedURL {
+			n++
+			http.Redirect(w, r, fmt.Sprint("https://bucket.example.com/feed?signature=", n/2), http.StatusFound)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		io.WriteString(w, body)
+	})
+	r := newReader(t, f)
+	r.read()
+	for range 5 {
+		if page := r.read(); !page.Unchanged || page.Skipped != 1 {
+			t.Errorf("%+v, want it unchanged", page)
+		}
+	}
+	last := ""
+	for _, req := range s.requests {
+		if req.URL.Host == "example.com" {
+			continue
+		}
+		if tag := req.Header.Get("If-None-Match"); (tag != "") != (req.URL.String() == last) {
+			t.Errorf("%s after %q was asked with the tag %q", req.URL, last, tag)
+		}
+		last = req.URL.String()
+	}
+	body = items("a", "b")
+	n++ // where it leads to is another one again
+	if page := r.read(); len(page.Tweets) != 1 || page.Skipped != 1 {
+		t.Errorf("%+v, want the new entry", page)
 	}
 }
 

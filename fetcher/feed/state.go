@@ -24,14 +24,15 @@ type state struct {
 // polled is what the answers of a feed's server have said.
 type polled struct {
 	moved  *url.URL  // where the feed is for good, nil for its own address
-	final  *url.URL  // where the last answer came from
-	asked  time.Time // when it was asked for
+	asked  time.Time // when the last answer was asked for
 	pause  time.Time // the publisher does not want to be asked before
 	closed time.Time // the server is not to be asked before: it has refused, with Retry-After or for good
 	why    error     // what that refusal says of the feed, nil for nothing
 	gone   time.Time // since when every answer was 410
 	doc    pauses    // what the document said last
 	cut    bool      // it had a fault: see keep
+
+	validated validators // of the page that is kept
 }
 
 // state returns what is kept of an account's feed.

@@ -59,7 +59,7 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 		}
 		start = u
 	} else if now.Before(known.pause) {
-		if kept := f.pages.Known(pageKey(a, known.final), q); kept != nil {
+		if kept := f.pages.Known(a.id, q); kept != nil {
 			page := f.pages.Unchanged(kept)
 			page.AsOf = known.asked
 			return page, nil
@@ -70,14 +70,17 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 
 // read asks for a document, and makes a page of it.
 func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	var kept *upstream.Kept
 	kind, asked := newest, f.cfg.Now()
 	if q.Cursor != "" {
 		kind = older
 	}
-	got, err := f.get(ctx, start, func(u *url.URL) http.Header {
-		kept = f.pages.Known(pageKey(a, u), q)
-		return kept.Header(0)
+	kept, validated, conditional := f.pages.Known(a.id, q), s.get().validated, false
+	got, err := f.get(ctx, start, func(u *url.URL) (condition http.Header) {
+		if validated.by(u, q.Known) {
+			condition = kept.Header(0)
+		}
+		conditional = condition != nil
+		return condition
 	})
 	if err != nil {
 		var limit *fetcher.RateLimitError
@@ -104,7 +107,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	case !resp.RateLimit.Known:
 		resp.RateLimit = f.hosts.limit(got.url.Host)
 	}
-	resp.NotModified = got.StatusCode == http.StatusNotModified && kept.Header(0) != nil
+	resp.NotModified = got.StatusCode == http.StatusNotModified && conditional
 	if !resp.NotModified && got.StatusCode/100 != 2 {
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(ctx, a, s, kind, got))
 	}
@@ -119,7 +122,10 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		again = withoutValidators(resp)
 	}
 	if kept.Same(0, again) {
-		s.set(func(p *polled) { f.answered(p, got, asked) })
+		s.set(func(p *polled) {
+			f.answered(p, got, asked)
+			p.validated = validators{got.url, q.Known}
+		})
 		page := f.pages.Unchanged(kept, again)
 		page.ServerTime = time.Time{} // entries have times of other clocks, and a cache an old Date
 		return page, nil
@@ -144,7 +150,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 			p.doc, p.cut = doc.pauses, doc.cut
 			f.answered(p, got, asked)
 		})
-		f.keep(a, got, resp, &page, doc.cut, whole)
+		f.keep(a, s, got, resp, &page, doc.cut, whole)
 	}
 	return page, nil
 }
@@ -152,14 +158,15 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 // keep remembers a page, to tell when it is the same again. What did not come whole is
 // asked for again; of a document with a fault, which may have been cut before it was sent,
 // no validator is kept.
-func (f *Fetcher) keep(a *account, got *answer, resp *upstream.Response, page *fetcher.Page, cut, whole bool) {
+func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Response, page *fetcher.Page, cut, whole bool) {
 	if !whole {
 		return
 	}
 	if cut {
 		resp = withoutValidators(resp)
 	}
-	f.pages.Keep(pageKey(a, got.url), page, resp)
+	f.pages.Keep(a.id, page, resp)
+	s.set(func(p *polled) { p.validated = validators{got.url, page.Version} })
 }
 
 // withoutValidators is an answer that is known by its body alone.
@@ -170,17 +177,21 @@ func withoutValidators(resp *upstream.Response) *upstream.Response {
 	return &upstream.Response{Body: resp.Body, Header: header, RateLimit: resp.RateLimit, NotModified: resp.NotModified}
 }
 
-// pageKey names what a validator belongs to.
-func pageKey(a *account, final *url.URL) string {
-	if final == nil {
-		return ""
-	}
-	return a.id + " " + final.String()
+// validators are those of a page, which are sent to the URL alone that they came from: where
+// a feed leads to may be another URL each time, and the page is the same by its body then.
+type validators struct {
+	from *url.URL
+	of   uint64 // the page's Version
+}
+
+// by reports whether the validators are those of a version of the page, from a URL.
+func (v validators) by(u *url.URL, version uint64) bool {
+	return v.from != nil && v.of == version && *v.from == *u
 }
 
 // answered notes what an answer with the newest entries says of a feed.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
-	p.asked, p.final, p.gone, p.closed, p.why = asked, got.url, time.Time{}, time.Time{}, nil
+	p.asked, p.gone, p.closed, p.why = asked, time.Time{}, time.Time{}, nil
 	if got.moved != nil {
 		p.moved = got.moved
 	}
