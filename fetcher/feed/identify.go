@@ -57,8 +57,9 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[dated][]*known{}, dated: map[dated]int{},
 		taken: map[*known]bool{}, ids: map[string]bool{}}
 	if k == newest && !m.begin(doc) {
-		m.Read++
-		m.dirty = m.dirty || m.Read == 1
+		if m.Read++; m.Read == 1 {
+			m.note(doc.broken)
+		}
 	}
 	r.index(doc, siteOf(doc, a.url))
 	r.match(r.byGUIDs)
@@ -67,9 +68,9 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 	out := make([]identified, len(r.items))
 	for i := range r.items {
 		it := &r.items[i]
-		fresh := it.known == nil
-		if fresh {
-			it.known = r.add(it)
+		fresh := false
+		if it.known == nil {
+			it.known, fresh = r.add(it)
 		}
 		m.show(it.known, &it.features)
 		out[i] = identified{it.entry, it.known, fresh && read}
@@ -83,14 +84,24 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 }
 
 // begin reports whether a document is an unfinished first one: the entries that it lacks
-// were there, too. After a few of them it is taken for all that there is.
+// were there, too. After a few of them it is taken for all that there is. One with an end
+// lacks the items alone that could not be read: see note.
 func (m *memory) begin(doc *document) bool {
 	const few = 3
-	if m.Read > 0 || !doc.cut || m.Cut == few {
+	if m.Read > 0 || !doc.cut || doc.ended || m.Cut == few {
 		return false
 	}
 	m.Cut++
 	return true
+}
+
+// note remembers the guids of the items of the first document that could not be read: once
+// they can, they are entries that were there.
+func (m *memory) note(broken []string) {
+	m.dirty = true
+	for _, guid := range broken {
+		m.Broken = append(m.Broken, hash("g", guid))
+	}
 }
 
 // index takes the items of a document, each entry once, and the entries of the memory.
@@ -206,14 +217,15 @@ func (r *reading) byTexts(it *item) *known {
 	return k
 }
 
-// add remembers a new entry.
-func (r *reading) add(it *item) *known {
-	k := &known{ID: r.newID(it), At: r.firstTime(it.entry.published).UnixMilli()}
+// add remembers a new entry. It is fresh if it was not there before.
+func (r *reading) add(it *item) (k *known, fresh bool) {
+	there := r.first || slices.ContainsFunc(it.features.guids, func(g uint64) bool { return slices.Contains(r.memory.Broken, g) })
+	k = &known{ID: r.newID(it), At: r.firstTime(it.entry.published, there).UnixMilli()}
 	r.memory.Known = append(r.memory.Known, k)
 	r.memory.dirty = true
 	r.taken[k] = true
 	r.ids[k.ID] = true
-	return k
+	return k, !there
 }
 
 // newID makes the id of an entry of what is least likely to change and tells it from all
@@ -288,14 +300,15 @@ func (r *reading) stamped() bool {
 
 // firstTime is when an entry was published that is seen for the first time: as the feed
 // says, and else, or where it says a time in the future, now. One that tells the day alone
-// was published when it was seen, if that was on that day somewhere.
-func (r *reading) firstTime(d date) time.Time {
+// was published when it was seen, if that was on that day somewhere. there says that the
+// entry was there before.
+func (r *reading) firstTime(d date, there bool) time.Time {
 	age := r.now.Sub(d.at)
 	unknown := d.at.IsZero() || r.first && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
 	switch {
-	case r.first && (unknown || d.day && age < 0):
+	case there && (unknown || d.day && age < 0):
 		return longAgo
-	case unknown, age < 0, d.day && !r.first && age <= dayLate:
+	case unknown, age < 0, d.day && !there && age <= dayLate:
 		return r.now
 	}
 	return d.at

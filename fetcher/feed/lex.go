@@ -13,6 +13,7 @@ type outline struct {
 	items []span   // whole ones, in order
 	end   int      // of the last item
 	tail  bool     // there is an item without an end
+	ended bool     // the root has an end
 	deep  bool     // elements outside of items are nested too deep
 	large bool     // there are more than maxItems or maxMarks
 }
@@ -187,6 +188,7 @@ func outlineOf(text string) outline {
 			o.items, o.end = append(o.items, s), s.end
 		case t.closing:
 			open = closeTag(open, t.name)
+			o.ended = o.ended || len(open) == 0
 		case !t.empty:
 			open = append(open, t)
 			o.deep = o.deep || len(open) > maxDepth

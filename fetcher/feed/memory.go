@@ -34,7 +34,8 @@ type memory struct {
 	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
 	Cut    int      `json:"cut"`  // first reads of a document without an end
 	Known  []*known `json:"known"`
-	Closed int64    `json:"closed,omitempty"` // until when the server has asked to wait, in Unix milliseconds
+	Broken []uint64 `json:"broken,omitempty"` // guids of the items that could not be read when it was read first
+	Closed int64    `json:"closed,omitempty"` // until when the server is not to be asked, in Unix milliseconds
 
 	dirty bool // there is something to save
 }

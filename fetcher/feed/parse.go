@@ -27,6 +27,10 @@ type document struct {
 	next   string // the address of older entries, "" for none
 	pauses pauses
 	cut    bool // the document has no proper end, or an item of it could not be read
+	// broken are the guids of the items that could not be read, of a document that is cut
+	// and has an end nevertheless: ended. It lacks nothing else.
+	ended  bool
+	broken []string
 }
 
 // about describes the feed itself.

@@ -38,8 +38,22 @@ func parseXML(text string, base *url.URL) (*document, error) {
 		}
 		return convert(feed, keysOf(o.items), base), nil
 	}
-	mended.cut = true
+	mended.cut, mended.ended, mended.broken = true, o.ended, keysBeside(o.items, items)
 	return mended, nil
+}
+
+// keysBeside are the keys of the items that are not among those that were read.
+func keysBeside(items, read []span) (keys []string) {
+	whole := make(map[int]bool, len(read))
+	for _, s := range read {
+		whole[s.start] = true
+	}
+	for _, s := range items {
+		if !whole[s.start] && len(keys) < maxEntries {
+			keys = append(keys, s.keys...)
+		}
+	}
+	return keys
 }
 
 func keysOf(items []span) [][]string {
@@ -141,12 +155,12 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 			URL  string `json:"url"`
 		} `json:"hubs"`
 	}
-	cut := false
+	cut, ended := false, true
 	if objects(text) > maxMarks {
 		return nil, malformed("more than %d objects", maxMarks)
 	}
 	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
-		if text = mendJSON(text); text == "" {
+		if text, ended = mendJSON(text); text == "" {
 			return nil, malformed("JSON that cannot be read")
 		}
 		cut = true
@@ -166,7 +180,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 	} else {
 		cut = true
 	}
-	doc.cut = cut
+	doc.cut, doc.ended = cut, cut && ended
 	for _, h := range head.Hubs {
 		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
 			doc.hubs = append(doc.hubs, href)
@@ -177,28 +191,39 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 
 // oneByOne reads the items of a JSON Feed alone; nil if none can be read.
 func oneByOne(items []json.RawMessage, base *url.URL) (all *document) {
+	var broken []string
 	for _, item := range items[:min(len(items), maxEntries)] {
 		feed, err := parseFeed(`{"version":"https://jsonfeed.org/version/1.1","items":[` + string(item) + `]}`)
 		switch {
 		case err != nil || len(feed.Items) != 1:
+			var head struct {
+				ID string `json:"id"`
+			}
+			if _ = json.Unmarshal(item, &head); head.ID != "" { // what has another type stays empty
+				broken = append(broken, strings.TrimSpace(head.ID))
+			}
 		case all == nil:
 			all = convert(feed, nil, base)
 		default:
 			all.entries = append(all.entries, convert(feed, nil, base).entries...)
 		}
 	}
+	if all != nil {
+		all.broken = broken
+	}
 	return all
 }
 
-// mendJSON keeps the items of a document that are whole and valid; "" if it has none.
-func mendJSON(text string) string {
+// mendJSON keeps the items of a document that are whole and valid; "" if it has none. ended
+// reports whether the list of items has an end.
+func mendJSON(text string) (mended string, ended bool) {
 	i := strings.Index(text, `"items"`)
 	if i < 0 {
-		return ""
+		return "", false
 	}
 	n := strings.IndexByte(text[i:], '[')
 	if n < 0 {
-		return ""
+		return "", false
 	}
 	open := i + n + 1
 	var items []string
@@ -218,14 +243,15 @@ func mendJSON(text string) string {
 			if depth--; depth == 0 && json.Valid([]byte(text[start:j+1])) {
 				items = append(items, text[start:j+1])
 			}
+			ended = depth < 0
 		}
 	}
 	if len(items) == 0 {
-		return ""
+		return "", false
 	}
 	whole := strings.Join(items, ",") + "]}"
 	if mended := text[:open] + whole; json.Valid([]byte(mended)) {
-		return mended
+		return mended, ended
 	}
-	return `{"items":[` + whole
+	return `{"items":[` + whole, ended
 }

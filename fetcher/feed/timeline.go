@@ -135,7 +135,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		s.set(func(p *polled) { p.moved = nil }) // a page may be where the feed has moved to
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
-	doc.cut = doc.cut || !whole
+	doc.cut, doc.ended = doc.cut || !whole, doc.ended && whole
 	posts, err := f.posts(ctx, a, doc, kind, q.Seen)
 	if err != nil {
 		return fetcher.Page{}, err
