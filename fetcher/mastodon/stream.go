@@ -188,7 +188,7 @@ func (h *home) streamingURL(ctx context.Context) (string, error) {
 	if base := streamingBase(instance.Configuration.URLs.Streaming); base != "" {
 		return base, nil
 	}
-	return "ws" + strings.TrimPrefix(strings.TrimSuffix(h.stream.cfg.BaseURL, "/"), "http"), nil
+	return socket.Base(h.stream.cfg.BaseURL), nil
 }
 
 func (h *home) readSelf(ctx context.Context) error {

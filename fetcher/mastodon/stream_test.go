@@ -154,18 +154,20 @@ func TestStreamAddress(t *testing.T) {
 		`{"configuration":{"urls":{"streaming":"https://elsewhere.example"}}}`: "mastodon.example.com",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			srv := newStreamServer(t)
-			srv.instance = instance
-			s, err := NewStream(StreamConfig{BaseURL: "http://mastodon.example.com", Token: "t0k", HTTP: srv.Client()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			enough := errors.New("enough")
-			if err := s.Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error { return enough }); !errors.Is(err, enough) {
-				t.Errorf("%s: %v", instance, err)
-			}
-			if r := <-srv.Opened; r.Host != want {
-				t.Errorf("%s: streams from %s, want %s", instance, r.Host, want)
+			for _, base := range []string{"http://mastodon.example.com", "HTTP://mastodon.example.com/"} {
+				srv := newStreamServer(t)
+				srv.instance = instance
+				s, err := NewStream(StreamConfig{BaseURL: base, Token: "t0k", HTTP: srv.Client()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				enough := errors.New("enough")
+				if err := s.Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error { return enough }); !errors.Is(err, enough) {
+					t.Fatalf("%s, %s: %v", base, instance, err)
+				}
+				if r := <-srv.Opened; r.Host != want || r.URL.Path != "/api/v1/streaming" {
+					t.Errorf("%s, %s: streams from %s%s, want %s", base, instance, r.Host, r.URL.Path, want)
+				}
 			}
 		})
 	}

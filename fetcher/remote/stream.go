@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,7 +76,6 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	}
 	key := cfg.Key
 	cfg.Key = ""
-	cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/")
 	return &Stream{service: s, cfg: cfg, key: func() secret.Value { return key }, place: s.client.Host() + s.prefix}, nil
 }
 
@@ -114,7 +112,7 @@ func (s *Stream) readMonitors(ctx context.Context) error {
 
 // address returns the address of the WebSocket that begins after a position.
 func (s *Stream) address(from position) string {
-	address := "ws" + strings.TrimPrefix(s.cfg.BaseURL, "http") + s.prefix + "/stream"
+	address := socket.Base(s.cfg.BaseURL) + s.prefix + "/stream"
 	if from.known() {
 		address += "?" + url.Values{"since": {from.since()}}.Encode()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,16 @@ type Send func(ctx context.Context, b []byte) error
 
 // ErrSilent means that the server did not answer a ping.
 var ErrSilent = errors.New("socket: the server does not answer")
+
+// Base returns where a server has its WebSockets, without a path, by its http:// or https://
+// address: the scheme is ws or wss.
+func Base(server string) string {
+	u, err := url.Parse(server) // which writes the scheme in lower case
+	if err != nil {
+		return ""
+	}
+	return "ws" + strings.TrimPrefix(u.Scheme, "http") + "://" + u.Host
+}
 
 // handshakeTimeout bounds the handshake, and a write.
 const handshakeTimeout = 30 * time.Second
