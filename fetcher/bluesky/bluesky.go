@@ -26,6 +26,10 @@ const (
 // are dropped and looked up again as they are asked for.
 const maxHandles = 100_000
 
+// handlesFor is how long the DIDs of handles are remembered: a handle may be given to
+// another account while the one that had it goes on under another handle.
+const handlesFor = time.Hour
+
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
 	// BaseURL is the AppView. Defaults to DefaultBaseURL.
@@ -48,8 +52,8 @@ type Config struct {
 	// that is still the same is not decoded; some 400 bytes each. Defaults to
 	// upstream.DefaultMaxPages.
 	MaxPages int
-	// Now is the clock for rate-limit resets, and for judging record keys when an
-	// answer has no Date. Defaults to time.Now.
+	// Now is the clock for rate-limit resets, for how long handles are remembered, and for
+	// judging record keys when an answer has no Date. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -64,6 +68,7 @@ type Fetcher struct {
 
 	mu         sync.Mutex
 	dids       map[string]string // lower-case handle → DID
+	since      time.Time         // when dids was empty
 	maxHandles int
 }
 

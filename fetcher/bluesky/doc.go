@@ -13,8 +13,8 @@
 //	page, err := b.Timeline(ctx, fetcher.TimelineQuery{Username: "bsky.app"})
 //
 // An account is named by its handle ("alice.example.com") or its DID
-// ("did:plc:…"). A handle is looked up once and remembered; Page.UserID is the
-// DID, and a query that carries it as UserID survives a change of the handle.
+// ("did:plc:…"). A handle is looked up and remembered for up to an hour; Page.UserID
+// is the DID, and a query that carries it as UserID survives a change of the handle.
 //
 // # Posts
 //

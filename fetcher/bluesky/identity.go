@@ -23,10 +23,7 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 		return "", errors.New("query: Username is empty and UserID is no DID: want one of them")
 	}
 	key := strings.ToLower(q.Username)
-	f.mu.Lock()
-	did, ok := f.dids[key]
-	f.mu.Unlock()
-	if ok {
+	if did := f.remembered(key); did != "" {
 		return did, nil
 	}
 	resp, err := f.get(ctx, xrpcPath("com.atproto.identity.resolveHandle", url.Values{"handle": {key}}), nil)
@@ -50,6 +47,18 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	}
 	f.dids[key] = answer.DID
 	return answer.DID, nil
+}
+
+// remembered returns the DID that a handle in lower case had when it was looked up last, ""
+// where that has to be done again.
+func (f *Fetcher) remembered(handle string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.now(); now.Sub(f.since) >= handlesFor {
+		clear(f.dids)
+		f.since = now
+	}
+	return f.dids[handle]
 }
 
 // forget drops a remembered DID that the server does not know any more, so that the

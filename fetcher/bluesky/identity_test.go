@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -99,6 +100,31 @@ func TestHandleIsForgottenWhenTheAccountIsGone(t *testing.T) {
 	if got := methods(p.taken()); !slices.Equal(got, []string{"resolveHandle", "getAuthorFeed", "resolveHandle", "getAuthorFeed"}) {
 		t.Errorf("calls %v, want a second look-up", got)
 	}
+}
+
+// A handle may be given to another account while the one that had it is there.
+func TestHandleThatWasGivenAwayIsLookedUpAgain(t *testing.T) {
+	owner := "ALICE"
+	p := serve(t, answers{
+		"com.atproto.identity.resolveHandle": func(url.Values) (int, string) { return 200, doc(`{"did":"` + owner + `"}`) },
+		"app.bsky.feed.getAuthorFeed":        body(feed()),
+	})
+	f := p.open(t, false)
+	clock := now
+	f.now = func() time.Time { return clock }
+	read := func(want string) {
+		t.Helper()
+		page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: "alice.example.com"})
+		if err != nil || page.UserID != want {
+			t.Errorf("account %q, error %v; want %q", page.UserID, err, want)
+		}
+	}
+	read(alice)
+	owner = "BOB"
+	clock = now.Add(handlesFor - 1)
+	read(alice)
+	clock = now.Add(handlesFor)
+	read(bob)
 }
 
 func TestRememberedHandlesAreBounded(t *testing.T) {

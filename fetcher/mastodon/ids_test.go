@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -74,6 +75,25 @@ func TestIDsAreRemembered(t *testing.T) {
 		poll(t, f, "ann")
 		if n := lookups(s); n != 1 {
 			t.Errorf("%d look-ups, want 1", n)
+		}
+	})
+	t.Run("a name that was given to another account is looked up again", func(t *testing.T) {
+		s := newServer(t, map[string]http.HandlerFunc{lookupPath: text(ann), statusesPath: text("[]")})
+		f := s.fetcher(t, nil)
+		clock := noon
+		f.now = func() time.Time { return clock }
+		if err := poll(t, f, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		s.answers[lookupPath] = text(`{"id": "43"}`)
+		s.answers["/api/v1/accounts/43/statuses"] = text("[]")
+		clock = noon.Add(idsFor - 1)
+		if err := poll(t, f, "ann"); err != nil || lookups(s) != 1 {
+			t.Errorf("error %v, %d look-ups; want none and 1", err, lookups(s))
+		}
+		clock = noon.Add(idsFor)
+		if page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: "ann"}); err != nil || page.UserID != "43" {
+			t.Errorf("account %q, error %v; want the one that has the name", page.UserID, err)
 		}
 	})
 	t.Run("at the bound all are dropped", func(t *testing.T) {

@@ -25,6 +25,10 @@ const maxPageSize = 40
 // dropped and looked up again as they are asked for.
 const maxIDs = 100_000
 
+// idsFor is how long the ids of names are remembered: a name may be given to another
+// account while the one that had it goes on under another name.
+const idsFor = time.Hour
+
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
 	// BaseURL is the server, such as "https://mastodon.social". Required.
@@ -46,7 +50,8 @@ type Config struct {
 	// that is still the same is not decoded; some 400 bytes each. Defaults to
 	// upstream.DefaultMaxPages.
 	MaxPages int
-	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	// Now is the clock for rate-limit resets, and for how long names are remembered.
+	// Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -55,9 +60,11 @@ type Fetcher struct {
 	client   *upstream.Client
 	pages    *upstream.Pages
 	pageSize int
+	now      func() time.Time
 
 	mu     sync.Mutex
 	ids    map[string]string // lower-case name → account id
+	since  time.Time         // when ids was empty
 	maxIDs int
 }
 
@@ -70,6 +77,9 @@ func New(cfg Config) (*Fetcher, error) {
 	}
 	if cfg.PageSize < 1 || cfg.PageSize > maxPageSize {
 		return nil, fmt.Errorf("mastodon: PageSize %d is not allowed: want 1 to %d", cfg.PageSize, maxPageSize)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	client, err := upstream.New(upstream.Config{
 		BaseURL:   cfg.BaseURL,
@@ -86,7 +96,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	return &Fetcher{client: client, pages: pages, pageSize: cfg.PageSize, ids: make(map[string]string), maxIDs: maxIDs}, nil
+	return &Fetcher{client: client, pages: pages, pageSize: cfg.PageSize, now: cfg.Now, ids: make(map[string]string), maxIDs: maxIDs}, nil
 }
 
 // Timeline reads one page of an account's posts in one request, after one more
@@ -175,11 +185,7 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if username == "" {
 		return "", errors.New("no account named: want a Username or a UserID")
 	}
-	key := strings.ToLower(username)
-	f.mu.Lock()
-	id, ok := f.ids[key]
-	f.mu.Unlock()
-	if ok {
+	if id := f.remembered(username); id != "" {
 		return id, nil
 	}
 	resp, err := f.client.Get(ctx, "/api/v1/accounts/lookup?"+url.Values{"acct": {username}}.Encode(), nil)
@@ -203,8 +209,20 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if len(f.ids) >= f.maxIDs {
 		clear(f.ids)
 	}
-	f.ids[key] = string(found.ID)
+	f.ids[strings.ToLower(username)] = string(found.ID)
 	return string(found.ID), nil
+}
+
+// remembered returns the id that an account had when its name was looked up last, "" where
+// that has to be done again.
+func (f *Fetcher) remembered(username string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.now(); now.Sub(f.since) >= idsFor {
+		clear(f.ids)
+		f.since = now
+	}
+	return f.ids[strings.ToLower(username)]
 }
 
 // forget drops a remembered id that the server does not know any more, so that the

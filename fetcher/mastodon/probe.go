@@ -75,9 +75,7 @@ func (f *Fetcher) knownID(a fetcher.Account) string {
 	if a.UserID != "" {
 		return a.UserID
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.ids[strings.ToLower(a.Username)]
+	return f.remembered(a.Username)
 }
 
 // listedAccount is an element of a list of accounts.

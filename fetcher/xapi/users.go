@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -31,6 +32,11 @@ func CheckAccount(name string) error {
 	return nil
 }
 
+// idsFor is how long the ids of handles are remembered: a handle may be given to another
+// account while the one that had it goes on under another handle. X bills a look-up once a
+// day.
+const idsFor = 24 * time.Hour
+
 // users finds the ids of accounts. A look-up is billed, so an id is remembered, and
 // accounts that wait at the same time are looked up together.
 type users struct {
@@ -41,6 +47,7 @@ type users struct {
 
 	mu      sync.Mutex
 	ids     map[string]string // lower-case handle → id
+	since   time.Time         // when ids was empty
 	waiting map[string]*lookup
 }
 
@@ -60,6 +67,16 @@ func newUsers(c *client, most int) *users {
 func (u *users) known(handle string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	return u.remembered(handle)
+}
+
+// remembered is an account's id of the last look-up, "" where another one is needed. u.mu is
+// held.
+func (u *users) remembered(handle string) string {
+	if now := u.client.now(); now.Sub(u.since) >= idsFor {
+		clear(u.ids)
+		u.since = now
+	}
 	return u.ids[strings.ToLower(handle)]
 }
 
@@ -97,7 +114,7 @@ func (u *users) find(ctx context.Context, handle string) (string, error) {
 	}
 	key := strings.ToLower(handle)
 	u.mu.Lock()
-	if id := u.ids[key]; id != "" {
+	if id := u.remembered(handle); id != "" {
 		u.mu.Unlock()
 		return id, nil
 	}
