@@ -105,15 +105,24 @@ func TestCostLimit(t *testing.T) {
 	})
 }
 
-// What was spent before a restart counts, on the same day.
+// What was spent before a restart counts, on the same day: in a fleet, too, whose nodes may be
+// called by their process ids.
 func TestCostLimitOverRestarts(t *testing.T) {
+	for name, nodes := range map[string][3]string{"alone": {}, "a node": {"a", "a", "a"}, "a node of another name each time": {"host-1", "host-2", "host-3"}} {
+		t.Run(name, func(t *testing.T) { costOverRestarts(t, nodes) })
+	}
+}
+
+func costOverRestarts(t *testing.T, nodes [3]string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &priced{world: newWorld()}
 		since := time.Now()
 		published, began := 0, 0
-		for range 3 {
+		for _, node := range nodes {
 			began = published
-			d := w.detector(t, func(c *settings) { c.Fetcher, c.Cost = w, Cost{Prices: prices, Limit: 0.05} })
+			d := w.detector(t, func(c *settings) {
+				c.Fetcher, c.Node, c.Cost = w, node, Cost{Prices: prices, Limit: 0.05}
+			})
 			stop := start(t, d)
 			m := sub("m", "nasa")
 			m.Accounts[0].Since = since

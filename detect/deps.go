@@ -27,8 +27,8 @@ type Deps struct {
 	// and part of the ids. The Journal must keep the cursors of platforms apart.
 	Platform string
 
-	// Node is the name of the process in its fleet, for figures that each process stores
-	// for itself: see Cost.Limit.
+	// Node is the name of the process in its fleet, for figures that the processes store
+	// beside each other: see Cost.Limit.
 	Node string
 
 	// OnCommit gets the deliveries of each commit, in order, right after it.

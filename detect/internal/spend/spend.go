@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -18,11 +19,10 @@ type Cost struct {
 	Prices fetcher.Prices
 	// Limit is how much may be charged for a day, from midnight to midnight UTC, 0 for
 	// no limit: when it is reached, nothing is asked for until the next. Answers under
-	// way may exceed it. Of the nodes of a fleet each counts for itself, and keeps the
-	// part of Limit that it has of the FetchRate: on a day on which nodes come or go, more
-	// may be charged in all. Without a FetchRate each keeps the whole Limit.
-	// What was charged today is stored under the node's name. With the default name, which
-	// is made of the process id, each process counts from 0.
+	// way may exceed it. A restart changes nothing: what was charged today is stored, but
+	// for up to 10 s before a crash. The nodes of a fleet share Limit, those that have ended
+	// since midnight included, and learn of each other's charges within half a minute. With a
+	// FetchRate each of them keeps, besides, the part of Limit that it has of the FetchRate.
 	Limit float64
 }
 
@@ -30,26 +30,16 @@ type Cost struct {
 type Config struct {
 	Cost
 	Now func() time.Time
-	// Reached is called when the limit of a day is reached: for wait, nothing more may be
-	// asked for.
+	// Reached is called when the limit of a day is reached. Nothing more may be asked
+	// for until the next one.
 	Reached func(wait time.Duration, why string)
 	// Load reads a position from the journal, "" if there is none, and Store has a commit
 	// made that carries it.
 	Load   func(ctx context.Context, target string) (position string, err error)
 	Store  func()
 	Logger *slog.Logger
-	// Node is the name of the process in a fleet, "" for none: each has a record of its
-	// own.
+	// Node is the name of the process in a fleet, "" for none.
 	Node string
-}
-
-// target returns the name of the record in the journal, which no account or query has: their
-// names begin with a prefix.
-func (c *Config) target() string {
-	if c.Node == "" {
-		return "spend"
-	}
-	return "spend/" + c.Node
 }
 
 // Check returns an error for prices or a limit that are not allowed.
@@ -77,14 +67,10 @@ type Spend struct {
 	until atomic.Int64 // Unix nanoseconds before which nothing may be asked for
 
 	mu     sync.Mutex
-	limit  float64   // the part of Cost.Limit that this process keeps
-	day    time.Time // midnight UTC at which today began
-	today  fetcher.Billed
-	before struct { // the day that was before: the clock may be set back to it
-		day   time.Time
-		spent fetcher.Billed
-	}
-	late   time.Duration // wait beyond midnight, so that processes do not come back at the same time
+	limit  float64 // the part of Cost.Limit that is kept
+	today  tally
+	before tally         // of the day that was before: the clock may be set back to it
+	late   time.Duration // after midnight, so that processes do not come back at the same time
 	total  fetcher.Billed
 	stored string // the position in the journal
 }
@@ -98,9 +84,8 @@ func (s *Spend) SetShare(share float64) {
 	defer s.mu.Unlock()
 	s.limit = s.cfg.Limit * share
 	s.turn()
-	if s.limit > 0 && s.cfg.Prices.Cost(s.today) < s.limit {
+	if _, _, reached := s.reached(); !reached {
 		s.until.Store(0)
-		return
 	}
 	s.judge()
 }
@@ -115,37 +100,50 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	s.today, s.total = s.today.Plus(b), s.total.Plus(b)
+	s.today.own, s.total = s.today.own.Plus(b), s.total.Plus(b)
 	s.judge()
 }
 
-// turn begins a new day if the clock shows one. If the clock was set back to an earlier day, what
-// was charged since counts for that day. s.mu is held.
+// turn begins a new day when it has come. When the clock is set back to an earlier day, what was
+// charged since is of that day. s.mu is held.
 func (s *Spend) turn() {
 	switch day := dayOf(s.cfg.Now()); {
-	case day.Equal(s.day):
-	case day.Before(s.day):
+	case day.Equal(s.today.day):
+	case day.Before(s.today.day):
+		is := tally{day: day, own: s.today.own}
 		if day.Equal(s.before.day) {
-			s.today = s.today.Plus(s.before.spent)
+			is.own, is.others = is.own.Plus(s.before.own), s.before.others
 		}
-		s.day, s.before.day = day, time.Time{}
+		s.today, s.before = is, tally{}
 		s.until.Store(0)
 		s.judge()
 	default:
-		s.before.day, s.before.spent = s.day, s.today
-		s.day, s.today = day, fetcher.Billed{}
+		s.before, s.today = s.today, tally{day: day}
 	}
 }
 
-// judge allows nothing more on this day if the limit is reached. s.mu is held.
+// reached returns the limit that is reached, and what was charged; ok is false when none is.
+// s.mu is held.
+func (s *Spend) reached() (limit, cost float64, ok bool) {
+	if s.limit == 0 {
+		return 0, 0, false
+	}
+	if cost = s.cfg.Prices.Cost(s.today.own); cost >= s.limit {
+		return s.limit, cost, true
+	}
+	cost = s.cfg.Prices.Cost(s.today.all())
+	return s.cfg.Limit, cost, cost >= s.cfg.Limit
+}
+
+// judge closes the rest of the day when the limit is reached. s.mu is held.
 func (s *Spend) judge() {
-	cost := s.cfg.Prices.Cost(s.today)
-	if s.limit == 0 || cost < s.limit {
+	limit, cost, reached := s.reached()
+	if !reached {
 		return
 	}
-	next := s.day.Add(24*time.Hour + s.late)
+	next := s.today.day.Add(24*time.Hour + s.late)
 	if s.until.Swap(next.UnixNano()) != next.UnixNano() {
-		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", s.limit, cost))
+		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", limit, cost))
 	}
 }
 
@@ -158,60 +156,10 @@ func (s *Spend) Wait() time.Duration {
 	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
 }
 
-// Begin goes on from what another process has stored today, where there is a limit. It is
-// called before Add.
-func (s *Spend) Begin(ctx context.Context) {
-	if s.cfg.Limit == 0 {
-		return
-	}
-	position, err := s.cfg.Load(ctx, s.cfg.target())
-	if err != nil {
-		s.cfg.Logger.Error("reading what was spent today failed: counting from 0", "error", err)
-		return
-	}
-	var day string
-	var b fetcher.Billed
-	if _, err := fmt.Sscanf(position, layout, &day, &b.Posts, &b.Users, &b.Events); err != nil || b.Posts < 0 || b.Users < 0 || b.Events < 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.turn()
-	if day == s.day.Format(time.DateOnly) {
-		s.today, s.stored = b, position
-		s.judge()
-	}
-}
-
-// layout is how a position is written: a day, and what was billed.
-const layout = "%s posts=%d users=%d events=%d"
-
-// Position is what to store; ok is false when it is in the journal already, or no limit
-// needs it.
-func (s *Spend) Position() (name, position string, ok bool) {
-	if s.cfg.Limit == 0 {
-		return "", "", false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.today == (fetcher.Billed{}) {
-		return "", "", false
-	}
-	position = fmt.Sprintf(layout, s.day.Format(time.DateOnly), s.today.Posts, s.today.Users, s.today.Events)
-	return s.cfg.target(), position, position != s.stored
-}
-
-// Stored takes note that a position is in the journal.
-func (s *Spend) Stored(position string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stored = position
-}
-
 // storeEvery is how often a position is stored that no other commit has carried.
 const storeEvery = 10 * time.Second
 
-// End has the last position stored. It is called after Run and the last Add.
+// End has stored what Run has left. Nothing may be added any more.
 func (s *Spend) End() { s.store() }
 
 // store has the position stored, unless it is in the journal.
@@ -221,19 +169,21 @@ func (s *Spend) store() {
 	}
 }
 
-// Run has the position stored now and then, until stop is closed or ctx ends.
+// Run has the position stored now and then, and looks what other nodes have spent, until stop
+// is closed or ctx ends.
 func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 	if s.cfg.Limit == 0 {
 		return
 	}
+	ctx, end := deadline.UntilStop(ctx, stop)
+	defer end()
 	ticker := time.NewTicker(storeEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
+			s.look(ctx)
 			s.store()
-		case <-stop:
-			return
 		case <-ctx.Done():
 			return
 		}
@@ -244,11 +194,12 @@ func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 type Stats struct {
 	Billed fetcher.Billed // since the process began
 	Total  float64        // its price by Config.Cost.Prices
-	// Today is the price since midnight UTC, where there is a Limit including what earlier
-	// processes were charged; Limit is Config.Cost.Limit, or the part of it that a node of a
-	// fleet keeps.
+	// Today is since midnight, in UTC, by other processes before included where there is
+	// a Limit, in a fleet by those of the same name. Limit is Config.Cost.Limit, or the part
+	// of it that a node of a fleet keeps.
 	Today, Limit float64
-	// Closed: the limit is reached, and nothing is asked for until midnight.
+	// Closed: the limit is reached, by this node or by all together, and nothing is asked
+	// for until midnight.
 	Closed bool
 }
 
@@ -257,10 +208,10 @@ func (s *Spend) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.limit, Closed: s.Wait() > 0}
+	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today.own), Limit: s.limit, Closed: s.Wait() > 0}
 }
 
-// Prober returns a Prober that counts what p's answers cost; nil if p is nil.
+// Prober returns one that counts what p's answers cost; nil for nil.
 func (s *Spend) Prober(p fetcher.Prober) fetcher.Prober {
 	if p == nil {
 		return nil

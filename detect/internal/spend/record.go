@@ -1,0 +1,170 @@
+package spend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// tally is what was charged on a day. The zero value is of no day.
+type tally struct {
+	day    time.Time
+	own    fetcher.Billed
+	others map[string]fetcher.Billed // by the other nodes of a fleet, those that have ended included
+}
+
+func (t *tally) all() fetcher.Billed {
+	sum := t.own
+	for _, b := range t.others {
+		sum = sum.Plus(b)
+	}
+	return sum
+}
+
+// target is the name in the journal. Those of accounts and queries have a prefix. The nodes of
+// a fleet share a record, since a process may have another name than the one before it. Each
+// writes what it knows of all: what one of them has overwritten another writes again, and of
+// two amounts of a node the larger one is the later.
+func (c *Config) target() string {
+	if c.Node == "" {
+		return "spend"
+	}
+	return "spenders"
+}
+
+// layout is how a position is written: a day, and what was billed.
+const layout = "%s posts=%d users=%d events=%d"
+
+// record is a position of the nodes of a fleet.
+type record struct {
+	Day   string              `json:"day"`
+	Nodes map[string][3]int64 `json:"nodes"` // posts, users and events, by name
+}
+
+// maxNodes bounds the names of a day in a record: others are not counted.
+const maxNodes = 1000
+
+func (c *Config) encode(t *tally) string {
+	day := t.day.Format(time.DateOnly)
+	if c.Node == "" {
+		return fmt.Sprintf(layout, day, t.own.Posts, t.own.Users, t.own.Events)
+	}
+	r := record{Day: day, Nodes: make(map[string][3]int64, len(t.others)+1)}
+	for name, b := range t.others {
+		r.Nodes[name] = [3]int64{b.Posts, b.Users, b.Events}
+	}
+	if t.own != (fetcher.Billed{}) {
+		r.Nodes[c.Node] = [3]int64{t.own.Posts, t.own.Users, t.own.Events}
+	}
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		panic("spend: " + err.Error()) // no value of these types is refused
+	}
+	return string(encoded)
+}
+
+// decode reads a position: the zero tally if there is none, or one of another version.
+func (c *Config) decode(position string) (t tally) {
+	r := record{Nodes: map[string][3]int64{}}
+	if c.Node != "" {
+		if json.Unmarshal([]byte(position), &r) != nil {
+			return tally{}
+		}
+	} else {
+		var n [3]int64
+		if _, err := fmt.Sscanf(position, layout, &r.Day, &n[0], &n[1], &n[2]); err != nil {
+			return tally{}
+		}
+		r.Nodes[""] = n
+	}
+	day, err := time.Parse(time.DateOnly, r.Day)
+	if err != nil {
+		return tally{}
+	}
+	t = tally{day: day, others: make(map[string]fetcher.Billed, len(r.Nodes))}
+	for name, n := range r.Nodes {
+		if min(n[0], n[1], n[2]) < 0 {
+			return tally{}
+		}
+		t.others[name] = fetcher.Billed{Posts: n[0], Users: n[1], Events: n[2]}
+	}
+	t.own = t.others[c.Node]
+	delete(t.others, c.Node)
+	return t
+}
+
+// Begin goes on from what other processes have stored today, where there is a limit.
+// Nothing may have been added.
+func (s *Spend) Begin(ctx context.Context) {
+	if s.cfg.Limit == 0 {
+		return
+	}
+	position, err := s.cfg.Load(ctx, s.cfg.target())
+	if err != nil {
+		s.cfg.Logger.Error("reading what was spent today failed: counting from 0", "error", err)
+		return
+	}
+	was := s.cfg.decode(position)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	if !was.day.Equal(s.today.day) {
+		return
+	}
+	s.today.own, s.today.others, s.stored = was.own, was.others, position
+	s.judge()
+}
+
+// look takes in what the other nodes of a fleet have stored today. After an error of the
+// journal the next look does.
+func (s *Spend) look(ctx context.Context) {
+	if s.cfg.Node == "" {
+		return
+	}
+	position, err := s.cfg.Load(ctx, s.cfg.target())
+	if err != nil {
+		return
+	}
+	is := s.cfg.decode(position)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	s.stored = position
+	if !is.day.Equal(s.today.day) {
+		return
+	}
+	if s.today.others == nil {
+		s.today.others = map[string]fetcher.Billed{}
+	}
+	for name, b := range is.others {
+		if had, ok := s.today.others[name]; ok || len(s.today.others) < maxNodes {
+			s.today.others[name] = fetcher.Billed{Posts: max(had.Posts, b.Posts), Users: max(had.Users, b.Users), Events: max(had.Events, b.Events)}
+		}
+	}
+	s.judge()
+}
+
+// Position is what to store; ok is false when it is in the journal already, or no limit
+// needs it.
+func (s *Spend) Position() (name, position string, ok bool) {
+	if s.cfg.Limit == 0 {
+		return "", "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.today.all() == (fetcher.Billed{}) {
+		return "", "", false
+	}
+	position = s.cfg.encode(&s.today)
+	return s.cfg.target(), position, position != s.stored
+}
+
+// Stored takes note that a position is in the journal.
+func (s *Spend) Stored(position string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored = position
+}
