@@ -111,9 +111,10 @@ func (s *Spend) Begin(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	if !was.day.Equal(s.today.day) {
+	if was.day.Before(s.today.day) {
 		return
 	}
+	// What is of a later day was charged while the clock was ahead.
 	s.today.own, s.today.others, s.stored = was.own, was.others, position
 	s.judge()
 }

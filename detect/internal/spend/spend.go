@@ -69,7 +69,8 @@ type Spend struct {
 	mu     sync.Mutex
 	limit  float64 // the part of Cost.Limit that is kept
 	today  tally
-	before tally         // of the day that was before: the clock may be set back to it
+	before tally         // of the day that was before: the clock may be set back
+	ended  time.Time     // when that day ended; its reading of the monotonic clock counts
 	late   time.Duration // after midnight, so that processes do not come back at the same time
 	total  fetcher.Billed
 	stored string // the position in the journal
@@ -105,20 +106,22 @@ func (s *Spend) Add(b fetcher.Billed) {
 }
 
 // turn begins a new day when it has come. When the clock is set back to an earlier day, what was
-// charged since is of that day. s.mu is held.
+// charged since is of that day, and so is what was charged before the midnight of the wrong clock,
+// if that came on that day. s.mu is held.
 func (s *Spend) turn() {
-	switch day := dayOf(s.cfg.Now()); {
+	now := s.cfg.Now()
+	switch day := dayOf(now); {
 	case day.Equal(s.today.day):
 	case day.Before(s.today.day):
 		is := tally{day: day, own: s.today.own}
-		if day.Equal(s.before.day) {
+		if day.Equal(dayOf(now.Add(-time.Since(s.ended)))) {
 			is.own, is.others = is.own.Plus(s.before.own), s.before.others
 		}
 		s.today, s.before = is, tally{}
 		s.until.Store(0)
 		s.judge()
 	default:
-		s.before, s.today = s.today, tally{day: day}
+		s.before, s.today, s.ended = s.today, tally{day: day}, time.Now()
 	}
 }
 
@@ -149,6 +152,18 @@ func (s *Spend) judge() {
 
 // Wait is for how long nothing may be asked for, 0 when calls may be made.
 func (s *Spend) Wait() time.Duration {
+	wait := s.left()
+	if wait > 24*time.Hour+s.late { // the clock was set back to an earlier day
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.turn()
+		wait = s.left()
+	}
+	return wait
+}
+
+// left is Wait by the day that was last looked at.
+func (s *Spend) left() time.Duration {
 	until := s.until.Load()
 	if until == 0 {
 		return 0
@@ -208,7 +223,7 @@ func (s *Spend) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today.own), Limit: s.limit, Closed: s.Wait() > 0}
+	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today.own), Limit: s.limit, Closed: s.left() > 0}
 }
 
 // Prober returns one that counts what p's answers cost; nil for nil.

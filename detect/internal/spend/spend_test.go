@@ -12,10 +12,11 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// journal has the positions of the processes of a test.
+// journal has the positions of the processes of a test, whose clocks are off by so much.
 type journal struct {
 	mu        sync.Mutex
 	positions map[string]string
+	off       time.Duration
 }
 
 // process runs until stop is called: it ends as one does that is shut down.
@@ -30,7 +31,11 @@ func (j *journal) start(t *testing.T, node string) process {
 	pass(time.Second)
 	var s *spend.Spend
 	s = spend.New(spend.Config{Cost: spend.Cost{Prices: fetcher.Prices{Post: 1}, Limit: 10}, Node: node,
-		Now:     time.Now,
+		Now: func() time.Time {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			return time.Now().Round(0).Add(j.off)
+		},
 		Reached: func(time.Duration, string) {},
 		Load: func(_ context.Context, target string) (string, error) {
 			j.mu.Lock()
@@ -61,6 +66,12 @@ func (j *journal) put(target, position string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.positions[target] = position
+}
+
+func (j *journal) setOff(off time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.off = off
 }
 
 func (p process) charge(posts int64) { p.Add(fetcher.Billed{Posts: posts}) }
@@ -133,6 +144,64 @@ func TestShareOfTheLimitThatIsLeft(t *testing.T) {
 			t.Error("a larger share opens what all have spent")
 		}
 	})
+}
+
+// What was charged while the clock showed a later day is of the day that it is.
+func TestClockWasAhead(t *testing.T) {
+	for name, row := range map[string]struct {
+		node string
+		ends bool // the process, before the clock is set back
+	}{"alone": {}, "alone, over a restart": {ends: true}, "in a fleet, over a restart": {node: "a", ends: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := newJournal()
+				pass(10 * time.Hour)
+				j.setOff(48 * time.Hour)
+				p := j.start(t, row.node)
+				p.charge(10)
+				if row.ends {
+					p.stop()
+				}
+				j.setOff(0)
+				if row.ends {
+					p = j.start(t, row.node)
+				}
+				if wait := p.Wait(); wait <= 0 || wait > 14*time.Hour+2*time.Second {
+					t.Errorf("closed for %s, want until midnight, 14h", wait)
+				}
+				pass(14*time.Hour + 3*time.Second)
+				if p.Wait() > 0 {
+					t.Errorf("closed for %s after midnight", p.Wait())
+				}
+			})
+		})
+	}
+}
+
+// What was charged before the midnight of a clock that was ahead by more than a day is of the
+// day that it is, if that has not ended since.
+func TestClockWasAheadOverItsMidnight(t *testing.T) {
+	for name, row := range map[string]struct {
+		sooner time.Duration // that the clock is set back, in its own day
+		want   float64
+	}{"on one day": {0, 9}, "over midnight": {5 * time.Hour, 3}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := newJournal()
+				pass(10 * time.Hour)
+				j.setOff(30 * time.Hour)
+				p := j.start(t, "")
+				p.charge(6)
+				pass(9 * time.Hour) // its midnight was an hour ago
+				p.charge(3)
+				pass(row.sooner)
+				j.setOff(0)
+				if s := p.Stats(); s.Today != row.want {
+					t.Errorf("%v spent today, want %v", s.Today, row.want)
+				}
+			})
+		})
+	}
 }
 
 // A record that is none, or of another version, counts for nothing.
