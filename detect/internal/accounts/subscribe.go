@@ -59,6 +59,9 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	slots := make([]int32, 0, len(s.Mine))
 	for _, mine := range s.Mine {
 		account := s.All[mine.Index]
+		if c := mine.Cursor; c != nil {
+			account.Since = a.env.Begins(account.Since, c.Since, poll.StampsDiffer)
+		}
 		slot := slotFor(a, mine, account, s.Shared)
 		slots = append(slots, slot)
 		var from time.Time

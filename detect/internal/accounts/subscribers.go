@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
 
@@ -65,6 +66,19 @@ func (t *Table) subscribers(slot int32) int {
 
 // Asker returns the Asker that decides which subscribers of an account want a post.
 func (t *Table) Asker(slot int32) interest.Asker { return t.index.Asker(t.subscribers(slot)) }
+
+// correct corrects the beginnings of subscribers that were stamped by a clock which was set back
+// since. A whole poll was made for them: what was published since the last one is for them.
+func (t *Table) correct(slot int32, env *poll.Env) {
+	read, latest := t.At(slot).Since.Time(), env.Now().Add(poll.Differ)
+	t.change(slot, func(s Subscriber) Subscriber {
+		if w := t.wants.list[s.want]; !s.Fresh && w.since.After(latest) {
+			t.wants.drop(s.want)
+			s.want = t.wants.take(w.source, env.Begins(w.since, read, poll.Differ), w.from)
+		}
+		return s
+	})
+}
 
 // AnyFresh reports whether a subscriber is fresh.
 func (t *Table) AnyFresh(slot int32) (any bool) {

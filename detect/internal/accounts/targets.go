@@ -47,6 +47,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	p.Name = a.Table.Username(slot)
 	p.Hash = HashName(p.Name)
 	plan.Window = window.Poll()
+	a.Table.correct(slot, a.env)
 	if plan.Pushed {
 		plan.Cutoff = a.env.Oldest()
 		return

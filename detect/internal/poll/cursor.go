@@ -27,6 +27,27 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	return &c
 }
 
+// Begins returns from when on posts of a target are for a source: since, unless that is ahead of
+// the clock by more than clocks differ. Then the clock was ahead when since was stamped, and was
+// set back: read is the time up to which the target was read, zero if it was not.
+func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
+	now := e.Now()
+	switch {
+	case read.IsZero() || !since.After(now.Add(differ)):
+		return since
+	case read.After(now): // by the clock that was ahead
+		return now.Add(-e.MaxOverlap)
+	}
+	return read
+}
+
+// How much the clocks of machines differ that stamp a source and read for it: Differ where
+// a poll has served the source already, so that little can be wrong, StampsDiffer before.
+const (
+	Differ       = maxSkew
+	StampsDiffer = maxFuture
+)
+
 // cursor returns the cursor to store with this poll, nil when that can wait: a stored
 // cursor that lags only makes the next process read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
@@ -99,6 +100,16 @@ func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 		return wanted
 	}
 	return back
+}
+
+// correct corrects beginnings that were stamped by a clock which was set back since: see
+// accounts.Table.
+func (q *Query) correct(env *poll.Env) {
+	for i := range q.subs {
+		if s := &q.subs[i]; !s.fresh {
+			s.Since = env.Begins(s.Since, q.since, poll.Differ)
+		}
+	}
 }
 
 // maxMemory bounds how long a query remembers between two polls.

@@ -91,6 +91,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	i := slices.IndexFunc(q.subs, func(s sub) bool { return s.ID == t.ID })
 	added := i < 0
 	if added {
+		t.Since = s.env.Begins(t.Since, start.Since, poll.StampsDiffer)
 		q.subs = append(q.subs, sub{Terms: t, from: start.From, read: start.Read, fresh: true})
 		if err, told := s.Polls.Trouble(q.slot); told {
 			tell(s, q, &t, err)

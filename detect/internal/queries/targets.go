@@ -48,6 +48,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 	q, plan := s.slots[p.Slot], &p.Plan
 	overlap := s.env.Late.Overlap()
 	q.remember(overlap, s.Pushed.memory())
+	q.correct(s.env)
 	q.polled = true
 	p.Name, p.Hash = q.text, q.hash
 	if plan.Pushed {

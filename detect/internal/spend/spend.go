@@ -73,7 +73,7 @@ type Spend struct {
 	ended  time.Time     // when that day ended; its reading of the monotonic clock counts
 	late   time.Duration // after midnight, so that processes do not come back at the same time
 	total  fetcher.Billed
-	stored string // the position in the journal
+	stored string // the position that was last read or stored
 }
 
 // New returns a Spend that has counted nothing.
