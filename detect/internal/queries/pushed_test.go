@@ -136,3 +136,19 @@ func TestTermsThatChangeDuringAPush(t *testing.T) {
 		}
 	}
 }
+
+// A query whose schedule never comes is not planned. An interval that its rule is given during
+// the commit of a pushed post holds from the end of the commit on.
+func TestIntervalAfterAScheduleThatNeverComes(t *testing.T) {
+	k := newPushedKit(t)
+	k.schedule(func(time.Time) time.Time { return time.Time{} }, time.Hour)
+	if at := k.next(); at != -1 {
+		t.Fatalf("a search is due at %s, want none by a schedule that never comes", at)
+	}
+	k.at(time.Second).push("moon", "1")
+	k.follow("a", "moon", 10*time.Second)
+	k.settle(nil)
+	if at := k.next(); at <= k.now || at > k.now+10*time.Second {
+		t.Errorf("the next search is due at %s, want in the 10 s from %s on", at, k.now)
+	}
+}

@@ -226,11 +226,16 @@ func (s *Targets) Status(text string) (st Status) {
 }
 
 // Brought has a query polled at once, after a pushed post, if a rule was added meanwhile or
-// the post could not be committed. A query whose polls fail waits as before.
+// the post could not be committed. A query whose polls fail waits as before. One that was not
+// planned, because no schedule wanted it, may be wanted by new terms.
 func (s *Targets) Brought(slot int32, failed bool, now int64) {
-	if q := s.slots[slot]; (failed || q.again) && s.Polls.Failures(slot) == 0 {
+	q := s.slots[slot]
+	switch _, planned := s.Sched.At(slot); {
+	case (failed || q.again) && s.Polls.Failures(slot) == 0:
 		s.Sched.Set(slot, now)
-	} else {
+	case !planned:
+		s.planSearch(q, now)
+	default:
 		s.followStream(q)
 	}
 }
