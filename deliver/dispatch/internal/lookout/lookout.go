@@ -2,6 +2,7 @@ package lookout
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -11,16 +12,25 @@ const (
 )
 
 // Run calls follow once a minute for each endpoint that resting returns, with its owner,
-// until stop is closed or ctx ends. After that no call begins, and one under way ends within
-// timeout. After an error of follow the other endpoints wait for the next minute.
+// until stop is closed or ctx ends: then the context of a call under way ends, and no other call
+// begins. After an error of follow the other endpoints wait for the next minute.
 func Run(ctx context.Context, stop <-chan struct{}, resting func() map[string]string, follow func(ctx context.Context, owner, id string) error) {
+	ctx, end := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-stop:
+			end()
+		case <-ctx.Done():
+		}
+	})
+	defer waiting.Wait()
+	defer end()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-		case <-stop:
-			return
 		case <-ctx.Done():
 			return
 		}

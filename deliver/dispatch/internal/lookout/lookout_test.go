@@ -41,3 +41,21 @@ func TestRunEnds(t *testing.T) {
 		})
 	}
 }
+
+// A call that hangs does not hold up the end.
+func TestRunEndsACallThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop, began := make(chan struct{}), time.Now()
+		go func() {
+			<-time.After(every + time.Second)
+			close(stop)
+		}()
+		Run(t.Context(), stop, func() map[string]string { return map[string]string{"a": "x", "b": "x"} }, func(ctx context.Context, _, _ string) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); took != every+time.Second {
+			t.Errorf("Run has ended after %s, want when it was stopped, after %s", took, every+time.Second)
+		}
+	})
+}
