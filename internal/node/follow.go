@@ -59,6 +59,7 @@ func newFollower(n *Node) *follower {
 
 // reset begins a term.
 func (f *follower) reset() {
+	f.wanted.Store(0)
 	f.applied.Store(0)
 	f.whole.Store(false)
 	f.anew.Store(true)
@@ -70,8 +71,10 @@ func (f *follower) reset() {
 	}
 }
 
-// reread has all records read again.
+// reread has all records read again: numbers of changes are given again. Who waits for one asks
+// again.
 func (f *follower) reread() {
+	f.wanted.Store(0)
 	f.anew.Store(true)
 	f.bell.Ring()
 }
