@@ -59,7 +59,7 @@ func (d *Dispatcher) Lose() {
 
 // Hold stops the beginning of attempts until it is called with false: a dispatcher that does
 // not know whether it still has its parts must not send beside another one. Attempts under
-// way finish. Queued deliveries stay until their claims end.
+// way finish. Queued deliveries stay, in their order, and so do their claims.
 func (d *Dispatcher) Hold(on bool) { d.moves.hold(on) }
 
 // Wake makes the dispatcher read the outbox now, because another dispatcher says that a
