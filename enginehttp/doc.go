@@ -33,7 +33,8 @@
 //     revoked with an empty balance.
 //  5. The query string and the body, if the endpoint takes one, are read: 415 for a
 //     body that is not declared as JSON, 413 beyond 1 MiB, 400 for what is not one JSON
-//     object, 422 for a parameter or field that the endpoint does not know.
+//     object, 422 for a parameter or field that the endpoint does not know. Then an
+//     endpoint whose provider is not set answers 501.
 //  6. Credits are reserved: 402 when the balance does not cover them.
 //  7. The endpoint does its work. An id of another owner is answered as an unknown
 //     one is. A request that creates or resumes a monitor or rule, or makes it

@@ -123,6 +123,7 @@ var variants = []struct {
 	{name: "no credits", applies: priced, prepare: func(w *world) { w.empty(mine) }, status: 402, text: "credit balance exhausted"},
 	{name: "over rate", applies: keyed, change: func(s *setup) { s.rate = 1 }, prepare: func(w *world) { w.useUp() }, status: 429, text: "rate limit of 1 requests a minute exceeded", header: "Retry-After"},
 	{name: "no provider", applies: isKind(platform), change: func(s *setup) { s.options.Providers = enginehttp.Providers{} }, status: 501, text: "this service has no provider"},
+	{name: "neither a provider nor credits", applies: isKind(platform), change: func(s *setup) { s.options.Providers = enginehttp.Providers{} }, prepare: func(w *world) { w.empty(mine) }, status: 501, text: "this service has no provider"},
 	{name: "provider fails", applies: isKind(platform), change: failWith(errBroken), status: 502, text: "the upstream failed: try again later"},
 	{name: "provider refuses its credentials", applies: isKind(platform), change: failWith(fetcher.ErrUnauthorized), status: 502, text: "the upstream failed: try again later"},
 	{name: "provider is limited", applies: isKind(platform), change: failWith(&fetcher.RateLimitError{RetryAfter: 90 * time.Second}), status: 502, text: "the upstream's rate limit is exceeded", header: "Retry-After"},

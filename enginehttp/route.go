@@ -25,7 +25,8 @@ type route struct {
 	match        bool     // heeds If-Match
 	once         bool     // heeds Idempotency-Key
 	admin        bool     // only for keys of the scope admin; costs nothing
-	serve        func(*call) (reply, error)
+	// serve is nil if the provider that it calls is not set.
+	serve func(*call) (reply, error)
 	// raw, if set, answers in place of serve, and checks the key itself: the
 	// WebSocket hub.
 	raw http.Handler
@@ -106,6 +107,10 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			x.fail(err)
 			return
 		}
+	}
+	if rt.serve == nil { // before the credits: who tops up for it would get nothing
+		x.fail(lacks("provider"))
+		return
 	}
 	again, err := h.repeated(x, c, rt)
 	if err != nil {

@@ -80,17 +80,20 @@ func (h *Handler) table() []*route {
 // with returns the parameters of a list: its own, and those that select a part of it.
 func with(own ...string) []string { return append(own, pageParams...) }
 
-// requireProvider returns serve, or, if provider is nil, an endpoint that answers 501.
+// requireProvider returns serve, or nil if provider is nil.
 func requireProvider(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {
 	if provider == nil {
-		return unconfigured("provider")
+		return nil
 	}
 	return serve
 }
 
 // unconfigured returns an endpoint that answers 501; what names that which the service lacks.
 func unconfigured(what string) func(*call) (reply, error) {
-	return func(*call) (reply, error) {
-		return reply{}, &failure{status: http.StatusNotImplemented, text: "not implemented: this service has no " + what + " for this endpoint"}
-	}
+	return func(*call) (reply, error) { return reply{}, lacks(what) }
+}
+
+// lacks returns the 501 of a service that does not have what.
+func lacks(what string) error {
+	return &failure{status: http.StatusNotImplemented, text: "not implemented: this service has no " + what + " for this endpoint"}
 }
