@@ -178,8 +178,8 @@ type LogPage struct {
 	Entries []LogEntry
 	Total   int // entries of all pages
 	// Next is the Cursor for the next page, "" after the last entry or if the page is
-	// empty. Its form is up to the store. It stays valid, also when entries of this
-	// page are removed.
+	// empty. Its form is up to the store, in at most 4,096 bytes. It stays valid, also
+	// when entries of this page are removed.
 	Next string
 }
 

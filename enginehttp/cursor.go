@@ -6,15 +6,20 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 const (
 	cursorMAC = 16   // bytes of HMAC-SHA256 before the inner cursor
-	maxCursor = 4096 // bytes of a client's cursor
+	maxInner  = 4096 // bytes of the cursor of a provider or of the store, as their contracts have it
 )
+
+// maxCursor bounds a client's cursor, in bytes.
+var maxCursor = base64.RawURLEncoding.EncodedLen(cursorMAC + maxInner)
 
 // cursors signs and checks next_cursor values. Such a cursor holds the cursor of a
 // provider or of the store. It is valid only for the same owner, endpoint and
@@ -24,12 +29,16 @@ type cursors struct {
 	owner, endpoint, scope string
 }
 
-// sign returns the next_cursor that holds upstream, "" for "".
-func (c cursors) sign(upstream string) string {
+// sign returns the next_cursor that holds upstream, "" for "". It refuses an upstream that
+// open would not take back: the client would be told that it had sent something wrong.
+func (c cursors) sign(upstream string) (string, error) {
 	if upstream == "" {
-		return ""
+		return "", nil
 	}
-	return base64.RawURLEncoding.EncodeToString(append(c.mac(upstream), upstream...))
+	if len(upstream) > maxInner {
+		return "", fmt.Errorf("%w: the cursor of the next page has %d bytes, want at most %d", fetcher.ErrMalformed, len(upstream), maxInner)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(c.mac(upstream), upstream...)), nil
 }
 
 // open returns what a cursor holds; ok is false if sign did not make it.

@@ -43,9 +43,14 @@ func OpenCursor(key, owner, endpoint, scope, cursor string) (string, bool) {
 	return cursors{secret.Value(key), owner, endpoint, scope}.open(cursor)
 }
 
-// SignCursor makes a cursor of the given owner, endpoint and scope.
+// SignCursor makes a cursor of the given owner, endpoint and scope, "" of an upstream that
+// is too long.
 func SignCursor(key, owner, endpoint, scope, upstream string) string {
-	return cursors{secret.Value(key), owner, endpoint, scope}.sign(upstream)
+	cursor, err := cursors{secret.Value(key), owner, endpoint, scope}.sign(upstream)
+	if err != nil {
+		return ""
+	}
+	return cursor
 }
 
 // FormFields lists the fields of a body.

@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +38,9 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 	out.PageSize, out.Limit = pg.PageSize, pg.Limit
 	var next string
 	if place != "" {
-		items, out.Total, next, err = read(0, pg.PageSize, place)
-		out.NextCursor = cs.sign(next)
+		if items, out.Total, next, err = read(0, pg.PageSize, place); err == nil {
+			err = out.goesOn(cs, next)
+		}
 		return out, items, err
 	}
 	out.Page, out.Offset = &pg.Page, &pg.Offset
@@ -52,8 +54,18 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 			items = append(items, more...)
 		}
 	}
-	out.NextCursor = cs.sign(next)
+	if err == nil {
+		err = out.goesOn(cs, next)
+	}
 	return out, items, err
+}
+
+// goesOn sets NextCursor to the one that holds the store's cursor of the next page.
+func (l *logs[T]) goesOn(cs cursors, next string) (err error) {
+	if l.NextCursor, err = cs.sign(next); err != nil {
+		return &failure{status: http.StatusInternalServerError, text: "the store gave a cursor that is too long: the log cannot be read on", cause: err}
+	}
+	return nil
 }
 
 // instant formats a time for the scope of a cursor.

@@ -129,8 +129,17 @@ func (p *params) cursor(cs cursors) string {
 	return upstream
 }
 
-func tweetPage(page fetcher.Page, cs cursors) reply {
-	return reply{value: listed[fetcher.Tweet]{Data: orEmpty(page.Tweets), NextCursor: cs.sign(page.Next)}}
+// askPage asks a provider for a page of tweets.
+func (h lookupAPI) askPage(c *call, cs cursors, what string, do func(context.Context) (fetcher.Page, error)) (reply, error) {
+	out, err := ask(h.Handler, c.Context(), what, func(ctx context.Context) (out listed[fetcher.Tweet], err error) {
+		page, err := do(ctx)
+		if err == nil {
+			out.Data = orEmpty(page.Tweets)
+			out.NextCursor, err = cs.sign(page.Next)
+		}
+		return out, err
+	})
+	return reply{value: out}, err
 }
 
 func (h lookupAPI) latestTweets(c *call) (reply, error) {
@@ -143,10 +152,9 @@ func (h lookupAPI) latestTweets(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h.Handler, c.Context(), "user", func(ctx context.Context) (fetcher.Page, error) {
+	return h.askPage(c, cs, "user", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.Timeline.Timeline(ctx, q)
 	})
-	return tweetPage(page, cs), err
 }
 
 func (h lookupAPI) searchTweets(c *call) (reply, error) {
@@ -156,10 +164,9 @@ func (h lookupAPI) searchTweets(c *call) (reply, error) {
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h.Handler, c.Context(), "tweet", func(ctx context.Context) (fetcher.Page, error) {
+	return h.askPage(c, cs, "tweet", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.Search.Search(ctx, q)
 	})
-	return tweetPage(page, cs), err
 }
 
 func (h lookupAPI) communityTweets(c *call) (reply, error) {
@@ -173,10 +180,9 @@ func (h lookupAPI) communityTweets(c *call) (reply, error) {
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (fetcher.Page, error) {
+	return h.askPage(c, cs, "community", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.CommunityTweets.CommunityTweets(ctx, q)
 	})
-	return tweetPage(page, cs), err
 }
 
 func (h lookupAPI) searchCommunities(c *call) (reply, error) {
@@ -187,9 +193,13 @@ func (h lookupAPI) searchCommunities(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	out, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (listed[fetcher.Community], error) {
+	out, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (out listed[fetcher.Community], err error) {
 		list, next, err := h.opts.Providers.CommunitySearch.CommunitySearch(ctx, query, cursor)
-		return listed[fetcher.Community]{Data: orEmpty(list), NextCursor: cs.sign(next)}, err
+		if err == nil {
+			out.Data = orEmpty(list)
+			out.NextCursor, err = cs.sign(next)
+		}
+		return out, err
 	})
 	for i := range out.Data {
 		out.Data[i].Rules = orEmpty(out.Data[i].Rules)

@@ -90,7 +90,9 @@ type Page struct {
 	// OldestAt is how far back the page reaches, skipped posts included: see
 	// Reach. It must be set when posts were skipped; else zero is fine.
 	OldestAt time.Time
-	// Next fetches the page of older posts, "" when there are none.
+	// Next fetches the page of older posts, "" when there are none. A gap, which is read
+	// on later, and a client's next_cursor keep at most 4,096 bytes of it: one that is longer
+	// is not followed then.
 	Next string
 	// UserID is the account's id where the platform has one.
 	UserID string

@@ -11,6 +11,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
+// maxCursor bounds the Next of a page, in bytes: clients send it in a URL.
+const maxCursor = 4096
+
 // logTurner reads a log page by page with cursors.
 type logTurner struct {
 	*storeTest
@@ -30,6 +33,9 @@ func (l logTurner) walk(size int, cursor string) string {
 		}
 		if next == "" {
 			return strings.Join(pages, " | ")
+		}
+		if len(next) > maxCursor {
+			l.Errorf("the Next of a page of %s has %d bytes: want at most %d", l.what, len(next), maxCursor)
 		}
 		cursor = next
 	}

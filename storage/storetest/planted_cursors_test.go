@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -35,6 +36,16 @@ var plantedCursors = []plantedFault{
 			return p, err
 		}}
 	}, "cursors/cursors show full pages", "do not come to an end"},
+	{"has a Next that no URL can carry", func(s storage.Store) storage.Store {
+		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+			q.Cursor = strings.TrimLeft(q.Cursor, ">")
+			p, err := s.Log().Deliveries(ctx, q)
+			if p.Next != "" {
+				p.Next = strings.Repeat(">", 4096) + p.Next
+			}
+			return p, err
+		}}
+	}, "cursors/cursors show full pages, the newest first", "want at most 4096"},
 	{"takes any cursor for the beginning", func(s storage.Store) storage.Store {
 		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 			p, err := s.Ledger().Entries(ctx, q)
