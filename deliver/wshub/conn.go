@@ -54,11 +54,8 @@ type conn struct {
 	// pos is a sequence number. Every event up to it was written, was filtered out,
 	// or was dropped. Only the writer changes it.
 	pos atomic.Uint64
-	// live means that the client has caught up, so that the policy applies; upToDateAt
-	// is when it last had everything. The stream's mutex guards both.
-	live       bool
-	upToDateAt time.Time
-	epoch      uint64 // of pos; after join only the writer uses it
+	standing
+	epoch uint64 // of pos; after join only the writer uses it
 	// missed is set by join: a gap frame for a client that resumes after a number
 	// that the store does not have, nil for others.
 	missed *frame
@@ -71,6 +68,14 @@ type conn struct {
 	code   websocket.StatusCode
 	reason string
 	killer *time.Timer // closes net after closeGrace
+}
+
+// standing is how a client stands in its stream, whose mutex guards it.
+type standing struct {
+	from uint64 // pos when the connection joined, or when its epoch began
+	live bool   // the client has caught up, so that the policy applies
+	// upToDateAt is when the client last had everything.
+	upToDateAt time.Time
 }
 
 // flood counts the messages that a client sends. Only the reader uses it.

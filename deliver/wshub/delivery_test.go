@@ -51,6 +51,7 @@ func TestHandlerIsNamedWhileAClientWaits(t *testing.T) {
 func TestOutcomeOfADelivery(t *testing.T) {
 	ok := deliver.Result{OK: true}
 	nobody := deliver.Result{Permanent: true, Error: "no client connected"}
+	slow := deliver.Result{Permanent: true, Error: "left out for a client that is too slow"}
 	rows := map[string]struct {
 		do    func(w *world, c *client) deliver.Event // until Send is called
 		while func(w *world, c *client)               // while it waits
@@ -129,6 +130,19 @@ func TestOutcomeOfADelivery(t *testing.T) {
 				w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
 				advance(time.Second)
 				c.wants("tweet 1", "gap 2-2", "tweet 3")
+				return ev
+			}, want: slow},
+		"it was dropped for a client that has left": {
+			do: func(w *world, c *client) deliver.Event {
+				w.hub.Publish(w.store.commit(alpha))
+				synctest.Wait()
+				ev, _ := w.store.commitFor(w.hub, alpha)
+				w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
+				advance(time.Second)
+				c.wants("tweet 1", "gap 2-2", "tweet 3")
+				c.ws.CloseNow()
+				synctest.Wait()
+				w.open("").wants("connected 258")
 				return ev
 			}, want: nobody},
 		"replayed to a client that came back": {

@@ -36,7 +36,7 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do a
 	case !s.found:
 		return nil, pos, upToDate
 	case c.epoch != s.epoch: // the position is a number of another epoch
-		c.epoch, c.live, c.upToDateAt = s.epoch, true, time.Now()
+		c.epoch, c.from, c.live, c.upToDateAt = s.epoch, s.head, true, time.Now()
 		c.pos.Store(s.head)
 		return append(buf[:0], gapFrame(1, s.head, s.epoch)), s.head, write
 	}

@@ -312,7 +312,7 @@ func (s *stream) join(ctx context.Context, c *conn, from start) error {
 		c.missed = gapFrame(1, s.head, s.epoch)
 	}
 	c.pos.Store(pos)
-	c.live, c.upToDateAt = pos >= s.head, time.Now()
+	c.from, c.live, c.upToDateAt = pos, pos >= s.head, time.Now()
 	s.conns[c] = struct{}{}
 	return nil
 }
