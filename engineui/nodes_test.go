@@ -86,6 +86,25 @@ func TestEndpointOfAnotherNode(t *testing.T) {
 	})
 }
 
+// Of an account that another node polls, a node says who knows what it does not.
+func TestAccountOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, both := twoNodes(t, func(*streamwatch.Config) {})
+		polls := 0
+		for _, n := range both {
+			page := shows(t, n, "acme", "/account?account=acme_news")
+			if !strings.Contains(page, "another node polls it") {
+				polls++
+				continue
+			}
+			has(t, page, "Next poll the node that polls it knows Last post", "Posts the node that polls it knows how often Mean delay", "The node that polls it remembers them.")
+		}
+		if polls != 1 {
+			t.Errorf("%d nodes poll the account, want one", polls)
+		}
+	})
+}
+
 // A plan is for the fleet, what is measured is of a node.
 func TestPlanOfAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
