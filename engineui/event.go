@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -29,7 +30,7 @@ type deliveryData struct {
 	Handler string
 	Way     stack           // a picture of Steps
 	Steps   []latency.Cause // see stepsOf
-	Headers []header        // of the last attempt; nil without one
+	Headers []header        // of the last attempt; nil without one, and where it was no webhook
 }
 
 // header is a header of a request. Values that are secrets, or made of them, are ***.
@@ -99,7 +100,7 @@ func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData 
 		d.Handler = name
 	}
 	d.Way = newStack(latency.Shares(d.Steps))
-	if n := len(entry.Log); n > 0 && d.Handler == "" {
+	if n := len(entry.Log); n > 0 && byWebhook(to.URL) {
 		d.Headers = []header{
 			{"Content-Type", "application/json"},
 			{deliver.HeaderWebhookID, entry.EndpointID}, {deliver.HeaderDeliveryID, entry.ID},
@@ -111,6 +112,13 @@ func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData 
 		}
 	}
 	return d
+}
+
+// byWebhook reports whether an endpoint's deliveries are requests of the webhook sender; the
+// URLs of other schemes are the program's own senders'.
+func byWebhook(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // stepsOf divides the time from publication to acknowledgement into steps, as far as the

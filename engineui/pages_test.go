@@ -1,6 +1,7 @@
 package engineui_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/engineui"
+	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
 
@@ -132,6 +134,35 @@ func TestEvent(t *testing.T) {
 			if status, _ := get(w, "acme", path); status != http.StatusNotFound {
 				t.Errorf("%s: status %d, want 404", path, status)
 			}
+		}
+	})
+}
+
+// accepts is a sender of the program's own, which makes no HTTP request.
+type accepts struct{}
+
+func (accepts) Send(context.Context, *deliver.Delivery) deliver.Result {
+	return deliver.Result{OK: true}
+}
+
+// Only of a webhook's attempt are there headers to show.
+func TestEventOfAnotherSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Deliver.Senders = map[string]deliver.Sender{"desk": accepts{}}
+		})
+		list, err := w.engine.Monitors().List(t.Context(), monitor.Query{Owner: "acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := deliver.Source{Kind: deliver.SourceMonitor, ID: list.Monitors[0].ID, Owner: "acme", Name: list.Monitors[0].Name}
+		if _, err := w.engine.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: src, URL: "desk://news/1"}); err != nil {
+			t.Fatal(err)
+		}
+		w.post("acme_news", "Lift-off")
+		body := shows(t, w, "acme", follow(t, shows(t, w, "acme", "/events", "Lift-off"), "event?seq="), "To desk://news/1", "To https://hooks.acme.example.com/in")
+		if n := strings.Count(body, "Headers of the last attempt"); n != 1 {
+			t.Errorf("headers of %d deliveries are shown, want those of the webhook alone:\n%s", n, body)
 		}
 	})
 }
