@@ -60,8 +60,8 @@ type IssueRequest struct {
 	ExpiresAt     time.Time // zero: never
 	// Once, up to 256 bytes, is for callers who do not know whether they have made the key
 	// before: the new key replaces a valid one that the owner was issued with the same Once
-	// within OnceWithin. The last valid key with ScopeAdmin is not replaced by one without
-	// that scope. "": none.
+	// within OnceWithin. A key with ScopeAdmin is not replaced by one without that scope if
+	// no other key with it is valid for as long. "": none.
 	Once       string
 	OnceWithin time.Duration // 0 means 1 minute
 }

@@ -28,7 +28,8 @@ func (r *IssueRequest) id() string {
 }
 
 // replaces splits an owner's keys into those that the new key takes the place of and the
-// rest. If the rest and the new key had no valid key with ScopeAdmin, those with it are kept.
+// rest. A key with ScopeAdmin is of the rest if the new key has not that scope and no other
+// key with it is valid for as long.
 func (r *IssueRequest) replaces(keys []Key, now time.Time) (replaced, rest []Key) {
 	if r.Once == "" {
 		return nil, keys
@@ -37,24 +38,25 @@ func (r *IssueRequest) replaces(keys []Key, now time.Time) (replaced, rest []Key
 	if within == 0 {
 		within = onceWithin
 	}
-	admin := r.Scope.CanAdmin()
 	for _, k := range keys {
 		if strings.HasPrefix(k.ID, name) && k.Valid(now) && now.Sub(k.CreatedAt).Abs() < within {
 			replaced = append(replaced, k)
 			continue
 		}
 		rest = append(rest, k)
-		admin = admin || k.Scope.CanAdmin() && k.Valid(now)
 	}
-	if admin {
+	if r.Scope.CanAdmin() {
 		return replaced, rest
 	}
-	return slices.DeleteFunc(replaced, func(k Key) bool {
-		if k.Scope.CanAdmin() {
+	others := rest
+	replaced = slices.DeleteFunc(replaced, func(k Key) bool {
+		last := k.Scope.CanAdmin() && !slices.ContainsFunc(others, func(o Key) bool { return o.Scope.CanAdmin() && o.Valid(now) && o.outlasts(k) })
+		if last {
 			rest = append(rest, k)
 		}
-		return k.Scope.CanAdmin()
-	}), rest
+		return last
+	})
+	return replaced, rest
 }
 
 // alone waits until no other call of this manager counts or exchanges the keys with

@@ -66,16 +66,22 @@ func TestIssueOnceBesideAnOldKey(t *testing.T) {
 func TestIssueOnceKeepsTheLastAdmin(t *testing.T) {
 	for _, row := range []struct {
 		scope    apikey.Scope
-		another  bool // there is another key with the scope admin
+		another  bool          // there is another key with the scope admin
+		lasts    time.Duration // which ends after so long, 0 for never
 		replaced bool
-	}{{apikey.ScopeRead, false, false}, {apikey.ScopeRead, true, true}, {apikey.ScopeAdmin, false, true}} {
+	}{{apikey.ScopeRead, false, 0, false}, {apikey.ScopeRead, true, 0, true}, {apikey.ScopeRead, true, time.Hour, false}, {apikey.ScopeAdmin, false, 0, true}} {
 		o := newOffice(t, nil)
 		first, err := o.once(t, apikey.ScopeAdmin)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if row.another {
-			o.issue(t, func(r *apikey.IssueRequest) { r.Scope = apikey.ScopeAdmin })
+			o.issue(t, func(r *apikey.IssueRequest) {
+				r.Scope = apikey.ScopeAdmin
+				if row.lasts > 0 {
+					r.ExpiresAt = o.clock.Now().Add(row.lasts)
+				}
+			})
 		}
 		if _, err := o.once(t, row.scope); err != nil {
 			t.Fatal(err)
