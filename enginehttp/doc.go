@@ -50,7 +50,7 @@
 //
 // Answers that have one monitor, rule or webhook have an ETag. PATCH and DELETE
 // heed If-Match: 412 when the record was changed since it was read. For DELETE of
-// a webhook this is not atomic: a change at the same moment may be lost.
+// a webhook this is not atomic: a change at the very moment of the deletion may be lost.
 //
 // # Idempotency
 //

@@ -308,33 +308,20 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 }
 
 // DeleteVersion is Delete if the endpoint still has the version, and otherwise returns
-// ErrEndpointConflict. A change made during the call may not be noticed. 0 stands for any
-// version.
+// ErrEndpointConflict. A change at the very moment at which the store deletes the endpoint
+// may be lost. 0 stands for any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	if err := m.cfg.Allowed(); err != nil {
 		return err
 	}
-	if version != 0 {
-		e, err := m.cfg.Store.Get(ctx, owner, id)
-		if err != nil {
+	if version != 0 { // before its monitor or rule is told
+		if err := m.unchanged(ctx, owner, id, "", version); err != nil {
 			return err
 		}
-		if e.Version != version {
-			return deliver.ErrEndpointConflict
-		}
 	}
-	return m.remove(ctx, owner, id)
-}
-
-// remove is Delete without the checks.
-func (m *Manager) remove(ctx context.Context, owner, id string) error {
 	return m.withMoved(ctx, owner, id, "", func(from string) error {
-		if from != "" {
-			if e, err := m.find(ctx, owner, id); err != nil {
-				return err
-			} else if e.URL != from {
-				return errMovedMeanwhile
-			}
+		if err := m.unchanged(ctx, owner, id, from, version); err != nil {
+			return err
 		}
 		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 			return err
@@ -342,6 +329,24 @@ func (m *Manager) remove(ctx context.Context, owner, id string) error {
 		m.cfg.Dispatcher.Drop(id)
 		return nil
 	})
+}
+
+// unchanged returns ErrEndpointConflict for an endpoint that has another version, and
+// errMovedMeanwhile for one that has another URL; 0 and "" stand for any.
+func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version int64) error {
+	if url == "" && version == 0 {
+		return nil
+	}
+	e, err := m.find(ctx, owner, id)
+	switch {
+	case err != nil:
+		return err
+	case version != 0 && e.Version != version:
+		return deliver.ErrEndpointConflict
+	case url != "" && e.URL != url:
+		return errMovedMeanwhile
+	}
+	return nil
 }
 
 // now returns the time without a monotonic reading: stored times are compared with those of

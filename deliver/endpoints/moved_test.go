@@ -79,6 +79,52 @@ func TestMovedIsToldWhatBecameOfIt(t *testing.T) {
 	}
 }
 
+// The deletion of a version deletes no later one, which another call makes while the monitor
+// is told.
+func TestDeleteVersionBesideAnotherChange(t *testing.T) {
+	const another = "https://c.example.com/"
+	for name, u := range map[string]endpoints.Update{"another URL": {URL: ptr(another)}, "paused": {Paused: ptr(true)}} {
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		was, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.store.Endpoints().Update(t.Context(), was); err != nil { // to version 1
+			t.Fatal(err)
+		}
+		cfg := endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d}
+		other, err := endpoints.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, changed := was.URL, false
+		cfg.Moved = func(ctx context.Context, _ deliver.Source, from, to string) (bool, error) {
+			shown = to
+			if changed {
+				return true, nil
+			}
+			changed = true
+			_, err := other.Update(ctx, "o", "a", u)
+			return true, err
+		}
+		m, err := endpoints.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DeleteVersion(t.Context(), "o", "a", was.Version+1); !errors.Is(err, deliver.ErrEndpointConflict) {
+			t.Errorf("%s meanwhile: %v, want %v", name, err, deliver.ErrEndpointConflict)
+		}
+		is, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		if err != nil || shown != is.URL {
+			t.Errorf("%s meanwhile: the endpoint has %q, %v; %q is shown", name, is.URL, err, shown)
+		}
+		if err := m.DeleteVersion(t.Context(), "o", "a", is.Version); err != nil {
+			t.Errorf("%s before: %v", name, err)
+		}
+	}
+}
+
 // What shows the URL of an endpoint shows the one that the endpoint has in the end, "" if it
 // is gone, also when another call changes it in the middle of a change or a deletion.
 func TestURLIsShownAsItIsBesideAnotherChange(t *testing.T) {
@@ -145,5 +191,24 @@ func TestURLIsShownAsItIsBesideAnotherChange(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An endpoint whose secret cannot be opened is deleted by its version, too.
+func TestDeleteVersionOfASealedEndpoint(t *testing.T) {
+	b := newBench(t, nil, nil)
+	e := deliver.Endpoint{ID: "a", Source: src("a"), URL: "https://a.example.com/", Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now(), Version: 1}
+	if err := seal(t, b.store.Endpoints(), sealKey("k1", 'a')).Create(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	m, err := endpoints.New(endpoints.Config{Store: seal(t, b.store.Endpoints(), sealKey("k2", 'b')), Dispatcher: b.d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.DeleteVersion(t.Context(), "o", "a", e.Version); err != nil {
+		t.Errorf("deletion of version %d: %v", e.Version, err)
+	}
+	if _, err := b.store.Endpoints().Get(t.Context(), "o", "a"); !errors.Is(err, deliver.ErrEndpointNotFound) {
+		t.Errorf("after it: %v, want %v", err, deliver.ErrEndpointNotFound)
 	}
 }
