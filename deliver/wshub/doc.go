@@ -42,8 +42,10 @@
 // since=<from_seq - 1>) or that retention had removed them.
 //
 // A since beyond the newest event comes from a store that was replaced, or has lost its last
-// events. The client gets connected with seq 0, then a gap frame from 1 to the newest (to 0
-// when there is none), and goes on from there.
+// events, or whose events retention has all removed. The client gets connected with seq 0,
+// then a gap frame from 1 to the newest, and goes on from there. When there is no event the
+// frame is {"type":"gap","from_seq":1,"to_seq":0}: earlier events cannot be had any more, and
+// the next event, whatever its seq, follows.
 //
 // A store that several processes share, and that has lost its last events, gives their
 // numbers to new events. From then on the numbers have an epoch, a number below 2^53, which

@@ -117,7 +117,11 @@ func (c *client) print(ctx context.Context, posts int) error {
 			c.got++
 			c.last = f.Seq
 		case "gap":
-			fmt.Fprintf(c.out, "%d to %d were left out\n", f.FromSeq, f.ToSeq)
+			if f.ToSeq < f.FromSeq {
+				fmt.Fprintln(c.out, "nothing is kept of what was before")
+			} else {
+				fmt.Fprintf(c.out, "%d to %d were left out\n", f.FromSeq, f.ToSeq)
+			}
 			c.last, c.of = f.ToSeq, f.Epoch
 		case "ping":
 			if err := c.ws.Write(ctx, websocket.MessageText, []byte(`{"type":"pong"}`)); err != nil {
