@@ -31,7 +31,9 @@ type BatchFetcher interface {
 
 // TimelineQuery asks for a page of one account's timeline.
 type TimelineQuery struct {
-	// Username is the account's handle without @, in the user's spelling.
+	// Username is the account's handle without @, in the user's spelling: 1 to 253 letters
+	// and digits of ASCII, "_", "-", ".", ":" and "@", or an address of http or https, of at
+	// most 512 bytes. Monitors take no other, and compare them without case.
 	Username string
 	// UserID is the account's id as an earlier page gave it in Page.UserID, or
 	// "". It spares a look-up and survives a rename. After ErrNotFound the next poll

@@ -6,7 +6,7 @@ import "time"
 // platform does not have stay at their zero value; lists encode as [] and
 // never as null, Poll, Place, User and Entry are left out when nil.
 type Tweet struct {
-	ID       string `json:"id"` // opaque; unique within the platform
+	ID       string `json:"id"` // opaque; unique within the platform; at most 512 bytes
 	Text     string `json:"text"`
 	FullText string `json:"full_text"` // untruncated; same as Text where the platform does not cut
 	// CreatedAt is the platform's textual form, "Mon Jan 02 15:04:05 -0700 2006"

@@ -9,9 +9,9 @@ import (
 
 // CreateRequest asks for a monitor.
 type CreateRequest struct {
-	Owner         string // "" is fine for a program with one owner
-	Name          string // 1 to 100 characters, unique per owner
-	Usernames     []string
+	Owner         string        // "" is fine for a program with one owner
+	Name          string        // 1 to 100 characters, unique per owner
+	Usernames     []string      // as fetcher.TimelineQuery.Username has them, with or without @
 	FilterTypes   []FilterType  // none means all
 	PollInterval  time.Duration // 0 means the default: see Config.Paced
 	Weight        float64       // 0 to 1,000; 0 means 1
