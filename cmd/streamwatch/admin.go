@@ -119,6 +119,9 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 		if _, err := topUp(ctx, ledger, c.owner, "", c.credits); err != nil {
 			return fmt.Errorf("key %s is issued, but the credits are not known to be given: %w", issued.ID, err)
 		}
+		if b, err := ledger.Balance(ctx, c.owner); err == nil && b.Available <= 0 {
+			fmt.Fprintf(out, "note %s has no credits, which requests cost: give some with streamwatch credits\n", c.owner)
+		}
 	case "keys":
 		list, err := keys.List(ctx, c.owner)
 		if err != nil {

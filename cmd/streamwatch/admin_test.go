@@ -59,6 +59,23 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// Who issues a key without credits is told that requests with it will be refused.
+func TestKeyWithoutCredits(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	for _, row := range []struct {
+		args string
+		told bool
+	}{{"key -owner acme", true}, {"key -owner acme -credits 1", false}, {"key -owner acme", false}, {"key -owner other", true}} {
+		var out bytes.Buffer
+		if err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(row.args), "-db", db)); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(out.String(), "has no credits"); told != row.told {
+			t.Errorf("%s: it says %q", row.args, &out)
+		}
+	}
+}
+
 // unsure is a ledger that gives credits and does not say so, and whose balances cannot be
 // read.
 type unsure struct {
