@@ -118,10 +118,16 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 	return a.webhookTurn(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
-// rule is rule.Config.Admit.
+// rule is rule.Config.Admit. What no platform can watch is refused before quotas and credits
+// are looked at: who made room or paid for it would get nothing.
 func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
 	if err := a.allowed(is.Owner, is.Status == rule.Active); err != nil {
 		return nil, err
+	}
+	if is.Status == rule.Active && (was == nil || was.Status != rule.Active || was.Query != is.Query || was.Schedule != is.Schedule) {
+		if err := (ruleTracker{a.e}).runnable(is); err != nil {
+			return nil, err
+		}
 	}
 	counted, err := a.ruleQuota(ctx, was, &is)
 	if err != nil {

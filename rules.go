@@ -120,6 +120,17 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 	return detect.ForRule(r, p, t.e.cfg.Rules.Check), nil
 }
 
+// runnable returns why Track refuses a rule whose query and schedule were checked, nil if it
+// does not.
+func (t ruleTracker) runnable(r rule.Rule) error {
+	sub, err := t.subscription(r)
+	p := t.e.platforms.Named(r.Platform)
+	if err != nil || p == nil {
+		return nil // which Track tells
+	}
+	return detect.CheckQuery(p.Detector, sub)
+}
+
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {
 	err := t.e.platforms.RemoveQuery(ctx, id)
 	t.e.fleet.untrack(id, err)

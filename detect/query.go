@@ -79,10 +79,7 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 
 // maxQuery bounds a query's text, in bytes, and maxFound what a poll may read.
-const (
-	maxQuery = 16 << 10
-	maxFound = 1000
-)
+const maxQuery, maxFound = 16 << 10, 1000
 
 // check validates the subscription, for a detector that may have a Searcher, and names its
 // targets.
@@ -166,6 +163,9 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	}
 	return d.router.set(ctx, sub)
 }
+
+// CheckQuery returns why SetQuery refuses a subscription, nil if it does not.
+func CheckQuery(d *Detector, s QuerySubscription) error { return s.check(d.deps.Roles.Search != nil) }
 
 // RemoveQuery ends a source's query subscription, if there is one, and returns when
 // nothing of it can be committed any more.

@@ -32,6 +32,24 @@ func TestRuleWithoutASearcher(t *testing.T) {
 	}
 }
 
+// Who has no credits is told that the rule cannot run, rather than to top up for it.
+func TestRuleWithoutASearcherAndCredits(t *testing.T) {
+	w := newWorld(t)
+	engine, err := streamwatch.New(streamwatch.Config{Fetcher: timelineOnly{}, Store: w.store, Billing: &billing.MeterConfig{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.handler, err = enginehttp.New(engine, enginehttp.Options{Auth: w.keys}); err != nil {
+		t.Fatal(err)
+	}
+	w.empty(mine)
+	for query, want := range map[string]int{"cheese": 501, "from:nasa cheese": 402} {
+		if a := w.do(mine, "POST", rules, `{"tag":"t","query":"`+query+`","interval_seconds":5}`); a.status != want {
+			t.Errorf("%s: %d %s, want %d", query, a.status, a.body, want)
+		}
+	}
+}
+
 type timelineOnly struct{}
 
 func (timelineOnly) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
