@@ -52,6 +52,10 @@
 // deliver.LogQuery.Validate in Deliveries, before anything is changed, and return what
 // they report. A store judges nothing else but the cursors of its own pages.
 //
+// A ninth, apikey.Store, is for stores that are to keep a service's API keys, as programs
+// with an apikey.Manager want: the store is a Keyed then. It is one table more, and shares no
+// transaction with the others.
+//
 // # One transaction
 //
 // Endpoints, Journal, Outbox, Log, Replays and Ledger are views of one set of
