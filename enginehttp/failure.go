@@ -76,6 +76,8 @@ func failureOf(err error) *failure {
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		err = notFound("webhook")
+	case errors.Is(err, deliver.ErrSealed): // not a matter of trying again soon
+		err = &failure{status: http.StatusServiceUnavailable, text: "the secrets of the webhook cannot be opened: the service lacks the key that they were encrypted with", cause: err}
 	case errors.Is(err, deliver.ErrReplayNotFound):
 		err = notFound("replay")
 	case errors.Is(err, deliver.ErrReplayRunning):
