@@ -114,7 +114,7 @@ var variants = []struct {
 	text    string
 	header  string // that the answer has to have
 }{
-	{name: "no key", applies: keyed, prepare: func(w *world) { w.key[mine] = "" }, status: 401, text: "API key missing, invalid or expired"},
+	{name: "no key", applies: keyed, prepare: func(w *world) { w.key[mine] = "" }, status: 401, text: "API key missing, invalid or expired: want one in the header x-api-key"},
 	{name: "a key that is none", applies: keyed, prepare: func(w *world) { w.key[mine] = "sw_live_nonsense" }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a key of 1 MiB", applies: keyed, prepare: func(w *world) { w.key[mine] = strings.Repeat("k", 1<<20) }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "an expired key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.expiredKey() }, status: 401, text: "API key missing, invalid or expired"},

@@ -166,7 +166,7 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 // maxKey bounds an x-api-key, in bytes: a longer one is not looked up.
 const maxKey = 512
 
-var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired"}
+var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired: want one in the header x-api-key"}
 
 // hasKey reports whether there is a key to look up.
 func (c *call) hasKey() bool {
