@@ -154,7 +154,8 @@ func TestFeed(t *testing.T) {
 }
 
 func TestStageOf(t *testing.T) {
-	const detect, poll, deliver, memory = module + "detect.", module + "detect/internal/poll.", module + "deliver.", module + "storage/memory."
+	const detect, poll, shards = module + "detect.", module + "detect/internal/poll.", module + "detect/internal/shards."
+	const deliver, dispatch, memory = module + "deliver.", module + "deliver/dispatch.", module + "storage/memory."
 	for _, tc := range []struct{ stack, want string }{
 		{module + "internal/seen.numericKey " + module + "internal/seen.(*Poll).Has main.(*feed).Timeline " + poll + "(*Env).call", "seen"},
 		{"main.index main.(*feed).Timeline " + poll + "(*Env).call", "the Fetcher, the handler (harness)"},
@@ -167,10 +168,12 @@ func TestStageOf(t *testing.T) {
 		{"internal/runtime/maps.(*Map).Clear " + poll + "(*judge).run " + poll + "(*Machine).Landed", "judge, encode"},
 		{module + "fetcher.AppendString " + deliver + "AppendBody " + poll + "(*judge).event", "judge, encode"},
 		{"crypto/sha256.block " + memory + "keyOf " + memory + "journal.Commit " + detect + "(*committer).try", "commit"},
-		{"crypto/sha256.block " + memory + "outbox.Settle " + deliver + "(*settler).write", "dispatch"},
-		{deliver + "(*Dispatcher).Enqueue " + detect + "(*committer).handOver", "dispatch"},
-		{"runtime.lock2 " + detect + "(*mailbox).put " + poll + "(*Workers).run", "mailbox, shard loop"},
-		{"runtime.mapassign " + poll + "(*Machine).Landed " + detect + "(*shard).run", "poll's end, the rest of detect"},
+		{"crypto/sha256.block " + memory + "outbox.Settle " + dispatch + "(*settler).write", "dispatch"},
+		{dispatch + "(*Dispatcher).Enqueue " + detect + "(*committer).handOver", "dispatch"},
+		{"runtime.lock2 " + module + "internal/batch.(*Queue[go.shape.int]).Put " + shards + "New.func1 " + poll + "(*Workers).run", "mailbox, shard loop"},
+		{module + "internal/due.(*Queue).cut " + shards + "(*Shard).startDue " + shards + "(*Shard).Run", "schedule"},
+		{poll + "(*Machine).start " + shards + "(*Shard).start " + shards + "(*Shard).startDue", "fetch call"},
+		{"runtime.mapassign " + poll + "(*Machine).Landed " + shards + "(*Shard).Run", "poll's end, the rest of detect"},
 		{"os/signal.loop", other},
 	} {
 		if got := stageOf(strings.Fields(tc.stack)); got != tc.want {
