@@ -48,6 +48,17 @@ func TestHandlerIsNamedWhileAClientWaits(t *testing.T) {
 	}
 }
 
+// droppedFor commits an event that is dropped for the client, which reads too slowly.
+func droppedFor(w *world, c *client) deliver.Event {
+	w.hub.Publish(w.store.commit(alpha))
+	synctest.Wait()
+	ev, _ := w.store.commitFor(w.hub, alpha)
+	w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
+	advance(time.Second)
+	c.wants("tweet 1", "gap 2-2", "tweet 3")
+	return ev
+}
+
 func TestOutcomeOfADelivery(t *testing.T) {
 	ok := deliver.Result{OK: true}
 	nobody := deliver.Result{Permanent: true, Error: "no client connected"}
@@ -123,23 +134,10 @@ func TestOutcomeOfADelivery(t *testing.T) {
 				return ev
 			}, want: ok},
 		"it was dropped for the client": {
-			do: func(w *world, c *client) deliver.Event {
-				w.hub.Publish(w.store.commit(alpha))
-				synctest.Wait()
-				ev, _ := w.store.commitFor(w.hub, alpha)
-				w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
-				advance(time.Second)
-				c.wants("tweet 1", "gap 2-2", "tweet 3")
-				return ev
-			}, want: slow},
+			do: droppedFor, want: slow},
 		"it was dropped for a client that has left": {
 			do: func(w *world, c *client) deliver.Event {
-				w.hub.Publish(w.store.commit(alpha))
-				synctest.Wait()
-				ev, _ := w.store.commitFor(w.hub, alpha)
-				w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
-				advance(time.Second)
-				c.wants("tweet 1", "gap 2-2", "tweet 3")
+				ev := droppedFor(w, c)
 				c.ws.CloseNow()
 				synctest.Wait()
 				w.open("").wants("connected 258")
