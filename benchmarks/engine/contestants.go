@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -34,27 +34,17 @@ type engine struct {
 	seen *latencies
 }
 
+// startFunc starts a contestant on a feed, with the interval of its polls.
+type startFunc func(*feed, time.Duration, *latencies) (contestant, error)
+
 func startEngine(f *feed, interval time.Duration, seen *latencies) (contestant, error) {
-	return start(f, interval, seen, func(c streamwatch.Config) streamwatch.Config { return c })
-}
-
-// startRecorded is the engine with a flight recorder of 16 MiB.
-func startRecorded(f *feed, interval time.Duration, seen *latencies) (contestant, error) {
-	rec, err := recorder.New(recorder.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return start(f, interval, seen, rec.Wrap)
-}
-
-func start(f *feed, interval time.Duration, seen *latencies, wrap func(streamwatch.Config) streamwatch.Config) (contestant, error) {
-	e, err := streamwatch.New(wrap(streamwatch.Config{
+	e, err := streamwatch.New(streamwatch.Config{
 		Fetcher: f, MinInterval: interval, DefaultInterval: interval,
 		OnEvent: func(_ context.Context, ev deliver.Event) error {
 			seen.add(time.Since(ev.DetectedAt))
 			return nil
 		},
-	}))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +70,7 @@ func (e *engine) stop() error {
 		return err
 	}
 	s, shown := e.Stats().Detect, e.feed.shown.Load()
-	wrong := s.PollErrors + s.Panics + s.Gaps + s.Known + s.CommitErrors +
+	wrong := s.PollErrors - e.feed.errors.Load() + s.Panics + s.Gaps + s.Known + s.CommitErrors +
 		s.Dropped.NoID + s.Dropped.NoTime + s.Dropped.Future + s.Dropped.Author + s.Dropped.Excess + s.Dropped.SameID
 	if s.Events != shown || e.seen.handled() != shown || wrong != 0 {
 		return fmt.Errorf("engine: %d posts were shown, %d detected, %d handled, with %d faults: %+v", shown, s.Events, e.seen.handled(), wrong, s)
@@ -151,7 +141,7 @@ func (n *naive) poll(name string, seen map[string]struct{}) []fetcher.Tweet {
 		_, ok := seen[id]
 		return ok
 	}})
-	if err != nil {
+	if err != nil && !errors.Is(err, errDown) {
 		n.fault.Store(&err)
 	}
 	for i := range pg.Tweets {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -30,15 +31,19 @@ type feed struct {
 	posting  atomic.Bool                   // no posts before it is set
 	hold     atomic.Pointer[chan struct{}] // while not nil, answers wait for it
 
-	asked atomic.Int64 // accounts that were read at least once
-	shown atomic.Int64 // new posts published
+	down   atomic.Bool  // every call fails
+	asked  atomic.Int64 // accounts that were read at least once
+	failed atomic.Int64 // accounts that failed at least once
+	errors atomic.Int64 // calls that failed
+	shown  atomic.Int64 // new posts published
 }
 
 // timeline is an account. Calls for one account come one at a time.
 type timeline struct {
-	asked bool
-	n     uint8
-	own   [ownPosts]string // ids, newest first
+	asked  bool
+	failed bool
+	n      uint8
+	own    [ownPosts]string // ids, newest first
 }
 
 type basePage struct {
@@ -80,6 +85,8 @@ func index(username string) int {
 	return n
 }
 
+var errDown = errors.New("feed: the platform is down")
+
 var errOlder = errors.New("feed: asked for an older page although the first one reaches back far enough")
 
 // Timeline implements fetcher.Fetcher.
@@ -96,6 +103,14 @@ func (f *feed) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.P
 	}
 	i := index(q.Username)
 	t, b := &f.accounts[i], &f.base[i%basePages]
+	if f.down.Load() {
+		f.errors.Add(1)
+		if !t.failed {
+			t.failed = true
+			f.failed.Add(1)
+		}
+		return fetcher.Page{}, errDown
+	}
 	pg := fetcher.Page{OldestAt: b.oldest, Next: "older", UserID: q.Username[1:]}
 	if !t.asked {
 		t.asked = true
@@ -157,12 +172,13 @@ func (f *feed) stop(polls func() int64) (release func()) {
 // nanoseconds, with a Seen that knows every post.
 func (f *feed) alone(d time.Duration) float64 {
 	f.posting.Store(false)
+	f.down.Store(false)
 	names := make([]string, len(f.accounts))
 	for i, n := range rand.Perm(len(names)) {
 		names[i] = username(n)
 	}
 	seen := func(string) bool { return true }
-	n, start, cpu := 0, time.Now(), cpuTime()
+	n, start, cpu := 0, time.Now(), report.CPU()
 	for time.Since(start) < d {
 		for range 100 {
 			pg, err := f.Timeline(context.Background(), fetcher.TimelineQuery{Username: names[n%len(names)], Seen: seen})
@@ -172,5 +188,5 @@ func (f *feed) alone(d time.Duration) float64 {
 			n++
 		}
 	}
-	return float64((cpuTime() - cpu).Nanoseconds()) / float64(n)
+	return float64((report.CPU() - cpu).Nanoseconds()) / float64(n)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +52,7 @@ func TestRunIsExact(t *testing.T) {
 	o := options{Options: report.Options{For: 20 * time.Millisecond, Rounds: 2}, share: 0.2}
 	for _, tc := range []struct {
 		name  string
-		start func(*feed, time.Duration, *latencies) (contestant, error)
+		start startFunc
 		load  load
 	}{
 		{"engine, saturated", startEngine, saturated},
@@ -65,7 +64,7 @@ func TestRunIsExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(res.windows) != o.Rounds || res.memory < 100 || res.fetcher <= 0 {
+			if len(res.windows) != o.Rounds || res.memory < 100 || res.outage < 100 || res.fetcher <= 0 {
 				t.Errorf("result %+v", res)
 			}
 		})
@@ -73,7 +72,7 @@ func TestRunIsExact(t *testing.T) {
 }
 
 func TestStopNoticesWhatIsWrong(t *testing.T) {
-	for name, start := range map[string]func(*feed, time.Duration, *latencies) (contestant, error){"engine": startEngine, "naive": startNaive} {
+	for name, start := range map[string]startFunc{"engine": startEngine, "naive": startNaive} {
 		f := newFeed(10, 0)
 		c, err := start(f, time.Hour, &latencies{})
 		if err != nil {
@@ -150,74 +149,5 @@ func TestFeed(t *testing.T) {
 	release()
 	if _, err := f.Timeline(t.Context(), q); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestStageOf(t *testing.T) {
-	const detect, poll, shards = module + "detect.", module + "detect/internal/poll.", module + "detect/internal/shards."
-	const deliver, dispatch, memory = module + "deliver.", module + "deliver/dispatch.", module + "storage/memory."
-	for _, tc := range []struct{ stack, want string }{
-		{module + "internal/seen.numericKey " + module + "internal/seen.(*Poll).Has main.(*feed).Timeline " + poll + "(*Env).call", "seen"},
-		{"main.index main.(*feed).Timeline " + poll + "(*Env).call", "the Fetcher, the handler (harness)"},
-		{"runtime.mallocgc context.WithTimeout " + poll + "(*Env).call " + poll + "(*Workers).run", "fetch call"},
-		{"runtime.copystack runtime.newstack runtime.morestack " + poll + "(*Env).call", "goroutine start, stack growth, end"},
-		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker", "garbage collection"},
-		{"runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc " + poll + "(*judge).run", "garbage collection"},
-		{"runtime.futex runtime.futexsleep runtime.notesleep runtime.stopm runtime.findRunnable runtime.schedule", "runtime scheduling, wake-ups"},
-		{module + "internal/due.(*Queue).Set " + poll + "(*Machine).reschedule " + poll + "(*Machine).Settled", "schedule"},
-		{"internal/runtime/maps.(*Map).Clear " + poll + "(*judge).run " + poll + "(*Machine).Landed", "judge, encode"},
-		{module + "fetcher.AppendString " + deliver + "AppendBody " + poll + "(*judge).event", "judge, encode"},
-		{"crypto/sha256.block " + memory + "keyOf " + memory + "journal.Commit " + detect + "(*committer).try", "commit"},
-		{"crypto/sha256.block " + memory + "outbox.Settle " + dispatch + "(*settler).write", "dispatch"},
-		{dispatch + "(*Dispatcher).Enqueue " + detect + "(*committer).handOver", "dispatch"},
-		{"runtime.lock2 " + module + "internal/batch.(*Queue[go.shape.int]).Put " + shards + "New.func1 " + poll + "(*Workers).run", "mailbox, shard loop"},
-		{module + "internal/due.(*Queue).cut " + shards + "(*Shard).startDue " + shards + "(*Shard).Run", "schedule"},
-		{poll + "(*Machine).start " + shards + "(*Shard).start " + shards + "(*Shard).startDue", "fetch call"},
-		{"runtime.mapassign " + poll + "(*Machine).Landed " + shards + "(*Shard).Run", "poll's end, the rest of detect"},
-		{"os/signal.loop", other},
-	} {
-		if got := stageOf(strings.Fields(tc.stack)); got != tc.want {
-			t.Errorf("%s\n is in %q, want %q", tc.stack, got, tc.want)
-		}
-	}
-}
-
-func TestProfiledShares(t *testing.T) {
-	p := profiled{kase: "a case", polls: 1000, stacks: []stack{
-		{[]string{module + "internal/seen.a", module + "internal/seen.b", module + "internal/seen.a"}, 3 * time.Millisecond},
-		{[]string{"elsewhere"}, time.Millisecond},
-	}}
-	shares, took := p.stages()
-	names := stageNames()
-	if took != 4*time.Millisecond || shares[slices.Index(names, "seen")] != 0.75 || shares[slices.Index(names, other)] != 0.25 {
-		t.Errorf("%v of %v", shares, took)
-	}
-	fs := p.functions()
-	if fs[0] != (function{module + "internal/seen.a", 3 * time.Millisecond, 3 * time.Millisecond}) || len(fs) != 3 {
-		t.Errorf("functions %+v", fs)
-	}
-	var b strings.Builder
-	if err := writeStages(&b, []profiled{p, {kase: "without samples"}}); err != nil || !strings.Contains(b.String(), "75.0 % 3.00") {
-		t.Errorf("%v:\n%s", err, b.String())
-	}
-}
-
-func TestQuantile(t *testing.T) {
-	hundred := make([]float64, 100)
-	for i := range hundred {
-		hundred[i] = float64(100 - i)
-	}
-	for _, tc := range []struct {
-		values  []float64
-		q, want float64
-	}{
-		{[]float64{3, 1, 2}, 0.5, 2}, {[]float64{7}, 0.99, 7}, {hundred, 0.99, 99}, {hundred, 0.5, 50}, {hundred, 1, 100}, {hundred, 0, 1},
-	} {
-		if got := quantile(slices.Clone(tc.values), tc.q); got != tc.want {
-			t.Errorf("quantile %v of %d values = %v, want %v", tc.q, len(tc.values), got, tc.want)
-		}
-	}
-	if !math.IsNaN(quantile(nil, 0.5)) {
-		t.Error("a quantile of nothing")
 	}
 }

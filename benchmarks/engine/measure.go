@@ -1,12 +1,12 @@
 package main
 
 import (
-	"math"
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 )
 
 // window is what a stretch of a run took.
@@ -20,32 +20,13 @@ type window struct {
 func measure(d time.Duration, polls func() int64) window {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start, cpu, n := time.Now(), cpuTime(), polls()
+	start, cpu, n := time.Now(), report.CPU(), polls()
 	time.Sleep(d)
-	w := window{polls: float64(polls() - n), cpu: cpuTime() - cpu, wall: time.Since(start)}
+	w := window{polls: float64(polls() - n), cpu: report.CPU() - cpu, wall: time.Since(start)}
 	runtime.ReadMemStats(&after)
 	w.bytes = float64(after.TotalAlloc - before.TotalAlloc)
 	w.allocs = float64(after.Mallocs - before.Mallocs)
 	return w
-}
-
-// cpuTime is the processor time that the process has used, its garbage
-// collector's included.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// inUse is the memory that lives: heap after a collection, and stacks.
-func inUse() float64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what the first one's finalizers and pools let go
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc + m.StackInuse)
 }
 
 // latencies collects how long events took from their detection to the handler.
@@ -86,21 +67,11 @@ func (l *latencies) handled() int64 {
 	return l.count
 }
 
-// quantile sorts values and gives the smallest that at least the share q of
-// them do not exceed; of no values it is NaN.
-func quantile(values []float64, q float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	return values[max(0, int(math.Ceil(q*float64(len(values))))-1)]
-}
-
 // median is the figure f over windows.
 func median(ws []window, f func(window) float64) float64 {
 	var values []float64
 	for _, w := range ws {
 		values = append(values, f(w))
 	}
-	return quantile(values, 0.5)
+	return report.Quantile(values, 0.5)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -13,34 +14,35 @@ type result struct {
 	cpu     float64   // µs per poll, less the Fetcher's
 	fetcher float64   // µs per poll
 	memory  float64   // bytes per account
+	outage  float64   // the same while all accounts fail
 	latency []float64 // µs, sorted; empty when saturated
-
-	profiledPolls float64 // while stacks were taken
-	stacks        []stack
 }
 
 // settle is how long a contestant gets at least to come to an even pace.
 const settle = 200 * time.Millisecond
 
-// race has a contestant read every account once, then weighs and times it. The
-// rounds are stretches of one run, for starting takes long.
-func race(o options, accounts int, l load, start func(*feed, time.Duration, *latencies) (contestant, error)) (result, error) {
+// race has a contestant read every account once, then weighs and times it, and
+// weighs it again after the platform has failed for every account. The rounds
+// are stretches of one run, because starting takes long.
+func race(o options, accounts int, l load, start startFunc) (result, error) {
 	f := newFeed(accounts, o.share)
 	seen := &latencies{took: make([]float64, 0, maxLatencies)}
-	empty := inUse()
+	empty := report.InUse()
 	c, err := start(f, l.interval(accounts), seen)
 	if err != nil {
 		return result{}, err
 	}
-	for f.asked.Load() < int64(accounts) {
-		time.Sleep(10 * time.Millisecond)
+	if err := await(&f.asked, accounts); err != nil {
+		return result{}, err
 	}
-	time.Sleep(settle)
 
 	var res result
-	release := f.stop(c.polls)
-	res.memory = (inUse() - empty) / float64(accounts)
-	release()
+	weigh := func() float64 {
+		release := f.stop(c.polls)
+		defer release()
+		return (report.InUse() - empty) / float64(accounts)
+	}
+	res.memory = weigh()
 	for measure(settle, c.polls).polls > 1.2*l.perSecond*settle.Seconds() { // it makes up for the halt
 	}
 
@@ -53,19 +55,28 @@ func race(o options, accounts int, l load, start func(*feed, time.Duration, *lat
 	if l == paced { // where nothing queues
 		res.latency = seen.taken()
 	}
-	sampling := max(o.For, settle)
-	if l == paced { // a fraction of a core gives few samples
-		sampling *= 5
-	}
-	if res.profiledPolls, res.stacks, err = takeProfile(sampling, c.polls); err != nil {
+	f.down.Store(true)
+	if err := await(&f.failed, accounts); err != nil {
 		return result{}, err
 	}
+	res.outage = weigh()
 	if err := c.stop(); err != nil {
 		return result{}, fmt.Errorf("%d accounts, %s: %w", accounts, l.name, err)
 	}
 	res.fetcher = f.alone(max(o.For, settle)) / 1000
 	res.cpu = median(res.windows, func(w window) float64 { return float64(w.cpu.Nanoseconds()) / 1000 / w.polls }) - res.fetcher
 	return res, nil
+}
+
+// await waits until every account is counted, and a moment more.
+func await(counted *atomic.Int64, accounts int) error {
+	for began := time.Now(); counted.Load() < int64(accounts); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Minute {
+			return fmt.Errorf("%d accounts: only %d were polled in 10 minutes", accounts, counted.Load())
+		}
+	}
+	time.Sleep(settle)
+	return nil
 }
 
 func (r result) rows(kase, impl string) []report.Row {
@@ -78,10 +89,11 @@ func (r result) rows(kase, impl string) []report.Row {
 		row(kase, impl, "allocations", of(func(w window) float64 { return w.allocs / w.polls }), "1/poll"),
 		row(kase, impl, "allocated", of(func(w window) float64 { return w.bytes / w.polls }), "B/poll"),
 		row(kase, impl, "memory", r.memory, "B/account"),
+		row(kase, impl, "in an outage", r.outage, "B/account"),
 	}
 	if len(r.latency) > 0 {
-		rows = append(rows, row(kase, impl, "handed over p50", quantile(r.latency, 0.5), "µs"),
-			row(kase, impl, "handed over p99", quantile(r.latency, 0.99), "µs"))
+		rows = append(rows, row(kase, impl, "handed over p50", report.Quantile(r.latency, 0.5), "µs"),
+			row(kase, impl, "handed over p99", report.Quantile(r.latency, 0.99), "µs"))
 	}
 	return rows
 }

@@ -3,6 +3,7 @@ package report_test
 import (
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -122,6 +123,26 @@ func TestWriteNothing(t *testing.T) {
 	var b strings.Builder
 	if err := report.Write(&b, false, nil); err != nil || b.Len() > 0 {
 		t.Errorf("wrote %q, error %v, want nothing", b.String(), err)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(100 - i)
+	}
+	for _, tc := range []struct {
+		values  []float64
+		q, want float64
+	}{
+		{[]float64{3, 1, 2}, 0.5, 2}, {[]float64{7}, 0.99, 7}, {hundred, 0.99, 99}, {hundred, 0.5, 50}, {hundred, 1, 100}, {hundred, 0, 1},
+	} {
+		if got := report.Quantile(slices.Clone(tc.values), tc.q); got != tc.want {
+			t.Errorf("quantile %v of %d values = %v, want %v", tc.q, len(tc.values), got, tc.want)
+		}
+	}
+	if !math.IsNaN(report.Quantile(nil, 0.5)) {
+		t.Error("a quantile of nothing is a number")
 	}
 }
 
