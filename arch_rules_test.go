@@ -49,7 +49,7 @@ var levels = [][]string{
 	{"fetcher/internal/socket", "fetcher/feed/internal/websub"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"detect/recorder", "internal/metrics"},
+	{"internal/metrics"},
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp", "engineui"},
 	{"cmd/streamwatch/internal/latencybench/receipt", "cmd/streamwatch/internal/latencybench/fakeserver", "cmd/streamwatch/internal/latencybench/detector"},

@@ -132,9 +132,9 @@ func newEnv(d *Detector) *poll.Env {
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
 			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
-		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.NewRest(cfg.Backoff.Min, cfg.Backoff.Max), Handlers: deps.Handlers, Platform: deps.Platform,
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.Rest{MinBackoff: cfg.Backoff.Min, MaxBackoff: cfg.Backoff.Max}, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
-		On: poll.Callbacks{Tape: poll.TapeOf(deps.Fetcher),
+		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
 			Later:   streaming{d}.store,

@@ -45,7 +45,6 @@ var contestants = []contestant{
 	{report.Ours, true, startOurs},
 	{report.Ours + " with Gather", true, startGathered},
 	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
-	{report.Ours + " with recorder", true, startRecorded},
 	{report.Ours + " with traces", true, startTraced},
 	{"afternoon", false, startAfternoon},
 	{benthos, false, nil}, // a program of its own

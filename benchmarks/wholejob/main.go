@@ -14,7 +14,6 @@
 //   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
 //   - streamwatch with Gather: the same with polls that begin together, every 10 ms
 //   - streamwatch by HTTP/1.1: the same with a connection for each request under way
-//   - streamwatch with recorder: the same with a flight recorder, detect/recorder
 //   - streamwatch with traces: the same with traces of 1 % of the posts, engineotel
 //   - afternoon: what one writes in an afternoon, with a ticker an account,
 //     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.

@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{"-posts 0", "-posts 0 is not allowed: want more than 0"},
 		{"-page 41", "-page 41 is not allowed: want 1 to 40"},
 		{"-posts NaN", "-posts NaN is not allowed"},
-		{"-impl ours", `-impl "ours" is not allowed: want any of streamwatch, streamwatch with Gather, streamwatch by HTTP/1.1, streamwatch with recorder, streamwatch with traces, afternoon, benthos, request alone`},
+		{"-impl ours", `-impl "ours" is not allowed: want any of streamwatch, streamwatch with Gather, streamwatch by HTTP/1.1, streamwatch with traces, afternoon, benthos, request alone`},
 		{"-cases slow", `-cases "slow" is not allowed: want any of saturated, paced, bursts, kill`},
 		{"-rounds 0", "-rounds 0 is not allowed"},
 	} {

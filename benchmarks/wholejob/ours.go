@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
-	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/engineotel"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -44,15 +43,6 @@ func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
 	protocols.SetHTTP1(true)
 	return embed(o, &http.Client{Timeout: 30 * time.Second,
 		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}}, asIs)
-}
-
-// startRecorded has a flight recorder that keeps the last polls.
-func startRecorded(o contestantOrder) (stop func() error, err error) {
-	rec, err := recorder.New(recorder.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return embed(o, nil, rec.Wrap)
 }
 
 // startTraced has traces of every hundredth post, which go to the receiver by OTLP.

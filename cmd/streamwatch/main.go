@@ -47,11 +47,6 @@
 //	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet
 //	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
 //
-// With -recordings a flight recorder keeps the last polls, see package detect/recorder:
-//
-//	streamwatch serve -platform bluesky -ops-addr 127.0.0.1:9090 -recordings recordings
-//	curl -OJ http://127.0.0.1:9090/recording
-//
 // With a key of the scope admin an owner lists, makes and revokes further keys over HTTP, at
 // /v1/account/keys; the first one is issued by the command key.
 //

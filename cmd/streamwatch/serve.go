@@ -65,9 +65,6 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if err := try(c, base, log); err != nil {
 		return err
 	}
-	if c.recorder, err = c.openRecorder(log); err != nil {
-		return err
-	}
 	store, done, err := openStore(ctx, c.stored, c.demo, log)
 	if err != nil && ctx.Err() != nil {
 		log.Warn("stopped: the store was never reached", "store", c.storeText())
@@ -87,9 +84,6 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	mux, ops := muxes(c, svc.api, svc.hooks, probes, metrics)
-	if c.recorder != nil {
-		ops.HandleFunc("GET /recording", serveRecording(c.recorder, log))
-	}
 	console, err := openConsole(c, svc, store.Ledger(), log)
 	if err != nil {
 		return err
@@ -112,7 +106,6 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		go func() { failed <- serveOn(server, opsListener, "", "") }()
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
 	}
-	defer record(c.recorder)()
 	switch err := engine.Start(ctx); {
 	case errors.Is(err, fleet.ErrShared):
 		return fmt.Errorf("%s is missing, or the others are to be stopped first: %w", c.from.called("fleet"), err)
@@ -230,9 +223,6 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}
 		cfg.Sealer = ring
-	}
-	if c.recorder != nil {
-		cfg = c.recorder.Wrap(cfg)
 	}
 	return streamwatch.New(cfg)
 }

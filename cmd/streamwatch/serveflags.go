@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -35,8 +34,6 @@ type config struct {
 	segment      string
 	quotas       streamwatch.Quotas
 	allowPrivate bool
-	recordings   string             // directory of the flight recorder
-	recorder     *recorder.Recorder // nil for none
 }
 
 // listening is where the service is reached, and by whom.
@@ -135,7 +132,6 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest; -interval is then the longest time between two polls")
 	fs.IntVar(&c.burst, "burst", 0, "with -calls: save up to so many calls while no account is due, for when many post at once; the platform must allow so many at once (default 10ms' worth, which saves none)")
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
-	fs.StringVar(&c.recordings, "recordings", "", "keep the last polls in memory, with what was answered and decided, and write them to this `directory` after a gap, a loss or a kill; /recording of -ops-addr has them, too")
 	fs.StringVar(&c.logFormat, "log", "text", "text or json")
 	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 }

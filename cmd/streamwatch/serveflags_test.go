@@ -130,7 +130,6 @@ func TestWhatMayPassIsNoMistake(t *testing.T) {
 		"-addr " + busy.Addr().String():     "-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
 		"-ops-addr " + busy.Addr().String(): "-ops-addr " + strconv.Quote(busy.Addr().String()) + ": listen tcp",
 		"-addr 192.0.2.1:0":                 `-addr "192.0.2.1:0": listen tcp`,
-		"-recordings BELOW":                 "-recordings " + strconv.Quote(below) + ": mkdir",
 		"-source f=feed,memory=BELOW":       "-source f: memory " + strconv.Quote(below) + ": feed: mkdir",
 	} {
 		all := append([]string{"serve", "-platform", "bluesky", "-db", filepath.Join(dir, "new.db")}, strings.Fields(args)...)

@@ -24,7 +24,6 @@ var (
 	redisTests    = []string{"./storage/redisstore"}
 	nodeTests     = []string{"./internal/node"}
 	blueskyTests  = []string{"./fetcher/bluesky"}
-	recorderTests = []string{"./detect/recorder"}
 )
 
 // list has a few rows for each promise, those whose breaking is the likeliest and
@@ -194,6 +193,4 @@ var list = []breakage{
 	{"a part's query is searched for by one node", "detect", "(*router).fromSearch", swap("r.d.sharing.share.Query(sub.Query)", "true"), detectTests},
 	{"a stream that is given up stores no position", "detect/internal/streams", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
 	{"a commit that is fenced is no trouble", "detect/internal/poll", "(*Machine).reschedule", never("errors.Is(err, fleet.ErrFenced)"), detectTests},
-	{"a recorded outage comes to other decisions when the overlap is not read", "detect/internal/accounts", "(*Table).Cutoff", swap("back.Add(-overlap)", "back"), recorderTests},
-	{"a dump hides names and texts", "detect/recorder", "(*hider).text", begin("return s"), recorderTests},
 }

@@ -1,9 +1,7 @@
 package poll
 
 import (
-	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +21,7 @@ const (
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
-// Env is what all polls of a detector share. All fields but Handlers, Platform and WaitPage
+// Env is what all polls of a detector share. All fields but Handlers and Platform
 // are required, and those Roles that are used.
 type Env struct {
 	Fetcher  fetcher.Fetcher
@@ -47,30 +45,20 @@ type Env struct {
 	Epoch  time.Time    // its zero
 
 	On Callbacks
-
-	// WaitPage waits until a further page may be asked for; nil is Budget.WaitPage.
-	WaitPage func(context.Context) error
 }
 
 // Rest is how long a target rests after failures.
 type Rest struct {
 	MinBackoff, MaxBackoff time.Duration
-	Seed                   uint64 // of the jitter
 }
 
-// NewRest returns a Rest with a random Seed.
-func NewRest(least, most time.Duration) Rest { return Rest{least, most, rand.Uint64()} }
-
-// Callbacks are told of what happens. All but Tape and Later are required.
+// Callbacks are told of what happens. All are required.
 type Callbacks struct {
-	// Tape gets a record of every poll; nil is nobody.
-	Tape Tape
-	Gap  func(Gap)
+	Gap func(Gap)
 	// Trouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
 	Trouble func(Trouble)
-	// Later is told when posts come later than before, so that the overlap has grown; nil is
-	// nobody.
+	// Later is called when posts come later than before: the overlap has grown.
 	Later func()
 	// Account is told when the id of an account becomes known, or another one has its name.
 	Account func()

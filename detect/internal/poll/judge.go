@@ -41,7 +41,6 @@ func (m *Machine) Judge(p *Poll) []deliver.Event {
 func (j *judge) run(p *Poll) (events []deliver.Event) {
 	v, out := &j.view, &p.Out
 	now := j.env.Now()
-	p.judged = now
 	clear(j.inPoll)
 	repeats := p.Plan.Gap != nil || v.fresh() // known posts may be news for somebody
 	for n := len(out.Pages) - 1; n >= 0; n-- {
@@ -101,8 +100,6 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 		}
 		if v.Asker.Wants(reader.Source, tw) {
 			events = append(events, j.event(v.earliest(p.Slot, tw.PublishedAt), reader.Source.Source, tw, pg, now))
-		} else {
-			p.tape.refused(tw, reader.Source)
 		}
 	}
 	return events

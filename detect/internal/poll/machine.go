@@ -33,7 +33,6 @@ type Machine struct {
 
 	asked uint64 // calls of AskKnown with a version: it has some polls audit the page
 	judge judge
-	noted State // scratch of tapeLanded
 }
 
 // Times are the clocks as a shard read them last: polls that begin or end together
@@ -68,12 +67,10 @@ func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	delete(m.Pushes.late, slot)
 	tr := m.troubles[slot]
 	p.Plan.Gap, p.Plan.Failed = gap, tr != nil
-	before := tapeState(m, slot)
 	m.targets.Plan(p)
 	if tr != nil && tr.byName {
 		p.Plan.askByName()
 	}
-	tapeBegun(m, p, before)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
 	return p
@@ -98,7 +95,6 @@ func (m *Machine) Landed(p *Poll) {
 		return
 	}
 	out := &p.Out
-	tapeLanded(m, p)
 	if out.Err != nil {
 		m.env.noteRateLimit(p, m.Failures(p.Slot))
 		giveUpPage(p, m.troubles[p.Slot])
@@ -111,7 +107,6 @@ func (m *Machine) Landed(p *Poll) {
 	events := m.Judge(p)
 	m.book.note(p)
 	p.Cursor = m.cursor(p)
-	tapeJudged(p, events)
 	p.Committing = true
 	if p.Cursor == nil && len(events) == 0 { // nothing to commit
 		m.Settled(p, nil)
@@ -143,7 +138,6 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.end(p)
 		return
 	}
-	tapeSettling(m, p)
 	m.ended(p)
 	if m.traits.Kind == Accounts {
 		m.Memory.add(p, m.times.Wall, err)
@@ -159,7 +153,6 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.apply(p)
 	}
 	m.reschedule(p, err)
-	tapeSettled(m, p, err)
 	slot := p.Slot
 	m.reuse(p)
 	m.Pushes.goOn(slot)
@@ -192,12 +185,12 @@ func (m *Machine) reschedule(p *Poll, err error) {
 	case errors.Is(err, fleet.ErrFenced): // another node has the target, or will have it soon
 		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
-		wait := m.env.backoff(p, m.trouble(p).commitFailed(err))
+		wait := m.env.Backoff(m.trouble(p).commitFailed(err))
 		every := cmp.Or(m.targets.Every(p.Slot), storeRest)
 		m.targets.Fail(p.Slot, now+int64(min(wait, max(every, m.env.MinBackoff))))
 	case p.Out.Err != nil:
 		m.followTrouble(p)
-		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(p, m.Failures(p.Slot), p.Out.Err)))
+		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(m.Failures(p.Slot), p.Out.Err)))
 	default:
 		m.followTrouble(p)
 		m.targets.Done(p, now)
@@ -218,9 +211,6 @@ func (m *Machine) Release(slot int32) {
 	delete(m.skews, slot)
 	delete(m.contacts, slot)
 	m.book.release(slot)
-	if m.env.On.Tape != nil {
-		m.env.On.Tape.Released(m.env, m.targets.Key(slot))
-	}
 	m.targets.Release(slot)
 }
 

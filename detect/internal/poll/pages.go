@@ -28,7 +28,7 @@ func (e *Env) readOn(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	out := &p.Out
 	for {
 		out.cursors = append(out.cursors, out.Next)
-		if out.Err = e.waitPage(ctx); out.Err != nil {
+		if out.Err = e.Budget.WaitPage(ctx); out.Err != nil {
 			return
 		}
 		asked := e.Now()
@@ -41,19 +41,10 @@ func (e *Env) readOn(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	}
 }
 
-// waitPage waits until a further page may be asked for.
-func (e *Env) waitPage(ctx context.Context) error {
-	if e.WaitPage != nil {
-		return e.WaitPage(ctx)
-	}
-	return e.Budget.WaitPage(ctx)
-}
-
 // take adds a page and reports whether the poll has what it needs.
 func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	pl, out := &p.Plan, &p.Out
 	now := e.Now()
-	p.tape.answer(pg, asked, now)
 	p.Machine.count.Pages.Add(1)
 	e.Count.Fetch.Record(now.Sub(asked))
 	first := len(out.Pages) == 0

@@ -48,8 +48,6 @@ type flight struct {
 	call    *sharedCall
 	own     sharedCall // call, when it is the poll's alone
 	waiters []func()   // to call when it has ended
-	judged  time.Time  // zero of one that brought no posts
-	tape    *Record    // nil without Env.Tape
 }
 
 // sharedCall counts the polls that one upstream call serves.

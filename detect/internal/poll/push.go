@@ -60,7 +60,6 @@ func (s *Pushes) begin(slot int32, posts []Push) {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.At = m, slot, posts[0].At
 	p.Plan.Pushed = true
-	before := tapeState(m, slot)
 	m.targets.Plan(p)
 	p.Out.Begun = p.At
 	for i := range posts {
@@ -72,9 +71,7 @@ func (s *Pushes) begin(slot int32, posts []Push) {
 	p.Out.Posts = len(posts)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
-	tapeBegun(m, p, before)
 	events := m.Judge(p)
-	tapeJudged(p, events)
 	p.Committing = true
 	if len(events) == 0 {
 		m.Settled(p, nil)
@@ -90,7 +87,6 @@ func (s *Pushes) settled(p *Poll, err error) {
 		m.targets.Apply(p)
 	}
 	m.targets.Brought(slot, err != nil, m.times.Now)
-	tapeSettled(m, p, err)
 	m.reuse(p)
 	s.goOn(slot)
 }

@@ -52,19 +52,6 @@ type Targets interface {
 	// Brought follows posts that a stream has brought; when their commit failed, a
 	// poll has to find them.
 	Brought(slot int32, failed bool, now int64)
-
-	// NextAt tells when a target is due.
-	NextAt(slot int32) Next
-	// Note sets what a State says of how far a target was read, and appends its
-	// subscribers.
-	Note(slot int32, s *State)
-}
-
-// Next is when a target is due, on the detector's clock.
-type Next struct {
-	At      int64 // 0 where that is not planned
-	Wished  int64 // when schedules of rules wanted it, as it was last planned; 0 for not
-	Hurried bool  // it is polled again at once after the poll under way
 }
 
 // View is what judging a poll needs to know of its target.

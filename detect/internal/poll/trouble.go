@@ -142,12 +142,12 @@ func refused(err error) bool {
 
 // retryWait returns how long a failing target rests: longer after each failure, and at
 // least as long as the upstream asks, as far as budget.MaxClosed.
-func (e *Env) retryWait(p *Poll, failures int, err error) time.Duration {
-	wait := e.backoff(p, failures)
+func (e *Env) retryWait(failures int, err error) time.Duration {
+	wait := e.Backoff(failures)
 	asked := fetcher.RetryAfter(err)
 	if asked > 0 {
 		asked = min(asked, budget.MaxClosed)
-		wait = max(wait, asked+e.jitter(p, 2, asked/10+1))
+		wait = max(wait, asked+rand.N(asked/10+1))
 	}
 	return wait
 }
@@ -166,10 +166,9 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 	}
 	wait := rl.RetryAfter
 	if wait <= 0 {
-		wait = e.backoff(p, failures+1)
+		wait = e.Backoff(failures + 1)
 	}
 	if rl.All {
-		p.tape.shut("", wait)
 		e.Budget.CloseFor(wait, err.Error())
 		return
 	}
@@ -179,7 +178,6 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 // close closes the bucket that a poll's calls count against, or the budget if they have none.
 func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	name := e.Bucket(p.Machine.traits.call(p))
-	p.tape.shut(name, wait)
 	if name != "" {
 		e.Budget.Buckets.CloseFor(name, wait, why)
 	} else {
@@ -206,20 +204,9 @@ func closesBudget(err error) bool {
 // between the bounds, with ±20 % of jitter. It is a formula because a backoff object
 // for each account would take too much memory.
 func (e *Env) Backoff(n int) time.Duration {
-	wait := e.rest(n)
-	return wait - wait/5 + rand.N(2*wait/5+1)
-}
-
-// backoff is Backoff with the jitter of a poll.
-func (e *Env) backoff(p *Poll, n int) time.Duration {
-	wait := e.rest(n)
-	return wait - wait/5 + e.jitter(p, 1, 2*wait/5+1)
-}
-
-// rest is Backoff without jitter.
-func (e *Env) rest(n int) time.Duration {
+	wait := e.MaxBackoff
 	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < e.MaxBackoff {
-		return e.MinBackoff << shift
+		wait = e.MinBackoff << shift
 	}
-	return e.MaxBackoff
+	return wait - wait/5 + rand.N(2*wait/5+1)
 }
