@@ -1,4 +1,4 @@
-package streamwatch_test
+package arch_test
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/top", "internal/planted", "internal/heard", "internal/testsize"},
+	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/top", "internal/planted", "internal/heard", "internal/testsize", "internal/arch"},
 	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature", "deliver/dispatch/internal/breaker", "deliver/dispatch/internal/alarm",
 		"deliver/dispatch/internal/turnstile", "deliver/dispatch/internal/kept", "deliver/dispatch/internal/lanestate", "deliver/dispatch/internal/clocks",
 		"deliver/dispatch/internal/lookout"},
@@ -215,7 +215,7 @@ func checkPackages(pkgs map[string]*sourcePackage) []string {
 		}
 		level := levelOf(dir)
 		if level < 0 {
-			add("%s: has no level; add it to levels in arch_rules_test.go, above everything it imports", dir)
+			add("%s: has no level; add it to levels in internal/arch/rules_test.go, above everything it imports", dir)
 			continue
 		}
 		for _, file := range slices.Sorted(maps.Keys(p.imports)) {

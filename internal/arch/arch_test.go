@@ -1,4 +1,4 @@
-package streamwatch_test
+package arch_test
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestArchitecture(t *testing.T) {
-	tree := os.DirFS(".")
+	tree := os.DirFS("../..")
 	pkgs, err := readPackages(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +59,7 @@ func dependencies(t *testing.T, pattern string) []string {
 		t.Skipf("the go command lists the dependencies: %v", err)
 	}
 	cmd := exec.Command("go", "list", "-deps", pattern)
+	cmd.Dir = "../.." // the module's root
 	cmd.Env = append(os.Environ(), "GOPROXY=off") // go test has downloaded all there is to list
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -74,7 +75,7 @@ func dependencies(t *testing.T, pattern string) []string {
 }
 
 func TestSourceHygiene(t *testing.T) {
-	findings, err := checkSource(os.DirFS("."))
+	findings, err := checkSource(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestArchitectureRules(t *testing.T) {
 		{"an ignored file does not", "detect/gen.go", "//go:build ignore\n\npackage main\n" + use("storage"), ""},
 		{"a test may use the engine's test kit", "detect/x_test.go", "package detect_test\n" + use("enginetest", "storage/memory", "."), ""},
 		{"a test may not use an example", "detect/x_test.go", "package detect_test\n" + use("examples/first"), "a test imports examples/first, which is above enginetest"},
-		{"a package without a level", "newcomer/doc.go", "// Package newcomer is new.\npackage newcomer", "newcomer: has no level; add it to levels in arch_rules_test.go"},
+		{"a package without a level", "newcomer/doc.go", "// Package newcomer is new.\npackage newcomer", "newcomer: has no level; add it to levels in internal/arch/rules_test.go"},
 		{"a package below a backend", "storage/memory/heap/doc.go", "// Package heap is new.\npackage heap", "storage/memory/heap: has no level"},
 		{"a new backend", "storage/sqlite/doc.go", "// Package sqlite is new.\npackage sqlite", ""},
 		{"no doc.go", "storage/sqlite/store.go", "// Package sqlite is new.\npackage sqlite", "storage/sqlite: no package comment"},
