@@ -1,6 +1,6 @@
 module github.com/streamwatch/streamwatch/tools/chromium
 
-go 1.25.0
+go 1.26.0
 
 replace github.com/streamwatch/streamwatch => ../..
 
@@ -15,6 +15,6 @@ require (
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
-	golang.org/x/text v0.41.0 // indirect
-	golang.org/x/time v0.14.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/time v0.16.0 // indirect
 )
