@@ -59,7 +59,7 @@ func dependencies(t *testing.T, pattern string) []string {
 		t.Skipf("the go command lists the dependencies: %v", err)
 	}
 	cmd := exec.Command("go", "list", "-deps", pattern)
-	cmd.Dir = "../.." // the module's root
+	cmd.Dir = "../.."                             // the module's root
 	cmd.Env = append(os.Environ(), "GOPROXY=off") // go test has downloaded all there is to list
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
