@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -56,8 +55,9 @@ const (
 // have.
 //
 // It keeps the app's subscriptions in step with the accounts: two for each whose UserID
-// is known, one if PostsOnly is set, as many as MaxSubscriptions allows; the others are
-// left to polls, and so is an account until it is subscribed to. X takes 500 new
+// is known, one if PostsOnly is set. Where MaxSubscriptions allows fewer, deletions give
+// way to posts; other accounts are left to polls, and so is one that another program of
+// the app has subscribed to, and one until it is subscribed to. X takes 500 new
 // subscriptions in 15 minutes. They stay when the connection ends. Subscriptions with
 // another tag are not touched.
 //
@@ -72,8 +72,6 @@ const (
 type Activity struct {
 	cfg    ActivityConfig // less the token: fmt looks into unexported fields
 	client *client
-	calm   patience
-	refuse refusals
 }
 
 var _ fetcher.Streamer = (*Activity)(nil)
@@ -124,24 +122,11 @@ func (*Activity) Brings(t *fetcher.Tweet) bool {
 }
 
 // Stream connects after it has read the app's subscriptions. Without an account whose id
-// is known it waits for one, and brings nothing meanwhile.
+// is known it waits for one, and brings nothing in the meantime.
 func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	e := &events{activity: a, subs: newSubscriptions(a.client, &a.cfg, &a.refuse), users: map[string]fetcher.Account{}}
-	e.subs.want(q.Accounts)
-	c := &connection{upkeep: newUpkeep(e.subs.list, e.subs.step, a.cfg.Logger), emit: emit, open: a.open, force: e.force, signal: e.signal, calm: &a.calm}
-	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	defer following.Wait()
-	defer cancel()
-	following.Go(func() {
-		changing(ctx, q.Changes, func(accounts []fetcher.Account) {
-			e.subs.want(accounts)
-			c.upkeep.wanted.Ring()
-		})
-	})
+	s := &subscriptions{client: a.client, tag: a.cfg.Tag, postsOnly: a.cfg.PostsOnly}
+	s.upkeep = newUpkeep(s, a.cfg.MaxSubscriptions, a.cfg.Logger)
+	s.want(q.Accounts)
+	c := &connection{feed: s, upkeep: s.upkeep, emit: emit, follow: func(ctx context.Context) { changing(ctx, q.Changes, s.want) }}
 	return a.client.streamEnded("activity stream", c.run(ctx))
-}
-
-func (a *Activity) open(ctx context.Context) (*http.Response, error) {
-	return a.client.open(ctx, a.client.http, http.MethodGet, activityPath, nil, nil)
 }

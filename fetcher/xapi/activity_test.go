@@ -48,7 +48,6 @@ func TestActivityKeepsItsSubscriptions(t *testing.T) {
 		}
 		f.Streams.Subscribe("post.create", all[3].UserID, "streamwatch") // of a run before
 		f.Streams.Subscribe("post.delete", all[0].UserID, "streamwatch")
-		f.Streams.Subscribe("post.delete", all[0].UserID, "streamwatch") // twice
 		foreign := func() (n int) {
 			for _, sub := range f.Streams.Subscriptions() {
 				if sub.Tag == "another" || sub.EventType == "profile.update.bio" {
@@ -148,7 +147,8 @@ func TestActivityWaitsForTheLimit(t *testing.T) {
 	})
 }
 
-// Accounts beyond the bound are left to polls, and take the room that becomes free.
+// Posts go before deletions; accounts beyond the bound are left to polls, and take the
+// room that becomes free.
 func TestActivityMaxSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, xapitest.Config{})
@@ -156,28 +156,32 @@ func TestActivityMaxSubscriptions(t *testing.T) {
 		f.Streams.Subscribe("post.create", "5", "another")
 		changes := make(chan []fetcher.Account, 1)
 		log, lines := newLog()
-		l := listen(t, f.activity(t, xapi.ActivityConfig{MaxSubscriptions: 6, Logger: log}), fetcher.StreamQuery{Accounts: all, Changes: changes})
-		if up := l.next(); names(up) != "ann bob" {
-			t.Errorf("at first %s, want ann and bob: 5 subscriptions are left", names(up))
+		l := listen(t, f.activity(t, xapi.ActivityConfig{MaxSubscriptions: 4, Logger: log}), fetcher.StreamQuery{Accounts: all, Changes: changes})
+		if up := l.next(); names(up) != "ann bob cyd" {
+			t.Errorf("at first %s, want three: there is room for that many", names(up))
 		}
 		changes <- all[1:]
-		if g := l.next(); names(g) != "bob cyd" {
-			t.Errorf("without ann %s, want bob and cyd", names(g))
+		if g := l.next(); names(g) != "bob cyd dan" {
+			t.Errorf("without ann %s, want the others", names(g))
 		}
 		l.stop()
+		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create bob", "post.create cyd", "post.create dan"}) {
+			t.Errorf("subscriptions %q", got)
+		}
 		if len(*lines) != 1 {
-			t.Errorf("the log has %q, want one line that accounts are left to polls", *lines)
+			t.Errorf("the log has %q, want one line that there is no room", *lines)
 		}
 	})
 }
 
-// What X says no to does not keep the others from being subscribed to.
+// What X says no to does not keep the others from being subscribed to, and is tried again
+// within an hour.
 func TestActivityRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{MaxSubscriptions: 5})
+		f := newFake(t, xapitest.Config{})
 		all := f.add("ann", "bob", "cyd")
-		f.Streams.Subscribe("post.create", all[2].UserID, "another")
-		f.answers(func(r *http.Request) (int, string) {
+		f.Streams.Subscribe("post.create", all[2].UserID, "another") // X takes no second one
+		refuses := func(r *http.Request) (int, string) {
 			if r.Method == http.MethodPost {
 				b, _ := io.ReadAll(r.Body)
 				r.Body = io.NopCloser(strings.NewReader(string(b)))
@@ -186,71 +190,23 @@ func TestActivityRefusals(t *testing.T) {
 				}
 			}
 			return 0, ""
-		})
+		}
+		f.answers(refuses)
 		log, lines := newLog()
-		a := f.activity(t, xapi.ActivityConfig{Logger: log})
-		l := listen(t, a, fetcher.StreamQuery{Accounts: all})
-		// Of cyd X has the subscription of another program, and takes no second one.
-		if up := l.next(); names(up) != "bob cyd" {
-			t.Errorf("up with %s, want bob and cyd", names(up))
+		l := listen(t, f.activity(t, xapi.ActivityConfig{PostsOnly: true, Logger: log}), fetcher.StreamQuery{Accounts: all})
+		if up := l.next(); names(up) != "bob" {
+			t.Errorf("up with %s, want bob", names(up))
 		}
-		f.Post("cyd", "shared")
-		if g := l.next(); g.Kind != fetcher.SignalPost || g.Post.Username != "cyd" {
-			t.Errorf("%+v, want cyd's post", g)
+		if len(*lines) != 2 || !strings.Contains((*lines)[0], "not this one") || !strings.Contains((*lines)[1], "Duplicate") {
+			t.Errorf("the log has %q, want why ann and cyd are not subscribed to", *lines)
 		}
-		l.stop()
-		if len(*lines) != 1 || !strings.Contains((*lines)[0], "not this one") {
-			t.Errorf("the log has %q, want why ann is not subscribed to", *lines)
+		f.answers(nil)
+		<-time.After(61 * time.Minute)
+		if g := l.next(); names(g) != "ann bob" {
+			t.Errorf("after an hour %s, want ann and bob", names(g))
 		}
 		if got := f.subscribed("another", all); !slices.Equal(got, []string{"post.create cyd"}) {
 			t.Errorf("of the other program there is %q left", got)
-		}
-		for _, row := range []struct {
-			after time.Duration
-			want  int
-			why   string
-		}{{0, 5, "two of bob and cyd, one of ann"}, {time.Minute, 5, "what X refuses is not tried again soon"}, {2 * time.Hour, 6, "that of ann after an hour"}} {
-			if row.after > 0 {
-				<-time.After(row.after)
-				l = listen(t, a, fetcher.StreamQuery{Accounts: all})
-				l.next()
-				l.stop()
-			}
-			if n := f.count("POST /2/activity/subscriptions"); n != row.want {
-				t.Errorf("after %s %d subscriptions were tried, want %d: %s", row.after, n, row.want, row.why)
-			}
-		}
-		if len(*lines) != 1 {
-			t.Errorf("the log has %q, want one line", *lines)
-		}
-	})
-}
-
-// Refusals in a row end with a change: what was not wanted before is tried.
-func TestActivityRefusalsBeforeAChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		all := f.add("ann", "bob", "cyd", "dan", "eve", "fay", "gus")
-		f.answers(func(r *http.Request) (int, string) {
-			if r.Method == http.MethodPost {
-				b, _ := io.ReadAll(r.Body)
-				r.Body = io.NopCloser(strings.NewReader(string(b)))
-				if !strings.Contains(string(b), all[6].UserID) {
-					return 403, `{"title":"Forbidden","detail":"not this one","type":"https://api.x.com/2/problems/not-authorized-for-resource"}`
-				}
-			}
-			return 0, ""
-		})
-		changes := make(chan []fetcher.Account, 1)
-		l := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: all[:6], Changes: changes})
-		<-time.After(time.Minute)
-		if n := f.count("POST /2/activity/subscriptions"); n != 5 {
-			t.Errorf("%d subscriptions were tried, want 5: so many refusals in a row are enough", n)
-		}
-		changes <- all[6:]
-		<-time.After(time.Minute)
-		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create gus", "post.delete gus"}) {
-			t.Errorf("a minute after the change there is %q, want what gus needs", got)
 		}
 		l.stop()
 	})
@@ -278,37 +234,6 @@ func TestActivityLostAnswer(t *testing.T) {
 		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create ann", "post.create bob"}) || f.count("POST /2/activity/subscriptions") != 2 {
 			t.Errorf("subscriptions %q after %d calls, want one of each after 2", got, f.count("POST /2/activity/subscriptions"))
 		}
-	})
-}
-
-// X may answer with all subscriptions that there are.
-func TestActivityAnswerOfSeveral(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		all := f.add("ann", "bob")
-		var list []string
-		f.answers(func(r *http.Request) (int, string) {
-			if r.Method != http.MethodPost {
-				return 0, ""
-			}
-			b, _ := io.ReadAll(r.Body)
-			for _, a := range all {
-				if strings.Contains(string(b), `"`+a.UserID+`"`) {
-					id := f.Streams.Subscribe("post.create", a.UserID, "streamwatch")
-					list = append(list, fmt.Sprintf(`{"subscription_id":%q,"event_type":"post.create","filter":{"user_id":%q},"tag":"streamwatch"}`, id, a.UserID))
-				}
-			}
-			return 201, `{"data":[` + strings.Join(list, ",") + `]}`
-		})
-		changes := make(chan []fetcher.Account, 1)
-		l := listen(t, f.activity(t, xapi.ActivityConfig{PostsOnly: true}), fetcher.StreamQuery{Accounts: all, Changes: changes})
-		l.next()
-		changes <- all[:1]
-		l.next()
-		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create ann"}) {
-			t.Errorf("subscriptions %q, want that of ann", got)
-		}
-		l.stop()
 	})
 }
 

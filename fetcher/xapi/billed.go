@@ -29,87 +29,65 @@ const (
 	billedEvent
 )
 
-// ledger counts what X has not charged for yet on a UTC day. It is safe for
-// concurrent use. Beyond its bound everything counts.
+// ledger counts what X has not charged for yet on a UTC day. It is safe for concurrent
+// use. Beyond its bound everything counts.
 type ledger struct {
 	most int
 
 	mu   sync.Mutex
-	days [2]sheet // the newest day and the one before: answers overtake each other
-}
-
-// sheet is what was charged for on a day.
-type sheet struct {
-	day  int64 // since 1970
+	day  int64 // since 1970: the newest one of an answer
 	seen map[charged]struct{}
 }
 
 type charged struct {
 	kind resource
-	id   uint64
+	id   int64
 }
 
-func newLedger(most int) *ledger { return &ledger{most: most} }
+func newLedger(most int) *ledger { return &ledger{most: most, seen: map[charged]struct{}{}} }
 
-// charge returns how many of the ids X charges for when it returns them at a time.
-func (l *ledger) charge(at time.Time, kind resource, ids ...string) (n int64) {
-	if len(ids) == 0 {
-		return 0
+// charge returns 1 when X charges for what it returns at a time, and 0 when it has
+// charged for that on the same day.
+func (l *ledger) charge(at time.Time, kind resource, id string) int64 {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return 1
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.sheet(at.Unix() / int64((24*time.Hour)/time.Second))
-	for _, id := range ids {
-		number, ok := parseCharged(id)
-		if s == nil || !ok {
-			n++
-			continue
-		}
-		key := charged{kind, number}
-		if _, ok := s.seen[key]; ok {
-			continue
-		}
-		n++
-		if len(s.seen) < l.most {
-			s.seen[key] = struct{}{}
-		}
+	if day := at.Unix() / int64((24*time.Hour)/time.Second); day > l.day {
+		l.day = day
+		clear(l.seen)
 	}
-	return n
+	key := charged{kind, number}
+	if _, ok := l.seen[key]; ok {
+		return 0
+	}
+	if len(l.seen) < l.most {
+		l.seen[key] = struct{}{}
+	}
+	return 1
 }
 
-// parseCharged reads an id. Those of events may be negative.
-func parseCharged(id string) (uint64, bool) {
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-		return uint64(n), true
+// bill counts what X charges for in an answer with posts.
+func (c *client) bill(d *document[post]) (b fetcher.Billed) {
+	at := c.now()
+	for i := range d.Data {
+		b.Posts += c.ledger.charge(at, billedPost, d.Data[i].ID)
 	}
-	n, err := strconv.ParseUint(id, 10, 64)
-	return n, err == nil
+	return b.Plus(d.Includes.bill(c.ledger, at))
 }
 
-// sheet returns the sheet of a day, nil when the day is long over.
-func (l *ledger) sheet(day int64) *sheet {
-	if l.days[0].seen == nil || day > l.days[0].day {
-		l.days[1], l.days[0] = l.days[0], sheet{day: day, seen: map[charged]struct{}{}}
-	}
-	for i := range l.days {
-		if l.days[i].day == day && l.days[i].seen != nil {
-			return &l.days[i]
-		}
-	}
-	return nil
-}
-
-// bill counts what X charges for of posts and what they include. The author of a post
-// and what it refers to may be billed; they are counted.
-func (in *includes) bill(l *ledger, at time.Time, posts ...string) (b fetcher.Billed) {
-	b.Posts = l.charge(at, billedPost, posts...)
-	for _, included := range []list[post]{in.Posts, in.Tweets} {
-		for i := range included {
-			b.Posts += l.charge(at, billedPost, string(included[i].ID))
+// bill counts what X charges for in records that posts refer to: their authors, and the
+// posts.
+func (in *includes) bill(l *ledger, at time.Time) (b fetcher.Billed) {
+	for _, posts := range [][]post{in.Posts, in.Tweets} {
+		for i := range posts {
+			b.Posts += l.charge(at, billedPost, posts[i].ID)
 		}
 	}
 	for i := range in.Users {
-		b.Users += l.charge(at, billedUser, string(in.Users[i].ID))
+		b.Users += l.charge(at, billedUser, in.Users[i].ID)
 	}
 	return b
 }

@@ -76,18 +76,6 @@ type answer struct {
 	at   time.Time // of the Date header, zero if missing
 }
 
-// maxSkew is how far X's clock may be from our own.
-const maxSkew = 24 * time.Hour
-
-// day is what an answer's bill is counted by: X's clock, and our own where X does not
-// tell, or is too far from it.
-func (a *answer) day(c *client) time.Time {
-	if now := c.now(); a.at.IsZero() || a.at.Sub(now).Abs() > maxSkew {
-		return now
-	}
-	return a.at
-}
-
 // get requests a path, such as "/2/users/12/tweets".
 func (c *client) get(ctx context.Context, path string, query url.Values) (*answer, error) {
 	return c.fetch(ctx, path, query.Encode())
@@ -95,7 +83,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values) (*answe
 
 // fetch is get with an encoded query.
 func (c *client) fetch(ctx context.Context, path, query string) (*answer, error) {
-	resp, err := c.send(ctx, c.http, http.MethodGet, path, query, nil)
+	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +93,7 @@ func (c *client) fetch(ctx context.Context, path, query string) (*answer, error)
 // call makes a request, with a body as JSON unless it is nil, and reads the answer.
 // Anything but a 2xx is an error: see answerError.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, body any) (*answer, error) {
-	resp, err := c.open(ctx, c.http, method, path, query, body)
+	resp, err := c.open(ctx, method, path, query, body)
 	if err != nil {
 		return nil, err
 	}
@@ -136,20 +124,20 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 }
 
 // open makes a request and returns a 2xx answer with its body unread, for the caller
-// to close. Streams use it with a client that has no time-out.
-func (c *client) open(ctx context.Context, h *http.Client, method, path string, query url.Values, body any) (*http.Response, error) {
+// to close.
+func (c *client) open(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
 	if body == nil {
-		return c.send(ctx, h, method, path, query.Encode(), nil)
+		return c.send(ctx, method, path, query.Encode(), nil)
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	return c.send(ctx, h, method, path, query.Encode(), b)
+	return c.send(ctx, method, path, query.Encode(), b)
 }
 
 // send is open with an encoded query and body.
-func (c *client) send(ctx context.Context, h *http.Client, method, path, query string, body []byte) (*http.Response, error) {
+func (c *client) send(ctx context.Context, method, path, query string, body []byte) (*http.Response, error) {
 	// A path is made of ids that were checked; this is for one that was not.
 	ref, err := url.Parse(path)
 	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
@@ -171,7 +159,7 @@ func (c *client) send(ctx context.Context, h *http.Client, method, path, query s
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := h.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,6 @@ type Config struct {
 	UserAgent string
 	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
-	// Names says which names of fields and parameters are sent. Defaults to
-	// NamesAuto. Answers are read with either names.
-	Names Names
 	// Expand asks for more than posts. Each part may be billed.
 	Expand Expand
 	// FirstPage is how many of the newest posts are asked for of an account or a
@@ -47,50 +44,19 @@ type Config struct {
 	// MaxRemembered is how many accounts and queries are remembered, some 100 bytes
 	// each; one that is not is read from its time bound on. Defaults to 100,000.
 	MaxRemembered int
-	// Now is the clock for rate limits and the day of the bill, where an answer has
-	// no Date, or one that is more than a day off. Defaults to time.Now.
+	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
-}
-
-// Names says which generation of names is sent to X, which renamed most of them in
-// August 2026: tweet.fields became post.fields, and so on.
-type Names uint8
-
-// Generations of names.
-const (
-	// NamesAuto tries the names of before, since they tell a post's author and what
-	// it refers to without an expansion, and the other ones at an endpoint that
-	// refuses them. What an endpoint takes is remembered.
-	NamesAuto Names = iota
-	// NamesTweet are those of before 7 August 2026: tweet.fields. A server that ignored
-	// them without a word would give ids and texts alone.
-	NamesTweet
-	// NamesPost are those since: post.fields.
-	NamesPost
-)
-
-// String returns auto, tweet or post.
-func (n Names) String() string {
-	switch n {
-	case NamesAuto:
-		return "auto"
-	case NamesTweet:
-		return "tweet"
-	case NamesPost:
-		return "post"
-	}
-	return fmt.Sprintf("Names(%d)", uint8(n))
 }
 
 // Expand asks for records beside the posts. X's price list does not say whether they
 // are billed; clients of the API report that they are: a user at $0.010, a post at
 // $0.005, each once a day. So none is asked for by default.
 type Expand struct {
-	// Authors asks for the author of each post, and of each post that it refers to.
-	// Without it a post of a search has an author's id at most, and no handle.
+	// Authors asks for the author of each post. Without it a post of a search has none.
 	Authors bool
-	// Posts asks for the posts that a post reposts, quotes or answers. Without it the
-	// text of a repost is cut at 140 characters.
+	// Posts asks for the posts that a post reposts, quotes or answers. Without it a post
+	// of the Fetcher does not tell which those are, and the text of a repost is cut at
+	// 140 characters.
 	Posts bool
 	// Media, Polls and Places ask for what is attached to a post.
 	Media, Polls, Places bool
@@ -116,8 +82,6 @@ func (cfg *Config) check() error {
 		cfg.MaxRemembered = defaultRemembered
 	}
 	switch {
-	case cfg.Names > NamesPost:
-		return fmt.Errorf("xapi: Config.Names %d is not allowed: want NamesAuto, NamesTweet or NamesPost", cfg.Names)
 	case cfg.FirstPage != 0 && (cfg.FirstPage < leastPosts || cfg.FirstPage > mostPosts):
 		return fmt.Errorf("xapi: Config.FirstPage %d is not allowed: want %d to %d posts, or 0 for %d", cfg.FirstPage, leastPosts, mostPosts, leastPosts)
 	case cfg.AuditEvery < 0 || cfg.AuditEvery > mostAudit:

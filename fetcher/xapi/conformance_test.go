@@ -13,17 +13,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
 )
 
-// The adapter on the fake server, which takes either or only one generation of names.
 func TestFetcher(t *testing.T) {
-	for _, names := range []string{"either", "tweet", "post"} {
-		t.Run(names, func(t *testing.T) {
-			fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 5, Open: func(t testing.TB) fetchertest.Upstream { return open(t, names) }})
-		})
-	}
+	fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 5, Open: open})
 }
 
-func open(t testing.TB, names string) fetchertest.Upstream {
-	x := xapitest.New(xapitest.Config{Names: names})
+func open(t testing.TB) fetchertest.Upstream {
+	x := xapitest.New(xapitest.Config{})
 	server := httptest.NewServer(x)
 	t.Cleanup(server.Close)
 	accounts := []string{"ann", "bob", "cyd"}

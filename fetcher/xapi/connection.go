@@ -15,28 +15,25 @@ import (
 
 // connection is one call of a Streamer's Stream.
 type connection struct {
+	feed
 	upkeep *upkeep
-	emit   func(fetcher.Signal) error // by send alone
-	// open connects.
-	open func(ctx context.Context) (*http.Response, error)
-	// force gives what is in force.
-	force func() force
-	// signal reads a line.
-	signal func(line []byte) (fetcher.Signal, error)
-	calm   *patience
+	emit   func(fetcher.Signal) error
+	// follow passes on what is wanted until ctx ends.
+	follow func(ctx context.Context)
 
-	beat   time.Time      // when the last heartbeat was emitted
-	billed fetcher.Billed // of those that were not
-	deaf   bool           // emit has failed
-	told   force
-	change *time.Timer // when what is in force is to be told again
+	beat time.Time // when the last heartbeat was emitted
+	told fetcher.Signal
 }
 
-// force is what X brings.
-type force struct {
-	sig     fetcher.Signal // with Accounts or Queries
-	some    bool           // there is something to connect for
-	changes time.Time      // when it changes by itself; zero for never
+// feed is what the streams differ in.
+type feed interface {
+	// open connects.
+	open(ctx context.Context) (*http.Response, error)
+	// force gives what X brings, as Accounts or Queries, and whether there is something
+	// to connect for.
+	force() (sig fetcher.Signal, some bool)
+	// signal reads a line.
+	signal(line []byte) (fetcher.Signal, error)
 }
 
 const (
@@ -53,14 +50,18 @@ const (
 
 // run connects, and goes on until ctx ends or the connection does.
 func (c *connection) run(ctx context.Context) error {
-	if err := c.upkeep.list(ctx); err != nil {
-		return c.failed(ctx, err)
+	first, cancel := context.WithTimeout(ctx, callTimeout)
+	err := c.upkeep.list(first)
+	cancel()
+	if err != nil {
+		return leave(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel = context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	running.Go(func() { c.upkeep.run(ctx) })
+	running.Go(func() { c.follow(ctx) })
 	late := time.NewTimer(beginWithin)
 	defer late.Stop()
 	select {
@@ -69,25 +70,16 @@ func (c *connection) run(ctx context.Context) error {
 	case <-c.upkeep.begun:
 	case <-late.C:
 	}
-	rows := make(chan row)
-	if c.force().some {
+	var rows chan row
+	if _, some := c.force(); some {
 		resp, giveUp, err := c.connect(ctx)
 		if err != nil {
-			return c.failed(ctx, err)
+			return leave(err)
 		}
+		rows = make(chan row)
 		running.Go(func() { pump(ctx, resp.Body, giveUp, rows) })
-	} else {
-		rows = nil
 	}
-	return c.follow(ctx, rows)
-}
-
-// failed is the error of a call.
-func (c *connection) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return c.calm.ask(err)
+	return c.pass(ctx, rows)
 }
 
 // connect opens the stream. giveUp ends it.
@@ -105,97 +97,72 @@ func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp f
 	return resp, cancel, nil
 }
 
-// follow emits what the lines tell, and what comes into force. Without rows it waits
-// until there is something to connect for.
-func (c *connection) follow(ctx context.Context, rows <-chan row) error {
+// pass emits what the lines tell, and what comes into force. Without rows it waits until
+// there is something to connect for.
+func (c *connection) pass(ctx context.Context, rows <-chan row) error {
 	var idle <-chan time.Time
 	if rows == nil {
 		beat := time.NewTicker(idleBeat)
 		defer beat.Stop()
 		idle = beat.C
 	}
-	c.change = time.NewTimer(listEvery)
-	defer c.change.Stop()
-	defer func() {
-		if c.billed != (fetcher.Billed{}) && !c.deaf {
-			_ = c.send(fetcher.Signal{Kind: fetcher.SignalHeartbeat, Billed: c.billed}) // it ends anyway
-		}
-	}()
-	err := c.tell(fetcher.SignalUp)
+	_, err := c.tell(fetcher.SignalUp)
 	for err == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case r := <-rows:
 			err = c.row(r)
-			continue
 		case <-idle:
-			err = c.send(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
-			continue
+			err = c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
 		case <-c.upkeep.told:
-		case <-c.change.C:
+			var some bool
+			if some, err = c.tell(fetcher.SignalAccounts); err == nil && rows == nil && some {
+				err = fetcher.ErrResubscribe
+			}
 		}
-		if err = c.tell(fetcher.SignalAccounts); err == nil && rows == nil && c.told.some {
-			err = fetcher.ErrResubscribe
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	return err
 }
 
-// send emits a signal.
-func (c *connection) send(sig fetcher.Signal) error {
-	err := c.emit(sig)
-	c.deaf = err != nil
-	return err
-}
-
-// row emits what a line tells.
+// row emits what a line tells. Heartbeats are emitted every beatEvery, but for those that
+// cost something.
 func (c *connection) row(r row) error {
 	switch {
-	case errors.Is(r.err, errLongRow):
-		return c.send(fetcher.Signal{Kind: fetcher.SignalGap})
 	case errors.Is(r.err, io.EOF):
 		return errors.New("the stream was closed by X")
 	case r.err != nil:
 		return fmt.Errorf("the stream broke off: %w", r.err)
 	}
-	c.calm.worked()
-	sig, err := fetcher.Signal{Kind: fetcher.SignalHeartbeat}, error(nil)
+	sig := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 	if len(r.line) > 0 {
+		var err error
 		if sig, err = c.signal(r.line); err != nil {
 			return err
 		}
 	}
-	sig.Billed, c.billed = sig.Billed.Plus(c.billed), fetcher.Billed{}
-	if sig.Kind == fetcher.SignalHeartbeat {
-		if now := time.Now(); now.Sub(c.beat) >= beatEvery {
-			c.beat = now
-		} else {
-			c.billed = sig.Billed // with the next signal
+	if sig.Kind == fetcher.SignalHeartbeat && sig.Billed == (fetcher.Billed{}) {
+		if time.Since(c.beat) < beatEvery {
 			return nil
 		}
+		c.beat = time.Now()
 	}
-	return c.send(sig)
+	return c.emit(sig)
 }
 
 // tell emits what is in force, unless it was told.
-func (c *connection) tell(kind fetcher.SignalKind) error {
-	f, last := c.force(), c.told.sig
-	c.told = f
-	if !f.changes.IsZero() {
-		c.change.Reset(time.Until(f.changes))
+func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
+	sig, some := c.force()
+	last := c.told
+	c.told = sig
+	if kind != fetcher.SignalUp && slices.Equal(sig.Accounts, last.Accounts) && slices.Equal(sig.Queries, last.Queries) {
+		return some, nil
 	}
-	if kind != fetcher.SignalUp && slices.Equal(f.sig.Accounts, last.Accounts) && slices.Equal(f.sig.Queries, last.Queries) {
-		return nil
-	}
-	f.sig.Kind = kind
-	return c.send(f.sig)
+	sig.Kind = kind
+	return some, c.emit(sig)
 }
 
-// changing passes on what is wanted anew, until ctx ends or nothing more is.
+// changing passes on changes of what is wanted, until ctx or changes end.
 func changing[T any](ctx context.Context, changes <-chan []T, want func([]T)) {
 	for {
 		select {

@@ -26,7 +26,7 @@ func TestPrism(t *testing.T) {
 	}
 	base := startPrism(t, doc)
 	checked := &violations{t: t}
-	x, err := xapi.New(xapi.Config{BaseURL: base, Token: "token", Names: xapi.NamesPost, HTTP: &http.Client{Transport: checked, Timeout: 20 * time.Second},
+	x, err := xapi.New(xapi.Config{BaseURL: base, Token: "token", HTTP: &http.Client{Transport: checked, Timeout: 20 * time.Second},
 		Expand: xapi.Expand{Authors: true, Posts: true, Media: true, Polls: true, Places: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ const maxAhead = time.Minute
 func (r *reading) see(posts []post, now time.Time) {
 	newest, _ := numericID(r.newest)
 	for i := range posts {
-		id := string(posts[i].ID)
+		id := posts[i].ID
 		n, ok := numericID(id)
 		if !ok || n <= newest {
 			continue

@@ -27,8 +27,7 @@
 // once a UTC day however often it is returned. Calls that return nothing are free, and so
 // are failed ones. Page.Billed and Probe.Billed say what an answer costs; the Fetcher
 // remembers what was charged for, 500,000 things a day, and counts what is beyond as new.
-// So it does after a restart: what is read again on the same day counts twice, and X
-// charges less than is counted.
+// After a restart what is read again on the same day counts twice, and X charges less.
 //
 // 1,000 accounts that post once a day each, in US dollars:
 //
@@ -38,9 +37,9 @@
 //	  and the newest 5 posts of each                      25.00          –
 //	  and old posts that are read again after midnight        –       0.05
 //	Activity, and an audit every 30 min                   35.00      10.20
-//	UsersProbe, at any rate, beside the timelines             –      10.00
-//	ListProbe, 100 posts in a call, beside the timelines      –  up to 0.50
-//	Expand.Authors, beside the timelines                  10.00      10.00
+//	UsersProbe, at any rate, in addition to timelines         –      10.00
+//	ListProbe, 100 posts in a call, in addition               – up to 10.50
+//	Expand.Authors, in addition                           10.00      10.00
 //
 // An account that an engine has read before costs nothing at a start: its first read has
 // a lower bound as well. 1,000 accounts every 90 s use up the 10,000 calls in 15 minutes:
@@ -49,10 +48,10 @@
 // detect.Config.Cost takes Prices and a limit for a day; an engine then says what was
 // charged, and its plans what will be.
 //
-// So a probe, which elsewhere saves calls, is dear here, and reading often is free. A
-// source whose credits are used up answers 402: a *fetcher.RateLimitError with All, and a
-// Reason that says so, closes it for 15 minutes at a time. A usage cap asks for an hour, of
-// which an engine waits 15 minutes before it asks again, and a stream all.
+// A probe, which elsewhere saves calls, is dear here, and reading often is free. A
+// source without credits answers 402: a *fetcher.RateLimitError with All and a Reason
+// closes it for 15 minutes at a time. A usage cap asks for an hour, of which an engine
+// waits 15 minutes before it asks again, and a stream all.
 //
 // # Reads with a lower bound
 //
@@ -72,21 +71,17 @@
 // A search is bounded by an id that is made of Since, to the millisecond. It reaches 7
 // days back.
 //
-// # Names
-//
-// X renamed most of its fields and parameters in August 2026: tweet.fields became
-// post.fields, retweet_count became repost_count. Answers are read with either. What is
-// sent follows Config.Names: an endpoint that refuses the old names is asked in the new
-// ones, and remembered. By the old names a post tells its author's id, what it answers,
-// quotes or reposts, and its earlier versions; by the new ones only Expand does.
-//
 // # Posts
+//
+// Fields and parameters have the names that X gave them in August 2026 (post.fields), and
+// those of before (tweet.fields) on streams, which still take these. By today's names only
+// Expand tells a search's authors, and which posts a post answers, quotes or reposts.
 //
 // PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
 // post; a repost is "RT @handle: " and the original, whole with Expand.Posts, else cut at
-// 140 characters. An edited post is a new post with an id of its own: EditTweetIDs has all
-// versions, where X tells them, and timelines show the newest alone. What X does not tell
-// stays empty.
+// 140 characters. An edited post is a new post with an id of its own; timelines show the
+// newest version alone, and a stream's EditTweetIDs has them all. What X does not tell
+// stays empty, and so does a member of another type than X's documents say.
 //
 // Problems that X reports beside or in place of posts never fail the source: an account
 // that is gone is fetcher.ErrNotFound, a protected or suspended one ErrProtected.
@@ -99,9 +94,8 @@
 // An Activity, for fetcher.Roles.Stream, brings all posts and deletions of accounts
 // within a second, at the price of a post each. It subscribes the app to two kinds of
 // events of each account, post.create and post.delete; self-serve access has 1,500
-// subscriptions, so that 750 accounts have room, or 1,500 without deletions
-// (ActivityConfig.PostsOnly). Others are polled as without it. Protected accounts have no
-// events.
+// subscriptions: 750 accounts, or 1,500 without deletions (ActivityConfig.PostsOnly).
+// Others are polled as without it. Protected accounts have no events.
 //
 // A FilteredStream, for fetcher.Roles.SearchStream, brings the posts that match queries,
 // some seconds after their publication. It keeps a rule for each query that one can be
@@ -111,22 +105,20 @@
 //	stream, err := xapi.NewFilteredStream(xapi.FilteredStreamConfig{Token: token, Fetcher: x})
 //	cfg.Fetcher, cfg.Roles = x, fetcher.Roles{Stream: activity, SearchStream: stream}
 //
-// Subscriptions and rules belong to the app, and last. Each Streamer changes those alone
-// whose tag is its own, and reads hourly what there is. Programs that share an app need a
-// tag each, and one of them at most can have a FilteredStream: X lets an app have one
+// Subscriptions and rules belong to the app, and stay. Each Streamer changes those alone
+// that have its own tag, and reads hourly what there is; one that another program of the
+// app has already is not made twice, and polled. Programs that share an app need a tag
+// each, and one of them at most can have a FilteredStream: X lets an app have one
 // connection of the filtered stream, and two of the Activity API.
 //
 // X refuses a connection when it still counts one that broke off without its knowledge.
-// Such connections of the filtered stream are ended, and the log says so. For those of
-// the Activity API X documents no way to end them: they are waited for.
+// Such connections of the filtered stream are ended, and the log says so. X documents no
+// way to end those of the Activity API: they are waited for.
 //
-// A Streamer that X refuses asks to be left alone as X wants: 5 s after an error, doubling
-// to 320 s; a minute after a rate limit, doubling to 16; longer where X says so, or where
-// credits or a cap are used up. A connection that brings no line for 45 s is given up:
-// X sends an empty one every 20 s.
-//
-// A post that was edited is another post with an id of its own, on streams as on
-// timelines; Tweet.EditTweetIDs has the ids of the versions.
+// A Streamer that X refuses asks to be left alone for 5 s after an error and a minute
+// after a rate limit, longer where X says so, or where credits or a cap are used up; the
+// engine waits longer with each failure. A connection that brings no line for 45 s is
+// given up: X sends an empty one every 20 s.
 //
 // # Tests
 //
@@ -135,10 +127,7 @@
 // of a simulator, named by XAPI_URL and XAPI_ACCOUNT. Without these variables they are
 // skipped and say so. X itself has not been asked by any test.
 //
-// The facts are those of docs.x.com (pricing, rate limits, timelines, search, errors) and
-// of its OpenAPI document, versions 2.166 to 2.168.
-//
-// The facts about streams are those of docs.x.com/x-api/activity, /x-api/posts/filtered-stream,
-// /x-api/connections and /x-api/fundamentals/handling-disconnections of
-// August 2026. What the documents leave open is read leniently.
+// The facts are those of docs.x.com (pricing, rate limits, timelines, search, errors,
+// activity, filtered stream, connections, disconnections) of August 2026 and of its
+// OpenAPI document, version 2.168. What the documents leave open is read leniently.
 package xapi

@@ -2,12 +2,10 @@ package xapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -35,8 +33,6 @@ type FilteredStreamConfig struct {
 	// RuleLength is how long a rule may be, in characters. Defaults to 1,024, the
 	// bound of self-serve access; at most 2,048.
 	RuleLength int
-	// Names says which names of fields and parameters are sent. Defaults to NamesAuto.
-	Names Names
 	// Expand asks for more than posts. Each part may be billed.
 	Expand Expand
 	// Fetcher, if there is one of the same app, shares its bill: a post that both
@@ -65,8 +61,8 @@ const (
 //
 // It keeps the app's rules in step with the queries. A rule's tag is Config.Tag, a colon
 // and a hash of the rule; rules with other tags are not touched. What no rule can say
-// exactly, or is longer than RuleLength, and queries beyond MaxRules are left to searches.
-// A rule is in force 20 s after it was made.
+// exactly, is longer than RuleLength or a rule of another program already, and queries
+// beyond MaxRules are left to searches. A rule is in force 20 s after it was made.
 //
 // When X says that there is a connection already, as after one that broke off without
 // X's knowledge, those of the app's filtered stream are ended, once in each attempt: a
@@ -76,13 +72,10 @@ const (
 // replays nothing without Enterprise access: what was posted while the connection was
 // down is found by searches.
 type FilteredStream struct {
-	cfg      FilteredStreamConfig // less the token: fmt looks into unexported fields
-	client   *client
-	dialects dialects
-	calm     patience
-	texts    translations
-	live     since
-	refuse   refusals
+	cfg    FilteredStreamConfig // less the token: fmt looks into unexported fields
+	client *client
+	texts  translations
+	used   atomic.Int64 // Unix nanoseconds: when the newest rule is in force
 }
 
 var _ fetcher.Streamer = (*FilteredStream)(nil)
@@ -100,8 +93,6 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 		return nil, fmt.Errorf("xapi: FilteredStreamConfig.MaxRules %d is not allowed: want 1 to %d, or 0 for %d", cfg.MaxRules, mostRules, defaultRules)
 	case cfg.RuleLength < 1 || cfg.RuleLength > mostRuleLength:
 		return nil, fmt.Errorf("xapi: FilteredStreamConfig.RuleLength %d is not allowed: want 1 to %d characters, or 0 for %d", cfg.RuleLength, mostRuleLength, defaultRuleLength)
-	case cfg.Names > NamesPost:
-		return nil, fmt.Errorf("xapi: FilteredStreamConfig.Names %d is not allowed: want NamesAuto, NamesTweet or NamesPost", cfg.Names)
 	}
 	c, err := streamClient("FilteredStreamConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
 	if err != nil {
@@ -111,73 +102,20 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 	if cfg.Fetcher != nil {
 		c.ledger = cfg.Fetcher.client.ledger
 	}
-	return &FilteredStream{cfg: cfg, client: c, dialects: dialects{fixed: cfg.Names}, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
+	return &FilteredStream{cfg: cfg, client: c, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
 }
 
 // Brings returns true: what a rule matches is sent.
 func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 
 // Stream connects after it has read the app's rules, and made those that are missing.
-// Without a query that a rule can be made of it waits for one, and brings nothing
-// meanwhile.
+// Without a query that a rule can be made of it waits for one, and brings nothing in the
+// meantime.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	m := &matches{stream: f, rules: newRules(f.client, &f.cfg, &f.live, &f.refuse)}
-	want := func(queries []fetcher.SearchQuery) { m.rules.want(f.texts.of(f.cfg.Tag, queries)) }
+	r := &rules{client: f.client, tag: f.cfg.Tag, asks: streamNames.query(f.cfg.Expand).Encode(), log: f.cfg.Logger, used: &f.used}
+	r.upkeep = newUpkeep(r, f.cfg.MaxRules, f.cfg.Logger)
+	want := func(queries []fetcher.SearchQuery) { r.want(f.texts.of(f.cfg.Tag, queries)) }
 	want(q.Queries)
-	c := &connection{upkeep: newUpkeep(m.rules.list, m.rules.step, f.cfg.Logger), emit: emit, open: f.open, force: m.rules.force, signal: m.signal, calm: &f.calm}
-	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	defer following.Wait()
-	defer cancel()
-	following.Go(func() {
-		changing(ctx, q.QueryChanges, func(queries []fetcher.SearchQuery) {
-			want(queries)
-			c.upkeep.wanted.Ring()
-		})
-	})
+	c := &connection{feed: r, upkeep: r.upkeep, emit: emit, follow: func(ctx context.Context) { changing(ctx, q.QueryChanges, want) }}
 	return f.client.streamEnded("filtered stream", c.run(ctx))
-}
-
-// open connects. Where X has connections that are of no use any more, it ends them and
-// tries again.
-func (f *FilteredStream) open(ctx context.Context) (*http.Response, error) {
-	resp, err := f.connect(ctx)
-	var limit *fetcher.RateLimitError
-	if !errors.As(err, &limit) || limit.Reason != tooManyConnections {
-		return resp, err
-	}
-	ended, errEnd := f.endOthers(ctx)
-	if errEnd != nil {
-		return nil, errors.Join(err, errEnd)
-	}
-	if !ended {
-		return nil, err
-	}
-	return f.connect(ctx)
-}
-
-func (f *FilteredStream) connect(ctx context.Context) (resp *http.Response, err error) {
-	err = f.dialects.try(filteredPath, func(n Names) (err error) {
-		resp, err = f.client.open(ctx, f.client.http, http.MethodGet, filteredPath, postQuery(n, f.cfg.Expand), nil)
-		return err
-	})
-	return resp, err
-}
-
-// endOthers ends the app's connections of the filtered stream, if X knows of any.
-func (f *FilteredStream) endOthers(ctx context.Context) (bool, error) {
-	const kind = "filtered_stream"
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	a, err := f.client.get(ctx, "/2/connections", url.Values{"status": {"active"}, "endpoints": {kind}})
-	if err != nil {
-		return false, err
-	}
-	open, err := countConnections(a.body, kind)
-	if err != nil || open == 0 {
-		return false, err
-	}
-	f.cfg.Logger.Warn("xapi: ending the connections of the app's filtered stream that X still has", "connections", open)
-	_, err = f.client.call(ctx, http.MethodDelete, "/2/connections/"+kind, nil, nil)
-	return err == nil, err
 }

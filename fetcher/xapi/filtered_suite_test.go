@@ -25,26 +25,6 @@ func TestFilteredStreamSuite(t *testing.T) {
 	}})
 }
 
-// A rule that was made just before a connection broke off is as new to the next one.
-func TestFilteredStreamRemembersNewRules(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		s := f.filtered(t, xapi.FilteredStreamConfig{})
-		l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
-		wantQueries(t, "at first", l.next(), fetcher.SignalUp)
-		began := time.Now()
-		f.net.Cut()
-		l.over()
-		l = listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
-		wantQueries(t, "of the next connection", l.next(), fetcher.SignalUp)
-		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cat")
-		if d := time.Since(began); d < 19*time.Second {
-			t.Errorf("in force after %s, want 20 s", d)
-		}
-		l.stop()
-	})
-}
-
 // A post that the stream brings and a search finds is counted once.
 func TestFilteredStreamSharesABill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

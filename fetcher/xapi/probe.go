@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -41,20 +42,16 @@ func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fet
 	if err != nil {
 		return fetcher.Probe{}, fmt.Errorf("xapi: users probe: %w", err)
 	}
-	d, err := decodeDocument(a.body)
+	d, err := decode[user](a.body)
 	if err != nil {
 		return fetcher.Probe{}, fmt.Errorf("xapi: users probe: %w", err)
 	}
-	listed, err := d.users()
-	if err != nil {
-		return fetcher.Probe{}, fmt.Errorf("xapi: users probe: %w", err)
-	}
-	marks := make(map[string]fetcher.Mark, len(listed))
-	for i := range listed {
-		u := &listed[i]
-		out.Billed.Users += p.f.client.ledger.charge(a.day(p.f.client), billedUser, string(u.ID))
+	marks := make(map[string]fetcher.Mark, len(d.Data))
+	for i := range d.Data {
+		u := &d.Data[i]
+		out.Billed.Users += p.f.client.ledger.charge(p.f.client.now(), billedUser, u.ID)
 		if n := u.Metrics.posts(); n != nil && (u.Protected == nil || !*u.Protected) {
-			marks[string(u.ID)] = fetcher.Mark(*n) + 1
+			marks[u.ID] = fetcher.Mark(*n) + 1
 		}
 	}
 	out.Marks = markAll(ids, marks)
@@ -66,10 +63,10 @@ func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fet
 // It is a fetcher.Prober, safe for concurrent use. An account that is no member, and one
 // without a post among the newest, has no mark.
 //
-// X bills each post that it returns once a day, and this endpoint has no lower bound: so
-// beside each new post of a member the first call of a UTC day costs a page of old ones,
-// $0.50 for 100. By the names of since August 2026 the authors are billed as well, $0.010
-// each once a day. Replies to accounts that are not on the list are left out.
+// X bills each post that it returns once a day, and this endpoint has no lower bound: the
+// first call of a UTC day also costs a page of old posts, $0.50 for 100. The authors of
+// the posts, $0.010 each once a day, may be billed as well. Replies to accounts that are
+// not on the list are left out.
 type ListProbe struct {
 	f    *Fetcher
 	path string
@@ -110,33 +107,20 @@ func (p *ListProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetc
 	if len(asked) == 0 {
 		return out, ctx.Err()
 	}
-	a, d, err := p.f.read(ctx, bucketList, p.path, func(n Names) string {
-		q := parameters{}
-		q.count("max_results", p.size)
-		if n == NamesPost {
-			q.set("expansions", "author_id")
-		} else {
-			q.set("tweet.fields", "author_id")
-		}
-		return q.String()[1:]
-	})
-	if err != nil {
-		return fetcher.Probe{}, fmt.Errorf("xapi: list probe: %w", err)
-	}
-	posts, _, err := d.posts()
+	a, d, err := p.f.read(ctx, p.path, "expansions=author_id&max_results="+strconv.Itoa(p.size))
 	if err != nil {
 		return fetcher.Probe{}, fmt.Errorf("xapi: list probe: %w", err)
 	}
 	marks := map[string]fetcher.Mark{}
-	for i := range posts {
-		if n, ok := numericID(string(posts[i].ID)); ok {
-			author := string(posts[i].AuthorID)
+	for i := range d.Data {
+		if n, ok := numericID(d.Data[i].ID); ok {
+			author := d.Data[i].AuthorID
 			marks[author] = max(marks[author], fetcher.Mark(n))
 		}
 	}
 	out.Marks = markAll(ids, marks)
 	out.RateLimit, out.ServerTime = a.rate, a.at
-	out.Billed = d.Includes.bill(p.f.client.ledger, a.day(p.f.client), postIDs(posts)...)
+	out.Billed = p.f.client.bill(d)
 	return out, nil
 }
 

@@ -29,22 +29,18 @@ func newFetcher(t testing.TB, x *xapitest.Server, change func(*xapi.Config)) *xa
 }
 
 func TestUsersProbeSuite(t *testing.T) {
-	for _, names := range []string{"tweet", "post"} {
-		t.Run(names, func(t *testing.T) {
-			fetchertest.TestProber(t, fetchertest.ProbeKit{Open: func(t testing.TB) fetchertest.ProbeUpstream {
-				x := xapitest.New(xapitest.Config{Names: names})
-				up := fetchertest.ProbeUpstream{
-					Prober:  xapi.NewUsersProbe(newFetcher(t, x, nil)),
-					Missing: fetcher.Account{Username: "nobody", UserID: "999"},
-					Post:    func(a fetcher.Account) { x.Post(a.Username, "hello") },
-				}
-				for _, name := range []string{"ann", "bob", "cyd"} {
-					up.Accounts = append(up.Accounts, fetcher.Account{Username: name, UserID: x.AddAccount(name)})
-				}
-				return up
-			}})
-		})
-	}
+	fetchertest.TestProber(t, fetchertest.ProbeKit{Open: func(t testing.TB) fetchertest.ProbeUpstream {
+		x := xapitest.New(xapitest.Config{})
+		up := fetchertest.ProbeUpstream{
+			Prober:  xapi.NewUsersProbe(newFetcher(t, x, nil)),
+			Missing: fetcher.Account{Username: "nobody", UserID: "999"},
+			Post:    func(a fetcher.Account) { x.Post(a.Username, "hello") },
+		}
+		for _, name := range []string{"ann", "bob", "cyd"} {
+			up.Accounts = append(up.Accounts, fetcher.Account{Username: name, UserID: x.AddAccount(name)})
+		}
+		return up
+	}})
 }
 
 // noon is in the middle of a day, by which X bills.
@@ -76,40 +72,36 @@ func TestUsersProbeIsBilled(t *testing.T) {
 }
 
 func TestListProbe(t *testing.T) {
-	for _, names := range []string{"tweet", "post"} {
-		t.Run(names, func(t *testing.T) {
-			x := xapitest.New(xapitest.Config{Names: names, Now: noon})
-			accounts := []fetcher.Account{{UserID: x.AddAccount("ann")}, {UserID: x.AddAccount("bob")}, {UserID: x.AddAccount("stranger")}}
-			list := x.AddList("ann", "bob")
-			x.Post("stranger", "hello")
-			p, err := xapi.NewListProbe(newFetcher(t, x, func(cfg *xapi.Config) { cfg.Now = noon }), list, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var billed fetcher.Billed
-			probe := func() []fetcher.Mark {
-				answer, err := p.Probe(context.Background(), accounts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				billed = billed.Plus(answer.Billed)
-				return answer.Marks
-			}
-			if m := probe(); m[0] != fetcher.NoMark || m[1] != fetcher.NoMark {
-				t.Errorf("marks are %v before anybody has posted", m)
-			}
-			x.Post("ann", "one")
-			first := probe()
-			x.Post("ann", "two")
-			x.Post("bob", "three")
-			second := probe()
-			if first[0] == fetcher.NoMark || second[0] == first[0] || second[1] == fetcher.NoMark || second[2] != fetcher.NoMark {
-				t.Errorf("marks are %v, then %v: want those of the two members to change with each post, and none of the other", first, second)
-			}
-			if billed != x.Billed() || billed.Posts != 3 {
-				t.Errorf("billed %+v, by the server %+v: want three posts", billed, x.Billed())
-			}
-		})
+	x := xapitest.New(xapitest.Config{Now: noon})
+	accounts := []fetcher.Account{{UserID: x.AddAccount("ann")}, {UserID: x.AddAccount("bob")}, {UserID: x.AddAccount("stranger")}}
+	list := x.AddList("ann", "bob")
+	x.Post("stranger", "hello")
+	p, err := xapi.NewListProbe(newFetcher(t, x, func(cfg *xapi.Config) { cfg.Now = noon }), list, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var billed fetcher.Billed
+	probe := func() []fetcher.Mark {
+		answer, err := p.Probe(context.Background(), accounts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		billed = billed.Plus(answer.Billed)
+		return answer.Marks
+	}
+	if m := probe(); m[0] != fetcher.NoMark || m[1] != fetcher.NoMark {
+		t.Errorf("marks are %v before anybody has posted", m)
+	}
+	x.Post("ann", "one")
+	first := probe()
+	x.Post("ann", "two")
+	x.Post("bob", "three")
+	second := probe()
+	if first[0] == fetcher.NoMark || second[0] == first[0] || second[1] == fetcher.NoMark || second[2] != fetcher.NoMark {
+		t.Errorf("marks are %v, then %v: want those of the two members to change with each post, and none of the other", first, second)
+	}
+	if billed != x.Billed() || billed != (fetcher.Billed{Posts: 3, Users: 2}) {
+		t.Errorf("billed %+v, by the server %+v: want three posts and their authors", billed, x.Billed())
 	}
 }
 

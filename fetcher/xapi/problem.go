@@ -2,7 +2,6 @@ package xapi
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,30 +21,20 @@ const (
 	cappedWait  = time.Hour
 )
 
-// legacyRateLimit is the code of a rate limit in errors of the API's first version.
-const legacyRateLimit = 88
-
-// problem is an error as X writes it: whole, or an element of "errors". The first
-// version of the API has Code and Message.
+// problem is an error as X writes it: whole, or an element of "errors". Errors of the
+// API's first version, and of parameters, have a Message alone.
 type problem struct {
-	Type            string          `json:"type"`
-	Title           string          `json:"title"`
-	Detail          string          `json:"detail"`
-	Status          count           `json:"status"`
-	Reason          string          `json:"reason"`
-	ResourceID      ident           `json:"resource_id"`
-	ResourceType    string          `json:"resource_type"`
-	Parameter       string          `json:"parameter"`
-	Value           ident           `json:"value"`
-	Section         string          `json:"section"`
-	Period          string          `json:"period"`           // of usage-capped
-	ConnectionIssue string          `json:"connection_issue"` // of streaming-connection
-	DisconnectType  string          `json:"disconnect_type"`  // of operational-disconnect
-	Code            count           `json:"code"`
-	Message         string          `json:"message"`
-	Parameters      json.RawMessage `json:"parameters"` // the values of each parameter that is refused
-	ID              ident           `json:"id"`         // of duplicate-rules: the rule that there is
-	Errors          []problem       `json:"errors"`
+	Type            string    `json:"type"`
+	Title           string    `json:"title"`
+	Detail          string    `json:"detail"`
+	ResourceID      string    `json:"resource_id"`
+	ResourceType    string    `json:"resource_type"`
+	Value           string    `json:"value"`
+	Period          string    `json:"period"`           // of usage-capped
+	ConnectionIssue string    `json:"connection_issue"` // of streaming-connection
+	DisconnectType  string    `json:"disconnect_type"`  // of operational-disconnect
+	Message         string    `json:"message"`
+	Errors          []problem `json:"errors"`
 }
 
 // kind is the last segment of the type, such as "resource-not-found": the part before
@@ -67,54 +56,6 @@ func (p *problem) text() string {
 	return p.kind()
 }
 
-// overLimit reports whether a problem is a rate limit of the API's first version.
-func (p *problem) overLimit() bool {
-	for i := range p.Errors {
-		if p.Errors[i].Code == legacyRateLimit {
-			return true
-		}
-	}
-	return p.Code == legacyRateLimit
-}
-
-// names reports whether a problem is about one of the parameters that match.
-func (p *problem) names(match func(parameter string) bool) bool {
-	if p.Parameter != "" && match(p.Parameter) {
-		return true
-	}
-	var parameters map[string]json.RawMessage
-	if json.Unmarshal(p.Parameters, &parameters) == nil {
-		for name := range parameters {
-			if match(name) {
-				return true
-			}
-		}
-	}
-	for i := range p.Errors {
-		if p.Errors[i].names(match) {
-			return true
-		}
-	}
-	return false
-}
-
-// decodeProblem reads an answer that is an error; one that is no JSON object is empty.
-func decodeProblem(body []byte) problem {
-	var p problem
-	lenient(json.Unmarshal(body, &p))
-	return p
-}
-
-// lenient passes on an error of JSON's syntax alone: a member of another type than it
-// should have is left out, and the others count.
-func lenient(err error) error {
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
-		return nil
-	}
-	return err
-}
-
 // invalidRequest is a request that X refuses for a parameter's sake.
 type invalidRequest struct {
 	problem problem
@@ -126,7 +67,8 @@ func (e *invalidRequest) Unwrap() error { return e.status }
 
 // answerError is what an answer outside 2xx means. head is the start of its body.
 func answerError(resp *http.Response, head []byte, now time.Time, token secret.Value) error {
-	p := decodeProblem(head)
+	var p problem
+	_ = json.Unmarshal(head, &p) // one that is no JSON object stays empty
 	detail := upstream.Detail(string(head), token)
 	if text := p.text(); text != "" {
 		detail = upstream.Detail(text, token)
@@ -134,9 +76,6 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 	rate := upstream.ParseRateLimit(resp.Header, now)
 	after, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	status := &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
-	if p.overLimit() {
-		return tooMany(&p, rate, after, now)
-	}
 	switch resp.StatusCode {
 	case http.StatusBadRequest:
 		return &invalidRequest{p, status}

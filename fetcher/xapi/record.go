@@ -2,53 +2,68 @@ package xapi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// document is an answer of the API in either generation of names.
-type document struct {
-	Data     json.RawMessage `json:"data"` // a list, or an object
-	Includes includes        `json:"includes"`
-	Errors   list[problem]   `json:"errors"`
-	Meta     struct {
-		ResultCount   count  `json:"result_count"`
-		NewestID      ident  `json:"newest_id"`
-		NextToken     string `json:"next_token"`
-		PreviousToken string `json:"previous_token"`
+// document is an answer of the API: a list of posts, accounts, rules or subscriptions. A
+// member of another type than it should have is left out.
+type document[T any] struct {
+	Data     []T       `json:"data"`
+	Includes includes  `json:"includes"`
+	Errors   []problem `json:"errors"`
+	Meta     *struct {
+		ResultCount int64  `json:"result_count"`
+		NextToken   string `json:"next_token"`
 	} `json:"meta"`
 }
 
-// decodeDocument reads an answer. The error is fetcher.ErrMalformed when it is no
-// JSON object, or has none of the members of an answer.
-func decodeDocument(body []byte) (*document, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(body, &members); err != nil {
-		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
+// decode reads an answer. The error is fetcher.ErrMalformed when it is no JSON object, or
+// has none of the members of an answer, or its data is no list.
+func decode[T any](body []byte) (*document[T], error) {
+	var d document[T]
+	err := json.Unmarshal(body, &d)
+	var odd *json.UnmarshalTypeError
+	if errors.As(err, &odd) && odd.Field != "" && (odd.Field != "data" || odd.Type.Kind() != reflect.Slice) {
+		err = nil
 	}
-	if members["data"] == nil && members["meta"] == nil && members["errors"] == nil {
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
+	case d.Data == nil && d.Meta == nil && d.Errors == nil:
 		return nil, fmt.Errorf("%w: want an object with data, meta or errors", fetcher.ErrMalformed)
-	}
-	var d document
-	if err := lenient(json.Unmarshal(body, &d)); err != nil {
-		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
+	case len(d.Data) == 0 && d.Meta != nil && d.Meta.ResultCount > 0:
+		return nil, fmt.Errorf("%w: %d results, and no data", fetcher.ErrMalformed, d.Meta.ResultCount)
 	}
 	return &d, nil
 }
 
-// includes are the records that an answer's posts refer to.
-type includes struct {
-	Posts  list[post]  `json:"posts"`
-	Tweets list[post]  `json:"tweets"`
-	Users  list[user]  `json:"users"`
-	Media  list[media] `json:"media"`
-	Polls  list[poll]  `json:"polls"`
-	Places list[place] `json:"places"`
+// nextToken is the token of the next page, "" when there is none.
+func (d *document[T]) nextToken() (string, error) {
+	if d.Meta == nil || d.Meta.NextToken == "" {
+		return "", nil
+	}
+	if !soundToken(d.Meta.NextToken) {
+		return "", fmt.Errorf("%w: meta.next_token is no token", fetcher.ErrMalformed)
+	}
+	return d.Meta.NextToken, nil
 }
 
-func (in *includes) post(id ident) *post {
-	for _, posts := range []list[post]{in.Posts, in.Tweets} {
+// includes are the records that an answer's posts refer to.
+type includes struct {
+	Posts  []post  `json:"posts"`
+	Tweets []post  `json:"tweets"`
+	Users  []user  `json:"users"`
+	Media  []media `json:"media"`
+	Polls  []poll  `json:"polls"`
+	Places []place `json:"places"`
+}
+
+func (in *includes) post(id string) *post {
+	for _, posts := range [][]post{in.Posts, in.Tweets} {
 		for i := range posts {
 			if posts[i].ID == id {
 				return &posts[i]
@@ -58,7 +73,7 @@ func (in *includes) post(id ident) *post {
 	return nil
 }
 
-func (in *includes) user(id ident) *user {
+func (in *includes) user(id string) *user {
 	for i := range in.Users {
 		if in.Users[i].ID == id && id != "" {
 			return &in.Users[i]
@@ -70,17 +85,17 @@ func (in *includes) user(id ident) *user {
 // post is a post in either generation of names. Fields of one thing stand together,
 // the name of today first.
 type post struct {
-	ID        ident  `json:"id"`
+	ID        string `json:"id"`
 	Text      string `json:"text"`
 	NotePost  *note  `json:"note_post"`
 	NoteTweet *note  `json:"note_tweet"`
 	CreatedAt string `json:"created_at"`
 	Lang      string `json:"lang"`
 	Source    string `json:"source"`
-	AuthorID  ident  `json:"author_id"`
+	AuthorID  string `json:"author_id"`
 	relations
-	EditHistory       []ident     `json:"edit_history_post_ids"`
-	EditHistoryTweets []ident     `json:"edit_history_tweet_ids"`
+	EditHistory       []string    `json:"edit_history_post_ids"`
+	EditHistoryTweets []string    `json:"edit_history_tweet_ids"`
 	EditControls      edits       `json:"edit_controls"`
 	Entities          entities    `json:"entities"`
 	Attachments       attachments `json:"attachments"`
@@ -92,10 +107,10 @@ type post struct {
 
 // relations are a post's to others.
 type relations struct {
-	ConversationID   ident     `json:"conversation_id"`
-	InReplyToUserID  ident     `json:"in_reply_to_user_id"`
-	ReferencedPosts  list[ref] `json:"referenced_posts"`
-	ReferencedTweets list[ref] `json:"referenced_tweets"`
+	ConversationID   string `json:"conversation_id"`
+	InReplyToUserID  string `json:"in_reply_to_user_id"`
+	ReferencedPosts  []ref  `json:"referenced_posts"`
+	ReferencedTweets []ref  `json:"referenced_tweets"`
 }
 
 // note is the text of a post that is longer than text may be.
@@ -107,19 +122,19 @@ type note struct {
 // ref is a post that a post refers to: as "retweeted", "quoted" or "replied_to".
 type ref struct {
 	Type string `json:"type"`
-	ID   ident  `json:"id"`
+	ID   string `json:"id"`
 }
 
 type edits struct {
-	Remaining count  `json:"edits_remaining"`
+	Remaining int64  `json:"edits_remaining"`
 	Eligible  bool   `json:"is_edit_eligible"`
 	Until     string `json:"editable_until"`
 }
 
 type entities struct {
-	URLs     list[link]    `json:"urls"`
-	Hashtags list[hashtag] `json:"hashtags"`
-	Mentions list[mention] `json:"mentions"`
+	URLs     []link    `json:"urls"`
+	Hashtags []hashtag `json:"hashtags"`
+	Mentions []mention `json:"mentions"`
 }
 
 type link struct {
@@ -131,73 +146,73 @@ type link struct {
 
 type hashtag struct {
 	Tag   string `json:"tag"`
-	Start count  `json:"start"`
-	End   count  `json:"end"`
+	Start int64  `json:"start"`
+	End   int64  `json:"end"`
 }
 
 type mention struct {
 	Username string `json:"username"`
-	ID       ident  `json:"id"`
-	Start    count  `json:"start"`
-	End      count  `json:"end"`
+	ID       string `json:"id"`
+	Start    int64  `json:"start"`
+	End      int64  `json:"end"`
 }
 
 type attachments struct {
-	MediaKeys []ident `json:"media_keys"`
-	PollIDs   []ident `json:"poll_ids"`
+	MediaKeys []string `json:"media_keys"`
+	PollIDs   []string `json:"poll_ids"`
 }
 
 type geo struct {
-	PlaceID ident `json:"place_id"`
+	PlaceID string `json:"place_id"`
 }
 
 // metrics are a post's counts. Streams send some as strings under names of their own.
 type metrics struct {
-	Likes     count `json:"like_count"`
-	Reposts   count `json:"repost_count"`
-	Retweets  count `json:"retweet_count"`
-	Replies   count `json:"reply_count"`
-	Quotes    count `json:"quote_count"`
-	Views     count `json:"impression_count"`
-	Bookmarks count `json:"bookmark_count"`
+	Likes     int64 `json:"like_count"`
+	Reposts   int64 `json:"repost_count"`
+	Retweets  int64 `json:"retweet_count"`
+	Replies   int64 `json:"reply_count"`
+	Quotes    int64 `json:"quote_count"`
+	Views     int64 `json:"impression_count"`
+	Bookmarks int64 `json:"bookmark_count"`
 }
 
 type media struct {
-	Key      ident         `json:"media_key"`
-	Type     string        `json:"type"`
-	URL      string        `json:"url"`
-	Preview  string        `json:"preview_image_url"`
-	Width    count         `json:"width"`
-	Height   count         `json:"height"`
-	Duration count         `json:"duration_ms"`
-	AltText  string        `json:"alt_text"`
-	Variants list[variant] `json:"variants"`
+	Key      string    `json:"media_key"`
+	Type     string    `json:"type"`
+	URL      string    `json:"url"`
+	Preview  string    `json:"preview_image_url"`
+	Width    int64     `json:"width"`
+	Height   int64     `json:"height"`
+	Duration int64     `json:"duration_ms"`
+	AltText  string    `json:"alt_text"`
+	Variants []variant `json:"variants"`
 	Metrics  struct {
-		Views count `json:"view_count"`
+		Views int64 `json:"view_count"`
 	} `json:"public_metrics"`
 }
 
 type variant struct {
-	BitRate     count  `json:"bit_rate"`
+	BitRate     int64  `json:"bit_rate"`
 	ContentType string `json:"content_type"`
 	URL         string `json:"url"`
 }
 
 type poll struct {
-	ID       ident        `json:"id"`
-	End      string       `json:"end_datetime"`
-	Duration count        `json:"duration_minutes"`
-	Options  list[option] `json:"options"`
+	ID       string   `json:"id"`
+	End      string   `json:"end_datetime"`
+	Duration int64    `json:"duration_minutes"`
+	Options  []option `json:"options"`
 }
 
 type option struct {
-	Position count  `json:"position"`
+	Position int64  `json:"position"`
 	Label    string `json:"label"`
-	Votes    count  `json:"votes"`
+	Votes    int64  `json:"votes"`
 }
 
 type place struct {
-	ID          ident  `json:"id"`
+	ID          string `json:"id"`
 	FullName    string `json:"full_name"`
 	Name        string `json:"name"`
 	Country     string `json:"country"`

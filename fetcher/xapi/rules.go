@@ -1,12 +1,18 @@
 package xapi
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 const (
@@ -16,83 +22,64 @@ const (
 	maxAdded = 100
 )
 
-// rules are those of a program, for the queries that are wanted. It is safe for
-// concurrent use.
+// rules are those of a program, for the queries that are wanted. They are holdings, by
+// tag, and the feed of a connection.
 type rules struct {
 	client *client
-	tag    string
-	most   int
+	tag    string // of the program
+	asks   string // what is asked for of posts
 	log    *slog.Logger
-	live   *since
-	refuse *refusals // tags of rules that X does not take
+	upkeep *upkeep
+	used   *atomic.Int64 // Unix nanoseconds: when all of them are in force
 
-	mu      sync.Mutex
-	wanted  []*wantedRule
-	byTag   map[string]*wantedRule
-	own     map[string]string // ids by tag
-	surplus []string          // ids of own ones that there are twice
-	foreign int               // rules of other programs
-	shared  map[string]string // tags of wanted rules that another program has, by id
-	full    bool              // X takes no more
-}
-
-func newRules(c *client, cfg *FilteredStreamConfig, live *since, refuse *refusals) *rules {
-	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, live: live, refuse: refuse, byTag: map[string]*wantedRule{}}
+	mu     sync.Mutex
+	wanted []*wantedRule
+	byTag  map[string]*wantedRule
 }
 
 // want takes over the rules that are wanted.
 func (r *rules) want(wanted []*wantedRule) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.wanted, r.byTag = wanted, make(map[string]*wantedRule, len(wanted))
-	for _, w := range wanted {
-		r.byTag[w.tag] = w
+	byTag, tags := make(map[string]*wantedRule, len(wanted)), make([]string, len(wanted))
+	for i, w := range wanted {
+		byTag[w.tag], tags[i] = w, w.tag
 	}
+	r.mu.Lock()
+	r.wanted, r.byTag = wanted, byTag
+	r.mu.Unlock()
+	r.upkeep.want(tags)
 }
 
 // force gives the queries whose rules are in force.
-func (r *rules) force() (f force) {
+func (r *rules) force() (sig fetcher.Signal, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	shared := map[string]bool{}
-	for _, tag := range r.shared {
-		shared[tag] = true
-	}
-	now := time.Now()
 	for _, w := range r.wanted {
-		id, own := r.own[w.tag]
-		if !own && !shared[w.tag] {
-			continue
+		has, used := r.upkeep.has(w.tag)
+		some = some || has
+		if used {
+			sig.Queries = append(sig.Queries, w.queries...)
 		}
-		f.some = true
-		if at := r.live.of(id); at.After(now) {
-			if f.changes.IsZero() || at.Before(f.changes) {
-				f.changes = at
-			}
-			continue
-		}
-		f.sig.Queries = append(f.sig.Queries, w.queries...)
 	}
-	return f
+	return sig, some
 }
 
-// matched gives the queries that stand behind the rules that a post matches.
-func (r *rules) matched(matching []rule) (queries []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	done := map[string]bool{}
-	for _, m := range matching {
-		tag := m.Tag
-		if t := r.shared[string(m.ID)]; t != "" {
-			tag = t
-		}
-		if w := r.byTag[tag]; w != nil && !done[tag] {
-			done[tag] = true
-			queries = append(queries, w.queries...)
-		}
+// open connects. Where X counts a connection that broke off without its knowledge, it
+// ends those of the app's filtered stream and tries again.
+func (r *rules) open(ctx context.Context) (*http.Response, error) {
+	resp, err := r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
+	var limit *fetcher.RateLimitError
+	if !errors.As(err, &limit) || limit.Reason != tooManyConnections {
+		return resp, err
 	}
-	return queries
+	r.log.Warn("xapi: ending the connections of the app's filtered stream that X still counts")
+	if _, errEnd := r.client.call(ctx, http.MethodDelete, "/2/connections/filtered_stream", nil, nil); errEnd != nil {
+		return nil, errors.Join(err, errEnd)
+	}
+	return r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
 }
+
+func (*rules) batch() int            { return maxAdded }
+func (r *rules) usedFrom() time.Time { return time.Unix(0, r.used.Load()) }
 
 // mine reports whether a tag is one of the program's.
 func (r *rules) mine(tag string) bool {
@@ -101,95 +88,67 @@ func (r *rules) mine(tag string) bool {
 }
 
 // list reads the app's rules.
-func (r *rules) list(ctx context.Context) error {
-	own, foreign := map[string]string{}, map[string]bool{}
-	var surplus []string
-	err := pages(ctx, r.client, rulesPath, func(data []byte) error {
-		var page list[rule]
-		if err := json.Unmarshal(data, &page); err != nil {
-			return err
+func (r *rules) list(ctx context.Context) (own map[string]string, foreign int, err error) {
+	own = map[string]string{}
+	err = pages(ctx, r.client, rulesPath, func(it rule) {
+		if r.mine(it.Tag) {
+			own[it.Tag] = it.ID
+		} else {
+			foreign++
 		}
-		for _, it := range page {
-			switch _, twice := own[it.Tag]; {
-			case !r.mine(it.Tag):
-				foreign[string(it.ID)] = true
-			case twice:
-				surplus = append(surplus, string(it.ID))
-			default:
-				own[it.Tag] = string(it.ID)
-			}
-		}
-		return nil
 	})
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	shared := map[string]string{}
-	for id, tag := range r.shared {
-		if foreign[id] {
-			shared[id] = tag
-		}
-	}
-	r.own, r.surplus, r.foreign, r.shared, r.full = own, surplus, len(foreign), shared, false
-	return nil
+	return own, foreign, err
 }
 
-// step deletes rules that are not wanted any more, and else adds some that are missing.
-func (r *rules) step(ctx context.Context) (bool, error) {
+// add makes rules. For the sake of one X may take none of them: then those that it names
+// are refused, and the others come again.
+func (r *rules) add(ctx context.Context, tags []string) (made, refused map[string]string, err error) {
+	made, refused = map[string]string{}, map[string]string{}
+	var add []map[string]string
+	tagOf := map[string]string{} // by value
 	r.mu.Lock()
-	gone, ids := r.unneeded()
-	missing := r.missing()
-	if len(missing) == 0 && len(ids) == 0 && r.refuse.crowd(len(r.lacking(len(r.wanted)))) {
-		r.log.Warn("xapi: no room for some rules: their queries are searched for", "most", r.most)
+	for _, tag := range tags {
+		if w := r.byTag[tag]; w != nil {
+			add = append(add, map[string]string{"value": w.value, "tag": w.tag})
+			tagOf[w.value] = w.tag
+		}
 	}
 	r.mu.Unlock()
-	switch {
-	case len(ids) > 0:
-		return true, r.remove(ctx, gone, ids)
-	case len(missing) > 0:
-		return true, r.add(ctx, missing)
+	a, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"add": add})
+	var errs []problem
+	var bad *invalidRequest
+	if errors.As(err, &bad) {
+		errs = bad.problem.Errors
+	} else if err != nil {
+		return nil, nil, err
+	} else if d, err := decode[rule](a.body); err != nil {
+		return nil, nil, fmt.Errorf("xapi: adding rules: %w", err)
+	} else {
+		errs = d.Errors
+		for _, it := range d.Data {
+			made[it.Tag] = it.ID
+			r.used.Store(time.Now().Add(ruleAfter).UnixNano())
+		}
 	}
-	return false, nil
+	for i := range errs {
+		if tag := tagOf[errs[i].Value]; tag != "" {
+			refused[tag] = errs[i].text() + ": " + errs[i].Value
+		}
+	}
+	if len(made) == 0 && len(refused) == 0 {
+		return nil, nil, cmp.Or(err, fmt.Errorf("xapi: adding rules: %w: neither rules nor errors", fetcher.ErrMalformed))
+	}
+	return made, refused, nil
 }
 
-// unneeded gives own rules that are not wanted, as many as one call deletes.
-func (r *rules) unneeded() (gone, ids []string) {
-	ids = append(ids, r.surplus[:min(len(r.surplus), maxDeleted)]...)
-	for tag, id := range r.own {
-		if len(ids) == maxDeleted {
-			break
-		}
-		if r.byTag[tag] == nil {
-			gone, ids = append(gone, tag), append(ids, id)
-		}
-	}
-	return gone, ids
+// remove deletes rules.
+func (r *rules) remove(ctx context.Context, ids []string) error {
+	_, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"delete": map[string]any{"ids": ids}})
+	return err
 }
 
-// missing gives wanted rules that X does not have, as many as one call adds and as there
-// is room for.
-func (r *rules) missing() []*wantedRule {
-	if r.full {
-		return nil
-	}
-	return r.lacking(min(r.most-r.foreign-len(r.own), maxAdded))
-}
-
-// lacking gives wanted rules that X does not have, so many at most.
-func (r *rules) lacking(most int) (lacking []*wantedRule) {
-	shared := map[string]bool{}
-	for _, tag := range r.shared {
-		shared[tag] = true
-	}
-	for _, w := range r.wanted {
-		if len(lacking) >= most {
-			break
-		}
-		if _, own := r.own[w.tag]; !own && !shared[w.tag] && !r.refuse.has(w.tag) {
-			lacking = append(lacking, w)
-		}
-	}
-	return lacking
+// rule is one as X writes it.
+type rule struct {
+	ID  string `json:"id"`
+	Tag string `json:"tag"`
 }

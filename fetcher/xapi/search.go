@@ -30,8 +30,7 @@ const (
 // cannot answer as it is meant, and one that is too long, is a *fetcher.ArgumentError
 // which says what to change. Other errors are those of Timeline.
 //
-// X does not tell a post's author without Config.Expand.Authors, but for the id by the
-// names of before August 2026.
+// X does not tell a post's author without Config.Expand.Authors.
 func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	page, err := f.search(ctx, &q)
 	if err != nil {
@@ -53,16 +52,12 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	} else {
 		r = recent(q.Since, f.client.now())
 	}
-	a, d, err := f.read(ctx, bucketSearch, "/2/tweets/search/recent", f.behind(r.searchQuery(asked, pageSize(q.Limit, leastFound, f.cfg.FirstPage, r.since != 0))))
+	a, d, err := f.read(ctx, "/2/tweets/search/recent", f.asks+r.searchQuery(asked, pageSize(q.Limit, leastFound, f.cfg.FirstPage, r.since != 0)))
 	if err != nil {
 		return page, err
 	}
-	posts, _, err := d.posts()
-	if err != nil {
-		return page, err
-	}
-	page.Billed = d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)
-	if len(posts) == 0 && len(d.Errors) > 0 && d.Meta.ResultCount == 0 {
+	page.Billed = f.client.bill(d)
+	if len(d.Data) == 0 {
 		if err := d.accountFault(); err != nil {
 			return page, err
 		}
@@ -72,7 +67,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 		return page, err
 	}
 	page.RateLimit, page.ServerTime = a.rate, a.at
-	fill(&page, posts, &d.Includes, q.Seen)
+	fill(&page, d, q.Seen)
 	switch {
 	case token != "":
 		page.Next = r.next(token)

@@ -26,43 +26,39 @@ func (r *rig) find(q fetcher.SearchQuery) fetcher.Page {
 // A search is bounded by an id from its Since on, and has the last seconds too, which X
 // leaves out of one without a bound.
 func TestSearchIsBoundedBelow(t *testing.T) {
-	for _, names := range []string{"tweet", "post"} {
-		t.Run(names, func(t *testing.T) {
-			r := newRig(t, xapitest.Config{Names: names}, nil)
-			id := r.AddAccount("ann")
-			r.Post("ann", "moon one")
-			r.pass(10 * time.Minute)
-			since := r.clock().Add(250 * time.Millisecond)
-			r.Publish("ann", xapitest.Post{Text: "moon two", At: since.Add(-time.Millisecond)})
-			r.Publish("ann", xapitest.Post{Text: "moon three", At: since})
-			r.Post("ann", "mars")
-			r.pass(time.Second)
-			p := r.find(fetcher.SearchQuery{Query: "moon", Type: "Latest"})
-			if got := texts(p); !slices.Equal(got, []string{"moon three", "moon two", "moon one"}) || r.last("max_results") != "10" || r.last("sort_order") != "recency" {
-				t.Errorf("found %q by %v: want all, newest first, of the 10 asked for", got, r.asked)
-			}
-			if want := map[string]string{"tweet": id, "post": ""}[names]; p.Tweets[0].UserID != want || p.Tweets[0].Username != "" {
-				t.Errorf("the author is %q, %q: want %q, and no handle", p.Tweets[0].UserID, p.Tweets[0].Username, want)
-			}
-			if want := "https://x.com/i/status/" + p.Tweets[0].ID; p.Tweets[0].Permalink != want {
-				t.Errorf("the address is %q, want %q, which needs no handle", p.Tweets[0].Permalink, want)
-			}
-			p = r.find(fetcher.SearchQuery{Query: "moon", Type: "Latest", Since: since})
-			if got := texts(p); !slices.Equal(got, []string{"moon three"}) || !p.OldestAt.Equal(since) || p.Billed.Posts != 0 {
-				t.Errorf("found %q back to %s, billed %+v: want what is newer than %s, which was billed today", got, p.OldestAt, p.Billed, since)
-			}
-			p = r.find(fetcher.SearchQuery{Query: "moon", Since: r.clock()})
-			if len(p.Tweets) != 0 || !p.OldestAt.Equal(r.clock()) {
-				t.Errorf("nothing new: %+v", p)
-			}
-			p = r.find(fetcher.SearchQuery{Query: "moon", Since: r.clock().Add(-30 * 24 * time.Hour)})
-			if len(p.Tweets) != 3 {
-				t.Errorf("found %q since a month ago: want what there is of 7 days", texts(p))
-			}
-			if b := r.Billed(); b.Posts != 3 || b.Users != 0 {
-				t.Errorf("billed %+v, want three posts", b)
-			}
-		})
+	r := newRig(t, xapitest.Config{}, nil)
+	r.AddAccount("ann")
+	r.Post("ann", "moon one")
+	r.pass(10 * time.Minute)
+	since := r.clock().Add(250 * time.Millisecond)
+	r.Publish("ann", xapitest.Post{Text: "moon two", At: since.Add(-time.Millisecond)})
+	r.Publish("ann", xapitest.Post{Text: "moon three", At: since})
+	r.Post("ann", "mars")
+	r.pass(time.Second)
+	p := r.find(fetcher.SearchQuery{Query: "moon", Type: "Latest"})
+	if got := texts(p); !slices.Equal(got, []string{"moon three", "moon two", "moon one"}) || r.last("max_results") != "10" || r.last("sort_order") != "recency" {
+		t.Errorf("found %q by %v: want all, newest first, of the 10 asked for", got, r.asked)
+	}
+	if p.Tweets[0].UserID != "" || p.Tweets[0].Username != "" {
+		t.Errorf("the author is %q, %q: want none without Expand", p.Tweets[0].UserID, p.Tweets[0].Username)
+	}
+	if want := "https://x.com/i/status/" + p.Tweets[0].ID; p.Tweets[0].Permalink != want {
+		t.Errorf("the address is %q, want %q, which needs no handle", p.Tweets[0].Permalink, want)
+	}
+	p = r.find(fetcher.SearchQuery{Query: "moon", Type: "Latest", Since: since})
+	if got := texts(p); !slices.Equal(got, []string{"moon three"}) || !p.OldestAt.Equal(since) || p.Billed.Posts != 0 {
+		t.Errorf("found %q back to %s, billed %+v: want what is newer than %s, which was billed today", got, p.OldestAt, p.Billed, since)
+	}
+	p = r.find(fetcher.SearchQuery{Query: "moon", Since: r.clock()})
+	if len(p.Tweets) != 0 || !p.OldestAt.Equal(r.clock()) {
+		t.Errorf("nothing new: %+v", p)
+	}
+	p = r.find(fetcher.SearchQuery{Query: "moon", Since: r.clock().Add(-30 * 24 * time.Hour)})
+	if len(p.Tweets) != 3 {
+		t.Errorf("found %q since a month ago: want what there is of 7 days", texts(p))
+	}
+	if b := r.Billed(); b.Posts != 3 || b.Users != 0 {
+		t.Errorf("billed %+v, want three posts", b)
 	}
 }
 

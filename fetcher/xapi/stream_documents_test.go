@@ -37,21 +37,28 @@ const filteredLine = `{"data":{"author_id":"1111111111111111111","id":"208076139
 "includes":{"users":[{"id":"1111111111111111111","name":"Ann the baker","username":"ann"}],"tweets":[{"id":"2080761269309813134","text":"a cake","author_id":"7"}]},
 "matching_rules":[{"id":"1166916266197536768","tag":"streamwatch:0123456789abcdef"},{"id":"1166916266197536769","tag":"streamwatch:0123456789abcdef"},{"id":"7"}]}`
 
-// today writes a line in the names since August 2026.
-func today(line string) string {
-	return strings.NewReplacer("edit_history_tweet_ids", "edit_history_post_ids", "referenced_tweets", "referenced_posts", "note_tweet", "note_post",
-		`"retweet_count"`, `"repost_count"`, `"tweet_count"`, `"post_count"`, `"tweets"`, `"posts"`, "pinned_tweet_id", "pinned_post_id").Replace(line)
+// before writes a document in the names of before August 2026, which streams have.
+func before(doc string) string { return renames(1, 0).Replace(doc) }
+
+// today writes a line in the names since.
+func today(line string) string { return renames(0, 1).Replace(line) }
+
+func renames(from, to int) *strings.Replacer {
+	var pairs []string
+	for _, n := range [][2]string{{"edit_history_tweet_ids", "edit_history_post_ids"}, {"referenced_tweets", "referenced_posts"}, {"note_tweet", "note_post"},
+		{`"retweet_count"`, `"repost_count"`}, {`"tweet_count"`, `"post_count"`}, {`"tweets"`, `"posts"`}} {
+		pairs = append(pairs, n[from], n[to])
+	}
+	return strings.NewReplacer(pairs...)
 }
 
-// documentEvents are those of an account, which is told.
-func documentEvents() *events {
-	return &events{activity: &Activity{client: documentClient()}, users: map[string]fetcher.Account{"1111111111111111111": {Username: "Ann", UserID: "1111111111111111111"}}}
+// documentSubscriptions are those to an account, which is told.
+func documentSubscriptions() *subscriptions {
+	return &subscriptions{client: documentClient(), told: map[string]fetcher.Account{"1111111111111111111": {Username: "Ann", UserID: "1111111111111111111"}}}
 }
 
-func documentMatches() *matches {
-	r := &rules{tag: "streamwatch", refuse: &refusals{}, live: &since{}}
-	r.want([]*wantedRule{{tag: "streamwatch:0123456789abcdef", queries: []string{"cake"}}})
-	return &matches{stream: &FilteredStream{client: documentClient()}, rules: r}
+func documentRules() *rules {
+	return &rules{client: documentClient(), byTag: map[string]*wantedRule{"streamwatch:0123456789abcdef": {queries: []string{"cake"}}}}
 }
 
 func documentClient() *client {
@@ -60,7 +67,7 @@ func documentClient() *client {
 
 func TestActivityDocuments(t *testing.T) {
 	for _, line := range []string{activityCreate, today(activityCreate)} {
-		e := documentEvents()
+		e := documentSubscriptions()
 		g, err := e.signal([]byte(line))
 		if err != nil || g.Kind != fetcher.SignalPost || g.Billed.Events != 1 {
 			t.Fatalf("%+v, %v: want a post", g, err)
@@ -87,7 +94,7 @@ func TestActivityDocuments(t *testing.T) {
 
 func TestFilteredStreamDocuments(t *testing.T) {
 	for _, line := range []string{filteredLine, today(filteredLine)} {
-		g, err := documentMatches().signal([]byte(line))
+		g, err := documentRules().signal([]byte(line))
 		if err != nil || g.Kind != fetcher.SignalPost || !slices.Equal(g.Queries, []string{"cake"}) || g.Billed != (fetcher.Billed{Posts: 2, Users: 1}) {
 			t.Fatalf("%+v, %v: want a post of the query cake, and what it includes billed", g, err)
 		}
@@ -104,7 +111,7 @@ func FuzzStreamLine(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		for _, signal := range []func([]byte) (fetcher.Signal, error){documentEvents().signal, documentMatches().signal} {
+		for _, signal := range []func([]byte) (fetcher.Signal, error){documentSubscriptions().signal, documentRules().signal} {
 			g, err := signal(line)
 			if err != nil {
 				continue
@@ -149,7 +156,6 @@ func TestStreamSettings(t *testing.T) {
 			_, err := NewFilteredStream(FilteredStreamConfig{Token: "t", RuleLength: -5})
 			return err
 		},
-		"FilteredStreamConfig.Names 7": func() error { _, err := NewFilteredStream(FilteredStreamConfig{Token: "t", Names: 7}); return err },
 	} {
 		if err := make(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("%v, want one that names %s and what is allowed", err, want)

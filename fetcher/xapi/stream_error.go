@@ -1,7 +1,9 @@
 package xapi
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
+
+// badSyntax reports whether an error is more than a member of another type than it should
+// have, which is left out.
+func badSyntax(err error) bool {
+	var odd *json.UnmarshalTypeError
+	return err != nil && !errors.As(err, &odd)
+}
 
 // streamEnded names the stream in an error that is one. A network connection that was
 // good for nothing any more is not kept for the next stream, as HTTP/2 would.
@@ -33,7 +42,7 @@ func notData(errs []problem) (fetcher.Signal, error) {
 		return fetcher.Signal{}, capped(p, 0)
 	}
 	var said []string
-	for _, s := range []string{p.Title, first(p.DisconnectType, p.ConnectionIssue), p.text()} {
+	for _, s := range []string{p.Title, cmp.Or(p.DisconnectType, p.ConnectionIssue), p.text()} {
 		if s != "" && (len(said) == 0 || said[len(said)-1] != s) {
 			said = append(said, s)
 		}

@@ -2,9 +2,14 @@ package xapi
 
 import (
 	"context"
-	"log/slog"
-	"slices"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -17,207 +22,193 @@ const (
 
 const (
 	subscriptionsPath = "/2/activity/subscriptions"
-	// maxDeleted is how many subscriptions one call deletes, and rules.
-	maxDeleted = 100
 	// maxListed bounds the pages that are read of what X has.
 	maxListed = 1000
-	// maxRefusals in a row end the making of subscriptions until X's are read again, or
-	// other accounts are wanted.
-	maxRefusals = 5
 )
 
-// pair is what a subscription is to.
-type pair struct{ event, user string }
-
-// subscriptions are those of a program, for the accounts that are wanted. It is safe for
-// concurrent use.
+// subscriptions are those of a program, for the accounts that are wanted. They are
+// holdings, by event and user, and the feed of a connection.
 type subscriptions struct {
-	client *client
-	tag    string
-	most   int
-	events []string
-	log    *slog.Logger
-	refuse *refusals // users that X takes no subscription to
+	client    *client
+	tag       string
+	postsOnly bool
+	upkeep    *upkeep
+	told      map[string]fetcher.Account // by id
 
-	mu      sync.Mutex
-	wanted  []fetcher.Account // with an id, each once
-	own     map[pair]string   // ids
-	surplus []string          // ids of own ones that there are twice
-	others  map[pair]bool     // of other programs, or of none
-	foreign int               // how many these are
-	failed  int               // refusals in a row
+	mu     sync.Mutex
+	wanted []fetcher.Account // with an id, each once
 }
 
-func newSubscriptions(c *client, cfg *ActivityConfig, refuse *refusals) *subscriptions {
-	s := &subscriptions{client: c, refuse: refuse, tag: cfg.Tag, most: cfg.MaxSubscriptions, events: []string{postCreate, postDelete}, log: cfg.Logger}
-	if cfg.PostsOnly {
-		s.events = s.events[:1]
-	}
-	return s
-}
-
-// want takes over the accounts that are wanted.
+// want takes over the accounts that are wanted. Where room is short, posts come first.
 func (s *subscriptions) want(accounts []fetcher.Account) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wanted, s.failed = nil, 0
+	var wanted []fetcher.Account
+	var posts, deletions []string
 	known := map[string]bool{}
 	for _, a := range accounts {
-		if a.UserID != "" && !known[a.UserID] {
-			known[a.UserID] = true
-			s.wanted = append(s.wanted, a)
+		if a.UserID == "" || known[a.UserID] {
+			continue
+		}
+		known[a.UserID] = true
+		wanted, posts = append(wanted, a), append(posts, postCreate+" "+a.UserID)
+		if !s.postsOnly {
+			deletions = append(deletions, postDelete+" "+a.UserID)
 		}
 	}
+	s.mu.Lock()
+	s.wanted = wanted
+	s.mu.Unlock()
+	s.upkeep.want(posts, deletions)
 }
 
-// inForce gives the accounts whose posts X sends.
-func (s *subscriptions) inForce() (accounts []fetcher.Account) {
+// force gives the accounts whose posts are subscribed to.
+func (s *subscriptions) force() (sig fetcher.Signal, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.told = map[string]fetcher.Account{}
 	for _, a := range s.wanted {
-		if s.covers(pair{postCreate, a.UserID}) {
-			accounts = append(accounts, a)
+		if has, _ := s.upkeep.has(postCreate + " " + a.UserID); has {
+			s.told[a.UserID] = a
+			sig.Accounts = append(sig.Accounts, a)
 		}
 	}
-	return accounts
+	return sig, len(sig.Accounts) > 0
 }
 
-func (s *subscriptions) covers(p pair) bool {
-	_, own := s.own[p]
-	return own || s.shared(p)
+// open connects.
+func (s *subscriptions) open(ctx context.Context) (*http.Response, error) {
+	return s.client.open(ctx, http.MethodGet, activityPath, nil, nil)
 }
 
-// shared reports whether another program's subscription has to do: X sends its events to
-// all connections of the app.
-func (s *subscriptions) shared(p pair) bool { return s.others[p] && !s.refuse.seconds() }
+func (*subscriptions) batch() int          { return 1 }
+func (*subscriptions) usedFrom() time.Time { return time.Time{} }
 
 // list reads the app's subscriptions.
-func (s *subscriptions) list(ctx context.Context) error {
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed = 0
-	return nil
-}
-
-// read reads the app's subscriptions, page by page.
-func (s *subscriptions) read(ctx context.Context) error {
-	own, others, foreign := map[pair]string{}, map[pair]bool{}, 0
-	var surplus []string
-	err := pages(ctx, s.client, subscriptionsPath, func(data []byte) error {
-		for _, sub := range decodeSubscriptions(data) {
-			p := pair{sub.EventType, string(sub.Filter.UserID)}
-			mine := sub.Tag == s.tag && p.user != "" && (p.event == postCreate || p.event == postDelete)
-			switch _, twice := own[p]; {
-			case !mine:
-				others[p] = true
-				foreign++
-			case twice:
-				surplus = append(surplus, string(sub.ID))
-			default:
-				own[p] = string(sub.ID)
-			}
+func (s *subscriptions) list(ctx context.Context) (own map[string]string, foreign int, err error) {
+	own = map[string]string{}
+	err = pages(ctx, s.client, subscriptionsPath, func(sub subscription) {
+		if sub.Tag == s.tag && (sub.EventType == postCreate || sub.EventType == postDelete) {
+			own[sub.EventType+" "+sub.Filter.UserID] = sub.ID
+		} else {
+			foreign++
 		}
-		return nil
 	})
+	return own, foreign, err
+}
+
+// add makes a subscription. X may answer with all that there are.
+func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused map[string]string, err error) {
+	event, user, _ := strings.Cut(keys[0], " ")
+	a, err := s.client.call(ctx, http.MethodPost, subscriptionsPath, nil, map[string]any{
+		"event_type": event, "filter": map[string]string{"user_id": user}, "tag": s.tag})
+	if refusal(err) {
+		return nil, map[string]string{keys[0]: err.Error()}, nil
+	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.own, s.others, s.surplus, s.foreign = own, others, surplus, foreign
-	return nil
+	d, err := decode[subscription](a.body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("xapi: making a subscription: %w", err)
+	}
+	for _, sub := range d.Data {
+		if sub.ID != "" && sub.EventType == event && sub.Filter.UserID == user {
+			return map[string]string{keys[0]: sub.ID}, nil, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("xapi: making a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
 }
 
-// step deletes what is not needed any more, and else makes a subscription that is
-// missing: one for the posts of each account, and then for their deletions.
-func (s *subscriptions) step(ctx context.Context) (bool, error) {
-	s.mu.Lock()
-	chosen := s.choose()
-	gone, ids := s.unneeded(chosen)
-	missing, some := s.missing(chosen)
-	if left := s.crowded(chosen); !some && s.refuse.crowd(left) {
-		s.log.Warn("xapi: no room for subscriptions to some accounts: they are polled", "accounts", left, "subscriptions", s.most)
+// refusal reports whether an error is X's no to one subscription, such as that there is
+// one already of another program. What keeps it from all requests keeps it from the
+// stream, too.
+func refusal(err error) bool {
+	var bad *invalidRequest
+	var status *fetcher.StatusError
+	return errors.As(err, &bad) || errors.As(err, &status) && status.Code == http.StatusConflict ||
+		errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
+}
+
+// remove deletes subscriptions.
+func (s *subscriptions) remove(ctx context.Context, ids []string) error {
+	_, err := s.client.call(ctx, http.MethodDelete, subscriptionsPath, url.Values{"ids": {strings.Join(ids, ",")}}, nil)
+	return err
+}
+
+// subscription is one as X writes it.
+type subscription struct {
+	ID        string `json:"subscription_id"`
+	EventType string `json:"event_type"`
+	Tag       string `json:"tag"`
+	Filter    struct {
+		UserID string `json:"user_id"`
+	} `json:"filter"`
+}
+
+// event is one as X writes it.
+type event struct {
+	Data *struct {
+		UUID      string `json:"event_uuid"`
+		EventType string `json:"event_type"`
+		Filter    struct {
+			UserID string `json:"user_id"`
+		} `json:"filter"`
+		Payload  post     `json:"payload"`
+		Includes includes `json:"includes"`
+	} `json:"data"`
+	Errors []problem `json:"errors"`
+}
+
+// signal reads a line. One that cannot be read is a gap; an event of an account that is
+// not told, or of another kind, only shows that the stream is alive.
+func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
+	var v event
+	if badSyntax(json.Unmarshal(line, &v)) {
+		return fetcher.Signal{Kind: fetcher.SignalGap}, nil
 	}
-	s.mu.Unlock()
+	if v.Data == nil || v.Data.EventType == "" {
+		return notData(v.Errors)
+	}
+	d := v.Data
+	account, told := s.told[d.Filter.UserID]
+	sig := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
+	sig.Billed.Events = s.client.ledger.charge(s.client.now(), billedEvent, d.UUID)
 	switch {
-	case len(ids) > 0:
-		return true, s.remove(ctx, gone, ids)
-	case some:
-		return true, s.create(ctx, missing)
+	case !told || d.EventType != postCreate && d.EventType != postDelete:
+	case d.Payload.ID == "":
+		sig.Kind, sig.Accounts = fetcher.SignalGap, []fetcher.Account{account}
+	case d.EventType == postDelete:
+		sig.Kind, sig.ID = fetcher.SignalDelete, d.Payload.ID
+	default:
+		d.Payload.AuthorID = d.Filter.UserID
+		t := d.Payload.tweet(d.Payload.publishedAt(), &d.Includes)
+		sig.Kind, sig.Post = fetcher.SignalPost, &t
 	}
-	return false, nil
+	return sig, nil
 }
 
-// crowded is how many accounts there is no room for.
-func (s *subscriptions) crowded(chosen map[string]bool) (left int) {
-	for _, a := range s.wanted {
-		if !chosen[a.UserID] && !s.refuse.has(a.UserID) {
-			left++
+// pages reads the pages of a list.
+func pages[T any](ctx context.Context, c *client, path string, each func(T)) error {
+	query := url.Values{}
+	for range maxListed {
+		a, err := c.get(ctx, path, query)
+		if err != nil {
+			return err
 		}
+		d, err := decode[T](a.body)
+		if err != nil {
+			return fmt.Errorf("xapi: reading %s: %w", path, err)
+		}
+		for _, it := range d.Data {
+			each(it)
+		}
+		token, err := d.nextToken()
+		if err != nil {
+			return err
+		}
+		if token == "" {
+			return nil
+		}
+		query.Set("pagination_token", token)
 	}
-	return left
-}
-
-// choose gives the users that are subscribed to: those that are already, and as many
-// others as there is room for.
-func (s *subscriptions) choose() map[string]bool {
-	chosen := map[string]bool{}
-	room := s.most - s.foreign
-	take := func(user string) {
-		need := 0
-		for _, event := range s.events {
-			if !s.shared(pair{event, user}) {
-				need++
-			}
-		}
-		if need <= room {
-			room -= need
-			chosen[user] = true
-		}
-	}
-	for _, a := range s.wanted {
-		if _, ok := s.own[pair{postCreate, a.UserID}]; ok {
-			take(a.UserID)
-		}
-	}
-	for _, a := range s.wanted {
-		if !chosen[a.UserID] && !s.refuse.has(a.UserID) {
-			take(a.UserID)
-		}
-	}
-	return chosen
-}
-
-// unneeded gives own subscriptions that are not for the chosen, as many as one call
-// deletes.
-func (s *subscriptions) unneeded(chosen map[string]bool) (gone []pair, ids []string) {
-	ids = append(ids, s.surplus[:min(len(s.surplus), maxDeleted)]...)
-	for p, id := range s.own {
-		if len(ids) == maxDeleted {
-			break
-		}
-		if !chosen[p.user] || !slices.Contains(s.events, p.event) {
-			gone, ids = append(gone, p), append(ids, id)
-		}
-	}
-	return gone, ids
-}
-
-// missing gives a subscription to make next.
-func (s *subscriptions) missing(chosen map[string]bool) (p pair, ok bool) {
-	if s.failed >= maxRefusals {
-		return pair{}, false
-	}
-	for _, event := range s.events {
-		for _, a := range s.wanted {
-			p := pair{event, a.UserID}
-			if chosen[a.UserID] && !s.refuse.has(a.UserID) && !s.covers(p) {
-				return p, true
-			}
-		}
-	}
-	return pair{}, false
+	return fmt.Errorf("xapi: %s has more than %d pages", path, maxListed)
 }

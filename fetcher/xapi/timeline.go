@@ -51,17 +51,13 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	} else {
 		r = f.bounds.begin(id, q, f.client.now())
 	}
-	a, d, err := f.read(ctx, bucketTimelines, "/2/users/"+url.PathEscape(id)+"/tweets", f.behind(r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0))))
+	a, d, err := f.read(ctx, "/2/users/"+url.PathEscape(id)+"/tweets", f.asks+r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0)))
 	if err != nil {
 		f.note(q.Username, id, err)
 		return page, err
 	}
-	posts, whole, err := d.posts()
-	if err != nil {
-		return page, err
-	}
-	page.Billed = d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)
-	if len(posts) == 0 {
+	page.Billed = f.client.bill(d)
+	if len(d.Data) == 0 {
 		if err := d.accountFault(); err != nil {
 			f.note(q.Username, id, err)
 			return page, err
@@ -72,11 +68,11 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 		return page, err
 	}
 	page.UserID, page.RateLimit, page.ServerTime = id, a.rate, a.at
-	fill(&page, posts, &d.Includes, q.Seen)
+	whole := fill(&page, d, q.Seen)
 	for i := range page.Tweets {
 		setAuthor(&page.Tweets[i], id, q.Username)
 	}
-	r.see(posts, f.client.now())
+	r.see(d.Data, f.client.now())
 	if token != "" {
 		page.Next = r.next(token)
 		return page, nil
@@ -108,7 +104,7 @@ func (f *Fetcher) note(username, id string, err error) {
 	switch {
 	case errors.Is(err, fetcher.ErrNotFound):
 		f.users.forget(username, id)
-	case errors.As(err, &bad) && bad.problem.names(func(p string) bool { return p == "since_id" }):
+	case errors.As(err, &bad): // the bound may be at fault
 		f.bounds.forget(id)
 	}
 }
@@ -126,7 +122,7 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 
 // accountFault is what is wrong with the account of an answer that has no posts, nil
 // for nothing. What is wrong with a post that others refer to is no fault of it.
-func (d *document) accountFault() error {
+func (d *document[T]) accountFault() error {
 	for i := range d.Errors {
 		switch p := &d.Errors[i]; strings.ToLower(p.ResourceType) {
 		case "tweet", "post", "media", "poll", "place":

@@ -1,48 +1,51 @@
 package xapi
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// tweet maps a post. What X does not tell stays empty. A post without a usable id and
-// time has a zero PublishedAt: the engine drops and counts it.
-func (p *post) tweet(in *includes) fetcher.Tweet {
+// tweet maps a post, published at a time. What X does not tell stays empty. The engine
+// drops and counts a post without a time.
+func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	refs := longer(p.ReferencedPosts, p.ReferencedTweets)
 	retweeted, quoted, repliedTo := refer(refs, "retweeted"), refer(refs, "quoted"), refer(refs, "replied_to")
 	t := fetcher.Tweet{
-		ID:                string(p.ID),
+		ID:                p.ID,
 		Text:              p.Text,
 		FullText:          p.fullText(),
 		Lang:              p.Lang,
 		Source:            p.Source,
-		UserID:            string(p.AuthorID),
-		FavoriteCount:     int64(p.Metrics.Likes),
-		RetweetCount:      int64(first(p.Metrics.Reposts, p.Metrics.Retweets)),
-		ReplyCount:        int64(p.Metrics.Replies),
-		QuoteCount:        int64(p.Metrics.Quotes),
-		ViewCount:         int64(p.Metrics.Views),
-		BookmarkCount:     int64(p.Metrics.Bookmarks),
+		UserID:            p.AuthorID,
+		FavoriteCount:     p.Metrics.Likes,
+		RetweetCount:      cmp.Or(p.Metrics.Reposts, p.Metrics.Retweets),
+		ReplyCount:        p.Metrics.Replies,
+		QuoteCount:        p.Metrics.Quotes,
+		ViewCount:         p.Metrics.Views,
+		BookmarkCount:     p.Metrics.Bookmarks,
 		PossiblySensitive: p.Sensitive,
 		IsQuoteStatus:     quoted != "",
 		IsRetweet:         retweeted != "",
-		ConversationID:    string(p.ConversationID),
-		InReplyToStatusID: string(repliedTo),
-		InReplyToUserID:   string(p.InReplyToUserID),
-		QuotedStatusID:    string(quoted),
-		RetweetedStatusID: string(retweeted),
-		EditsRemaining:    int64(p.EditControls.Remaining),
+		ConversationID:    p.ConversationID,
+		InReplyToStatusID: repliedTo,
+		InReplyToUserID:   p.InReplyToUserID,
+		QuotedStatusID:    quoted,
+		RetweetedStatusID: retweeted,
+		EditsRemaining:    p.EditControls.Remaining,
 		IsEditEligible:    p.EditControls.Eligible,
+		EditTweetIDs:      longer(p.EditHistory, p.EditHistoryTweets),
 		HasCard:           p.CardURI != "",
+		PublishedAt:       at,
 	}
-	for _, id := range longer(p.EditHistory, p.EditHistoryTweets) {
-		t.EditTweetIDs = append(t.EditTweetIDs, string(id))
+	if !at.IsZero() {
+		t.CreatedAt = fetcher.FormatTime(at)
 	}
 	if until, err := fetcher.ParseTime(p.EditControls.Until); err == nil {
 		t.EditableUntilMsecs = until.UnixMilli()
 	}
-	p.setTime(&t)
 	if u := in.user(p.AuthorID); u != nil {
 		t.Username, t.UserName, t.User = u.Username, u.Name, u.record()
 	}
@@ -61,17 +64,13 @@ func (p *post) tweet(in *includes) fetcher.Tweet {
 	return t
 }
 
-// setTime takes the time of publication from the id, which has milliseconds.
-func (p *post) setTime(t *fetcher.Tweet) {
-	at, ok := fetcher.SnowflakeTime(string(p.ID))
+// publishedAt is the time of the id, which has milliseconds, else that which is told.
+func (p *post) publishedAt() time.Time {
+	at, ok := fetcher.SnowflakeTime(p.ID)
 	if !ok {
-		var err error
-		if at, err = fetcher.ParseTime(p.CreatedAt); err != nil {
-			return
-		}
+		at, _ = fetcher.ParseTime(p.CreatedAt)
 	}
-	t.PublishedAt = at.UTC()
-	t.CreatedAt = fetcher.FormatTime(at)
+	return at.UTC()
 }
 
 func (p *post) note() *note {
@@ -96,7 +95,7 @@ func repostText(cut, full string) string {
 	return full
 }
 
-func refer(refs []ref, kind string) ident {
+func refer(refs []ref, kind string) string {
 	for _, r := range refs {
 		if r.Type == kind {
 			return r.ID
@@ -124,7 +123,7 @@ func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	}
 	for i := range in.Places {
 		if pl := &in.Places[i]; pl.ID == p.Geo.PlaceID && pl.ID != "" && t.Place == nil {
-			t.Place = &fetcher.Place{ID: string(pl.ID), FullName: pl.FullName, Name: pl.Name, Country: pl.Country, CountryCode: pl.CountryCode}
+			t.Place = &fetcher.Place{ID: pl.ID, FullName: pl.FullName, Name: pl.Name, Country: pl.Country, CountryCode: pl.CountryCode}
 		}
 	}
 }
@@ -143,7 +142,7 @@ func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 		t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: h.Tag, Indices: span(h.Start, h.End)})
 	}
 	for _, m := range longer(long.Mentions, own.Mentions) {
-		out := fetcher.Mention{ID: string(m.ID), Username: m.Username, Indices: span(m.Start, m.End)}
+		out := fetcher.Mention{ID: m.ID, Username: m.Username, Indices: span(m.Start, m.End)}
 		if u := in.user(m.ID); u != nil {
 			out.Name = u.Name
 		}
@@ -152,7 +151,7 @@ func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 }
 
 // span is where something stands in a text, nil when that is not told.
-func span(start, end count) []int {
+func span(start, end int64) []int {
 	if end <= start || end > 1<<20 {
 		return nil
 	}
@@ -160,12 +159,12 @@ func span(start, end count) []int {
 }
 
 func (m *media) record() fetcher.Media {
-	r := fetcher.Media{MediaKey: string(m.Key), Type: m.Type, URL: m.URL, PreviewImageURL: m.Preview,
-		Width: int64(m.Width), Height: int64(m.Height), DurationMS: int64(m.Duration), ViewCount: int64(m.Metrics.Views), AltText: m.AltText}
+	r := fetcher.Media{MediaKey: m.Key, Type: m.Type, URL: m.URL, PreviewImageURL: m.Preview,
+		Width: m.Width, Height: m.Height, DurationMS: m.Duration, ViewCount: m.Metrics.Views, AltText: m.AltText}
 	if r.URL != "" {
 		return r
 	}
-	best := count(-1)
+	best := int64(-1)
 	for _, v := range m.Variants {
 		if strings.HasPrefix(v.ContentType, "video/") && v.URL != "" && v.BitRate > best {
 			r.URL, best = v.URL, v.BitRate
@@ -175,9 +174,17 @@ func (m *media) record() fetcher.Media {
 }
 
 func (p *poll) record() *fetcher.Poll {
-	r := &fetcher.Poll{ID: string(p.ID), EndDatetime: p.End, DurationMinutes: int64(p.Duration)}
+	r := &fetcher.Poll{ID: p.ID, EndDatetime: p.End, DurationMinutes: p.Duration}
 	for _, o := range p.Options {
-		r.Options = append(r.Options, fetcher.PollOption{Position: int64(o.Position), Label: o.Label, Votes: int64(o.Votes)})
+		r.Options = append(r.Options, fetcher.PollOption{Position: o.Position, Label: o.Label, Votes: o.Votes})
 	}
 	return r
+}
+
+// longer returns the list that has elements: one of the two generations of names.
+func longer[T any](a, b []T) []T {
+	if len(a) > 0 {
+		return a
+	}
+	return b
 }

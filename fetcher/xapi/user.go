@@ -8,35 +8,33 @@ import (
 
 // user is an account in either generation of names.
 type user struct {
-	ID            ident       `json:"id"`
-	Username      string      `json:"username"`
-	Name          string      `json:"name"`
-	CreatedAt     string      `json:"created_at"`
-	Description   string      `json:"description"`
-	Location      string      `json:"location"`
-	URL           string      `json:"url"`
-	Image         string      `json:"profile_image_url"`
-	Banner        string      `json:"profile_banner_url"`
-	Protected     *bool       `json:"protected"`
-	Verified      bool        `json:"verified"`
-	VerifiedType  string      `json:"verified_type"`
-	PinnedPostID  ident       `json:"pinned_post_id"`
-	PinnedTweetID ident       `json:"pinned_tweet_id"`
-	Metrics       userMetrics `json:"public_metrics"`
+	ID           string      `json:"id"`
+	Username     string      `json:"username"`
+	Name         string      `json:"name"`
+	CreatedAt    string      `json:"created_at"`
+	Description  string      `json:"description"`
+	Location     string      `json:"location"`
+	URL          string      `json:"url"`
+	Image        string      `json:"profile_image_url"`
+	Banner       string      `json:"profile_banner_url"`
+	Protected    *bool       `json:"protected"`
+	Verified     bool        `json:"verified"`
+	VerifiedType string      `json:"verified_type"`
+	Metrics      userMetrics `json:"public_metrics"`
 }
 
 type userMetrics struct {
-	Posts     *count `json:"post_count"`
-	Tweets    *count `json:"tweet_count"`
-	Followers count  `json:"followers_count"`
-	Following count  `json:"following_count"`
-	Listed    count  `json:"listed_count"`
-	Likes     *count `json:"like_count"`
-	Media     *count `json:"media_count"`
+	Posts     *int64 `json:"post_count"`
+	Tweets    *int64 `json:"tweet_count"`
+	Followers int64  `json:"followers_count"`
+	Following int64  `json:"following_count"`
+	Listed    int64  `json:"listed_count"`
+	Likes     *int64 `json:"like_count"`
+	Media     *int64 `json:"media_count"`
 }
 
 // posts is how many posts an account has, nil when the answer does not tell.
-func (m *userMetrics) posts() *count {
+func (m *userMetrics) posts() *int64 {
 	if m.Posts != nil {
 		return m.Posts
 	}
@@ -46,7 +44,7 @@ func (m *userMetrics) posts() *count {
 // record maps an account.
 func (u *user) record() *fetcher.User {
 	r := &fetcher.User{
-		ID:               string(u.ID),
+		ID:               u.ID,
 		Username:         u.Username,
 		Name:             u.Name,
 		Description:      optional(u.Description),
@@ -54,24 +52,21 @@ func (u *user) record() *fetcher.User {
 		URL:              optional(u.URL),
 		ProfileImageURL:  optional(u.Image),
 		ProfileBannerURL: optional(u.Banner),
-		FollowersCount:   int64(u.Metrics.Followers),
-		FollowingCount:   int64(u.Metrics.Following),
-		ListedCount:      int64(u.Metrics.Listed),
-		FavouritesCount:  (*int64)(u.Metrics.Likes),
-		MediaCount:       (*int64)(u.Metrics.Media),
+		FollowersCount:   u.Metrics.Followers,
+		FollowingCount:   u.Metrics.Following,
+		ListedCount:      u.Metrics.Listed,
+		FavouritesCount:  u.Metrics.Likes,
+		MediaCount:       u.Metrics.Media,
 		Verified:         u.Verified,
 		VerifiedType:     optional(u.VerifiedType),
 		Protected:        u.Protected,
 	}
 	if n := u.Metrics.posts(); n != nil {
-		r.TweetCount = int64(*n)
+		r.TweetCount = *n
 	}
 	if at, err := fetcher.ParseTime(u.CreatedAt); err == nil {
 		r.CreatedAt = fetcher.FormatTime(at)
 		r.CreatedAtDatetime = optional(at.UTC().Format(time.RFC3339))
-	}
-	if id := first(u.PinnedPostID, u.PinnedTweetID); id != "" {
-		r.PinnedTweetIDs = []string{string(id)}
 	}
 	return r
 }

@@ -1,9 +1,8 @@
 package xapi
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -209,25 +208,21 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 	if err != nil {
 		return nil, err
 	}
-	d, err := decodeDocument(a.body)
-	if err != nil {
-		return nil, fmt.Errorf("look-up of accounts: %w", err)
-	}
-	listed, err := d.users()
+	d, err := decode[user](a.body)
 	if err != nil {
 		return nil, fmt.Errorf("look-up of accounts: %w", err)
 	}
 	found := map[string]foundUser{"": {err: fmt.Errorf("%w: nobody has this handle", fetcher.ErrNotFound)}}
-	for i := range listed {
-		id, handle := string(listed[i].ID), strings.ToLower(listed[i].Username)
+	for i := range d.Data {
+		id, handle := d.Data[i].ID, strings.ToLower(d.Data[i].Username)
 		if id != "" && handle != "" {
 			found[handle] = foundUser{id: id}
-			u.owed.Add(u.client.ledger.charge(a.day(u.client), billedUser, id))
+			u.owed.Add(u.client.ledger.charge(u.client.now(), billedUser, id))
 		}
 	}
 	for i := range d.Errors {
 		p := &d.Errors[i]
-		handle := strings.ToLower(string(first(p.Value, p.ResourceID)))
+		handle := strings.ToLower(cmp.Or(p.Value, p.ResourceID))
 		if !slices.ContainsFunc(handles, func(h string) bool { return strings.EqualFold(h, handle) }) {
 			handle = ""
 		}
@@ -235,22 +230,8 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 			found[handle] = foundUser{err: accountError(p)}
 		}
 	}
-	if len(listed) == 0 && len(d.Errors) == 0 {
+	if len(d.Data) == 0 && len(d.Errors) == 0 {
 		return nil, fmt.Errorf("look-up of accounts: %w: neither accounts nor errors", fetcher.ErrMalformed)
 	}
 	return found, nil
-}
-
-// users reads the accounts of an answer.
-func (d *document) users() (list[user], error) {
-	var listed list[user]
-	if data := bytes.TrimSpace(d.Data); len(data) > 0 && data[0] != '[' && string(data) != "null" {
-		return nil, fmt.Errorf("%w: data: want a list of accounts", fetcher.ErrMalformed)
-	} else if len(data) == 0 {
-		return nil, nil
-	}
-	if err := lenient(json.Unmarshal(d.Data, &listed)); err != nil {
-		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
-	}
-	return listed, nil
 }

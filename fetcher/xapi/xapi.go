@@ -11,8 +11,7 @@ type Fetcher struct {
 	client *client
 	users  *users
 	bounds *bounds
-	names  *dialects
-	asks   [NamesPost + 1]string // what is asked for of posts, by names: see postQuery
+	asks   string // what is asked for of posts
 }
 
 var (
@@ -30,12 +29,8 @@ func New(cfg Config) (*Fetcher, error) {
 		return nil, err
 	}
 	cfg.Token = ""
-	names := &dialects{fixed: cfg.Names}
-	f := &Fetcher{cfg: cfg, client: c, names: names, users: newUsers(c, cfg.MaxRemembered), bounds: newBounds(cfg.MaxRemembered, cfg.AuditEvery)}
-	for _, n := range []Names{NamesTweet, NamesPost} {
-		f.asks[n] = postQuery(n, cfg.Expand).Encode()
-	}
-	return f, nil
+	return &Fetcher{cfg: cfg, client: c, asks: restNames.query(cfg.Expand).Encode(), users: newUsers(c, cfg.MaxRemembered),
+		bounds: newBounds(cfg.MaxRemembered, cfg.AuditEvery)}, nil
 }
 
 // Buckets of calls: the endpoints that limits are counted by.

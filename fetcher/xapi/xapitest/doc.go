@@ -12,18 +12,19 @@
 //
 // It has the endpoints that package xapi uses, by the public documents of the API:
 //
-//	GET /2/users/:id/tweets               since_id, until_id, start_time, end_time, pagination_token
+//	GET /2/users/:id/tweets               since_id, start_time, pagination_token
 //	GET /2/tweets/search/recent           the operators of rule/query, sort_order without effect
 //	GET /2/lists/:id/tweets
-//	GET /2/users, /2/users/by, /2/users/by/username/:username
-//	GET /2/activity/stream and /2/tweets/search/stream, with subscriptions, rules and connections
+//	GET /2/users, /2/users/by
+//	GET /2/activity/stream and /2/tweets/search/stream, with subscriptions and rules
+//	DELETE /2/connections/:kind
 //
 // Timelines show the newest 3,200 posts of an account and the newest version of each.
-// Searches reach 7 days back, leave out reposts and, without since_id or end_time, the
-// last 30 seconds. Protected and suspended accounts are problems in an answer of status
+// Searches reach 7 days back, leave out reposts and, without since_id, the last 30
+// seconds. Protected and suspended accounts are problems in an answer of status
 // 200, as with X. Each endpoint has a limit in windows of 15 minutes, told by the
-// x-rate-limit headers, see DefaultLimits. Fields and expansions are those of an app, in
-// the names of before August 2026 or of since: see Config.Names. Others are refused with
+// x-rate-limit headers, see DefaultLimits. Fields and expansions are those of an app, by
+// their names since August 2026; streams have those of before. Others are refused with
 // status 400.
 //
 // Billed counts each post, account and event once a UTC day, those in includes as well.

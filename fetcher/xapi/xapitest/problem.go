@@ -26,13 +26,7 @@ type Problem struct {
 	RetryAfter time.Duration
 }
 
-// problemBase is where the types of problems are, in either generation.
-func problemBase(names string) string {
-	if names == namesPost {
-		return "https://api.x.com/2/problems/"
-	}
-	return "https://api.twitter.com/2/problems/"
-}
+const problemBase = "https://api.x.com/2/problems/"
 
 // CreditsUsedUp is the answer to an account that has bought no credits.
 func CreditsUsedUp() Problem {
@@ -59,14 +53,14 @@ func (p Problem) Write(w http.ResponseWriter) {
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int64(p.RetryAfter/time.Second)))
 	}
-	writeProblem(w, p.Status, p.members(namesTweet))
+	writeProblem(w, p.Status, p.members())
 }
 
 // members are what the problem has in JSON.
-func (p Problem) members(names string) object {
+func (p Problem) members() object {
 	m := object{"title": p.Title, "detail": p.Detail, "type": "about:blank", "status": p.Status}
 	if p.Kind != "" {
-		m["type"] = problemBase(names) + p.Kind
+		m["type"] = problemBase + p.Kind
 	}
 	set := func(name, value string) {
 		if value != "" {

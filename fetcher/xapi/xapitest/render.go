@@ -40,14 +40,6 @@ func (c *call) records(shown []*post) (data []any, includes object) {
 	return data, in.members()
 }
 
-// refs are what a post refers to: type and id.
-func (p *post) refs() []object {
-	if p.ref == nil {
-		return nil
-	}
-	return []object{{"type": p.relation, "id": p.ref.id}}
-}
-
 // post is a post as an answer has it: its id and text, and what was asked for.
 func (c *call) post(p *post) object {
 	m := object{"id": p.id, "text": p.text}
@@ -56,38 +48,28 @@ func (c *call) post(p *post) object {
 		"created_at":      at.Format(timeLayout),
 		"lang":            "en",
 		"conversation_id": p.root().id,
-		"public_metrics": object{c.name("retweet_count", "repost_count"): 1, "like_count": 2, "reply_count": 3, "quote_count": 4,
+		"public_metrics": object{"repost_count": 1, "like_count": 2, "reply_count": 3, "quote_count": 4,
 			"impression_count": 5, "bookmark_count": 6},
 		"possibly_sensitive": false,
 		"edit_controls": object{"edits_remaining": max(0, 6-len(p.history)), "is_edit_eligible": p.relation != "replied_to",
 			"editable_until": at.Add(editable).Format(timeLayout)},
 	}
 	if p.long != "" {
-		fields[c.name("note_tweet", "note_post")] = object{"text": p.long}
+		fields["note_post"] = object{"text": p.long}
 	}
 	if p.photo != "" {
 		fields["attachments"] = object{"media_keys": []string{"3_" + p.id}}
 	}
 	for name, v := range fields {
-		if c.wants(name) {
+		if c.has("post.fields", name) {
 			m[name] = v
 		}
 	}
-	// Fields of before August 2026 that are expansions since.
-	refs := p.refs()
-	for _, f := range []struct {
-		tweet, post, expansion string
-		value                  any
-		there                  bool
-	}{
-		{"author_id", "author_id", "author_id", p.author.id, true},
-		{"referenced_tweets", "referenced_posts", "referenced_posts", refs, len(refs) > 0},
-		{"edit_history_tweet_ids", "edit_history_post_ids", "edit_history_post_ids", p.history, true},
-	} {
-		asked := c.names == namesTweet && (c.wants(f.tweet) || f.tweet == "edit_history_tweet_ids")
-		if f.there && (asked || c.has("expansions", f.expansion) || f.expansion == "referenced_posts" && c.has("expansions", "referenced_tweets.id")) {
-			m[c.name(f.tweet, f.post)] = f.value
-		}
+	if c.has("expansions", "author_id") {
+		m["author_id"] = p.author.id
+	}
+	if c.has("expansions", "referenced_posts") && p.ref != nil {
+		m["referenced_posts"] = []object{{"type": p.relation, "id": p.ref.id}}
 	}
 	return m
 }
@@ -108,7 +90,7 @@ func (in *included) of(p *post) {
 	if p.photo != "" && c.has("expansions", "attachments.media_keys") {
 		in.data.media = append(in.data.media, object{"media_key": "3_" + p.id, "type": "photo", "url": p.photo, "width": 640, "height": 480})
 	}
-	if !c.has("expansions", c.name("referenced_tweets.id", "referenced_posts")) {
+	if !c.has("expansions", "referenced_posts") {
 		return
 	}
 	other := p.ref
@@ -118,9 +100,6 @@ func (in *included) of(p *post) {
 	in.posts[other.id] = true
 	c.charge("post", other.id)
 	in.data.posts = append(in.data.posts, c.post(other))
-	if c.has("expansions", "referenced_tweets.id.author_id") {
-		in.user(other.author)
-	}
 }
 
 func (in *included) user(a *account) {
@@ -134,7 +113,7 @@ func (in *included) user(a *account) {
 
 func (in *included) members() object {
 	m := object{}
-	for name, list := range map[string][]any{in.c.name("tweets", "posts"): in.data.posts, "users": in.data.users, "media": in.data.media} {
+	for name, list := range map[string][]any{"posts": in.data.posts, "users": in.data.users, "media": in.data.media} {
 		if len(list) > 0 {
 			m[name] = list
 		}

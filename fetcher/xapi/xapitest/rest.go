@@ -5,7 +5,7 @@ import "net/http"
 // DefaultLimits returns the documented limits of an app for the endpoints that are no
 // streams: docs.x.com/x-api/fundamentals/rate-limits.
 func DefaultLimits() map[string]int {
-	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathUserBy: 300, pathSearch: 450, pathList: 900}
+	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathSearch: 450, pathList: 900}
 }
 
 // Paths of endpoints, as DefaultLimits and Calls name them.
@@ -13,7 +13,6 @@ const (
 	pathTimeline = "/2/users/:id/tweets"
 	pathUsers    = "/2/users"
 	pathUsersBy  = "/2/users/by"
-	pathUserBy   = "/2/users/by/username/:username"
 	pathSearch   = "/2/tweets/search/recent"
 	pathList     = "/2/lists/:id/tweets"
 )
@@ -22,7 +21,6 @@ func (s *Server) routes() {
 	s.handle("GET /2/users/{id}/tweets", pathTimeline, timeline)
 	s.handle("GET /2/users", pathUsers, usersByID)
 	s.handle("GET /2/users/by", pathUsersBy, usersByName)
-	s.handle("GET /2/users/by/username/{username}", pathUserBy, userByName)
 	s.handle("GET /2/tweets/search/recent", pathSearch, search)
 	s.handle("GET /2/lists/{id}/tweets", pathList, list)
 }
@@ -39,7 +37,7 @@ func (s *Server) handle(pattern, path string, f func(*call)) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if c := (&call{s: s, w: w, r: r, query: r.URL.Query()}); c.readNames() {
+		if c := (&call{s: s, w: w, r: r, query: r.URL.Query()}); !c.refuses() {
 			f(c)
 		}
 	})

@@ -159,22 +159,8 @@ func (f *filter) push(p *post) {
 	}
 }
 
-// connectionRoutes tell of connections, and end them.
+// connectionRoutes end connections.
 func (st *Streams) connectionRoutes() {
-	st.s.mux.HandleFunc("GET /2/connections", func(w http.ResponseWriter, r *http.Request) {
-		if !st.s.take(w, "GET connections", 25) {
-			return
-		}
-		st.s.mu.Lock()
-		defer st.s.mu.Unlock()
-		all := []object{}
-		for _, c := range st.conns {
-			if kind := r.URL.Query().Get("endpoints"); kind == "" || kind == c.kind {
-				all = append(all, object{"id": c.id, "endpoint_name": c.kind, "connected_at": "2026-08-07T00:00:00.000Z"})
-			}
-		}
-		writeJSON(w, http.StatusOK, object{"data": all, "meta": object{"result_count": len(all)}})
-	})
 	st.s.mux.HandleFunc("DELETE /2/connections/{kind}", func(w http.ResponseWriter, r *http.Request) {
 		if !st.s.take(w, "DELETE connections", 25) {
 			return

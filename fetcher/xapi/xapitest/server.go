@@ -10,12 +10,6 @@ import (
 type Config struct {
 	// Token is the only bearer token that is accepted. Defaults to "token".
 	Token string
-	// Names is which generation of names is taken and given by timelines, searches,
-	// lists and look-ups: "tweet" of before August 2026 (tweet.fields,
-	// includes.tweets), "post" of since, and "either", the default: what a request
-	// uses is what its answer has, and "tweet" if it uses neither. Streams have those
-	// of before.
-	Names string
 	// Limits are how many calls each endpoint of these takes in 15 minutes, by its
 	// path, such as "/2/users/:id/tweets"; one that is not there has no limit.
 	// Defaults to DefaultLimits.
@@ -55,9 +49,6 @@ type Server struct {
 func New(cfg Config) *Server {
 	if cfg.Token == "" {
 		cfg.Token = "token"
-	}
-	if cfg.Names == "" {
-		cfg.Names = namesEither
 	}
 	if cfg.Limits == nil {
 		cfg.Limits = DefaultLimits()

@@ -31,10 +31,8 @@ func (sp *span) cut(posts []*post) []*post {
 func (c *call) readSpan() (sp span, ok bool) {
 	sp = everything()
 	since, ok1 := c.id("since_id")
-	until, ok2 := c.id("until_id")
-	start, ok3 := c.time("start_time")
-	end, ok4 := c.time("end_time")
-	if !ok1 || !ok2 || !ok3 || !ok4 {
+	start, ok2 := c.time("start_time")
+	if !ok1 || !ok2 {
 		return sp, false
 	}
 	switch {
@@ -46,12 +44,6 @@ func (c *call) readSpan() (sp span, ok bool) {
 			return sp, false
 		}
 		sp.from(start)
-	}
-	if until != 0 {
-		sp.until(until)
-	}
-	if !end.IsZero() {
-		sp.before(end)
 	}
 	return sp, true
 }
@@ -125,7 +117,7 @@ func faultOf(a *account, id string) *Problem {
 func (c *call) faults(list ...Problem) {
 	errs := []any{}
 	for _, p := range list {
-		m := p.members(c.names)
+		m := p.members()
 		delete(m, "status")
 		errs = append(errs, m)
 	}
@@ -147,7 +139,7 @@ func search(c *call) {
 		return
 	}
 	sp.low = max(sp.low, oldest)
-	if !c.query.Has("since_id") && !c.query.Has("end_time") {
+	if !c.query.Has("since_id") {
 		sp.before(now.Add(-30 * time.Second))
 	}
 	text := c.query.Get("query")
@@ -165,11 +157,7 @@ func search(c *call) {
 			found = append(found, candidate)
 		}
 	}
-	token := "next_token"
-	if c.query.Has("pagination_token") {
-		token = "pagination_token"
-	}
-	if shown, next, ok := c.page(found, token, size); ok {
+	if shown, next, ok := c.page(found, "next_token", size); ok {
 		c.posts(shown, next)
 	}
 }

@@ -1,9 +1,6 @@
 package xapitest
 
-import (
-	"net/http"
-	"strings"
-)
+import "strings"
 
 // usersByID answers GET /2/users?ids=.
 func usersByID(c *call) {
@@ -15,21 +12,6 @@ func usersByID(c *call) {
 func usersByName(c *call) {
 	s := c.s
 	c.users("usernames", func(handle string) *account { return s.accounts[strings.ToLower(handle)] })
-}
-
-// userByName answers GET /2/users/by/username/:username.
-func userByName(c *call) {
-	s := c.s
-	handle := c.r.PathValue("username")
-	a := s.accounts[strings.ToLower(handle)]
-	if a == nil || a.suspended {
-		p := c.missing("username", handle, a)
-		p.Status = http.StatusNotFound
-		p.Write(c.w)
-		return
-	}
-	c.charge("user", a.id)
-	c.answer(object{"data": c.user(a)})
 }
 
 // users answers with the accounts that a parameter names; those that there are not
@@ -44,7 +26,7 @@ func (c *call) users(parameter string, find func(string) *account) {
 	for _, name := range names {
 		a := find(name)
 		if a == nil || a.suspended {
-			m := c.missing(parameter, name, a).members(c.names)
+			m := c.missing(parameter, name, a).members()
 			delete(m, "status")
 			errs = append(errs, m)
 			continue
@@ -76,7 +58,7 @@ func (c *call) missing(parameter, name string, a *account) Problem {
 func (c *call) user(a *account) object {
 	m := object{"id": a.id, "name": a.username, "username": a.username}
 	if c.has("user.fields", "public_metrics") {
-		m["public_metrics"] = object{c.name("tweet_count", "post_count"): len(a.posts), "followers_count": 1, "following_count": 2, "listed_count": 0}
+		m["public_metrics"] = object{"post_count": len(a.posts), "followers_count": 1, "following_count": 2, "listed_count": 0}
 	}
 	if c.has("user.fields", "protected") {
 		m["protected"] = a.protected
