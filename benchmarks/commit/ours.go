@@ -65,13 +65,11 @@ func source(i int) deliver.Source {
 // way is how a group is given to Commit.
 type way struct {
 	name     string
-	oneBatch bool
 	endpoint bool
 }
 
 var ways = []way{
 	{name: "polls"},
-	{name: "one batch", oneBatch: true},
 	{name: "polls, an endpoint", endpoint: true},
 }
 
@@ -80,9 +78,6 @@ func (w way) batches(g *group) (batches []*detect.Batch) {
 	due := now.Add(45 * time.Second) // as the engine has it
 	cursor := func(ev *deliver.Event) *detect.Cursor {
 		return &detect.Cursor{Target: ev.AuthorUsername, Since: now, UserID: "44196397"}
-	}
-	if w.oneBatch {
-		return []*detect.Batch{{Cursor: cursor(&g.events[0]), Events: g.events, DeliverBy: due}}
 	}
 	for i := range g.events {
 		batches = append(batches, &detect.Batch{Cursor: cursor(&g.events[i]), Events: g.events[i : i+1], DeliverBy: due})

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"syscall"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -39,14 +37,14 @@ type writer interface {
 type runner struct {
 	kase, impl string
 	w          writer
-	made       int             // records
-	perSecond  []float64       // by round
-	cpu        []float64       // µs of this process for a record, by round
-	took       []time.Duration // of commits, over all rounds
+	made       int       // records
+	perSecond  []float64 // by round
+	cpu        []float64 // µs of this process for a record, by round
+	took       []float64 // µs of a commit, over all rounds
 }
 
-// race lets our store in its three ways, and the peers, take turns.
-func race(o options, b backend, size int) (rows []report.Row, err error) {
+// race lets our store in its two ways, and the peers, take turns.
+func race(o report.Options, b backend, size int) (rows []report.Row, err error) {
 	var runners []*runner
 	defer func() {
 		for _, r := range runners {
@@ -111,14 +109,14 @@ func (r *runner) run(d time.Duration, size int) error {
 	records := 0
 	for sum < d {
 		g := newGroup(r.made, size)
-		used, start := cpuTime(), time.Now()
+		used, start := report.CPU(), time.Now()
 		err := r.w.write(g)
 		took := time.Since(start)
-		busy += cpuTime() - used
+		busy += report.CPU() - used
 		if err != nil {
 			return err
 		}
-		r.took = append(r.took, took)
+		r.took = append(r.took, float64(took.Nanoseconds())/1000)
 		r.made += size
 		records += size
 		sum += took
@@ -138,7 +136,7 @@ func ratio(ours, peer *runner) float64 {
 	for i := range ratios {
 		ratios[i] = ours.perSecond[i] / peer.perSecond[i]
 	}
-	return quantile(ratios, 0.5)
+	return report.Quantile(ratios, 0.5)
 }
 
 func (r *runner) rows(kase string) []report.Row {
@@ -146,25 +144,12 @@ func (r *runner) rows(kase string) []report.Row {
 		return report.Row{Bench: "commit", Case: kase, Impl: r.impl, Metric: metric, Value: v, Unit: unit}
 	}
 	return []report.Row{
-		row("time", 1e6/quantile(r.perSecond, 0.5), "µs/record"),
-		row("rate", quantile(r.perSecond, 0.5), "records/s"),
-		row("CPU", quantile(r.cpu, 0.5), "µs/record"),
-		row("commit p50", float64(quantile(r.took, 0.5))/1e3, "µs"),
-		row("commit p99", float64(quantile(r.took, 0.99))/1e3, "µs"),
+		row("time", 1e6/report.Quantile(r.perSecond, 0.5), "µs/record"),
+		row("rate", report.Quantile(r.perSecond, 0.5), "records/s"),
+		row("CPU", report.Quantile(r.cpu, 0.5), "µs/record"),
+		row("commit p50", report.Quantile(r.took, 0.5), "µs"),
+		row("commit p99", report.Quantile(r.took, 0.99), "µs"),
 	}
-}
-
-// quantile is the value below which the share q of them is.
-func quantile[T float64 | time.Duration](values []T, q float64) T {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
-}
-
-// cpuTime is what this process has used.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 var background = context.Background()

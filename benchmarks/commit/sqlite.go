@@ -22,12 +22,7 @@ func sqliteBackend(dir string) backend {
 		open: func(name string) (storage.Store, error) {
 			return sqlite.Open(background, file("ours", name), sqlite.Options{})
 		},
-		peers: []peer{
-			{"modernc, unique id", func(name string) (writer, error) {
-				return openBare(file("unique", name), "id TEXT NOT NULL UNIQUE", true)
-			}},
-			{"modernc, no id", func(name string) (writer, error) { return openBare(file("plain", name), "id TEXT", false) }},
-		},
+		peers: []peer{{"modernc, unique id", func(name string) (writer, error) { return openBare(file("bare", name)) }}},
 	}
 }
 
@@ -35,23 +30,20 @@ func sqliteBackend(dir string) backend {
 type bare struct {
 	db     *sql.DB
 	insert *sql.Stmt
-	withID bool
 }
 
 // openBare makes a table of bodies. It is synced as storage/sqlite is, and has pages
 // of SQLite's own size, which suit small rows.
-func openBare(path, id string, withID bool) (*bare, error) {
+func openBare(path string) (*bare, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
 		"&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(1000)&_pragma=journal_size_limit(67108864)")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	b := &bare{db: db, withID: withID}
-	if _, err = db.Exec("CREATE TABLE records (n INTEGER PRIMARY KEY, " + id + ", body BLOB NOT NULL)"); err == nil {
-		b.insert, err = db.Prepare(map[bool]string{
-			true: "INSERT INTO records (id, body) VALUES (?, ?)", false: "INSERT INTO records (body) VALUES (?)",
-		}[withID])
+	b := &bare{db: db}
+	if _, err = db.Exec("CREATE TABLE records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)"); err == nil {
+		b.insert, err = db.Prepare("INSERT INTO records (id, body) VALUES (?, ?)")
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -67,12 +59,7 @@ func (b *bare) write(g *group) error {
 	defer tx.Rollback() // nothing after Commit
 	in := tx.Stmt(b.insert)
 	for i, body := range g.bodies {
-		if b.withID {
-			_, err = in.Exec(g.ids[i], body)
-		} else {
-			_, err = in.Exec(body)
-		}
-		if err != nil {
+		if _, err := in.Exec(g.ids[i], body); err != nil {
 			return err
 		}
 	}

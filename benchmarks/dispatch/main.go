@@ -3,7 +3,7 @@
 // into storage/memory, beside bare HTTP clients that send the same request.
 //
 //	go run ./dispatch
-//	go run ./dispatch -inflight 64 -cases plain -profile cpu.out
+//	go run ./dispatch -inflight 64 -hosts 20
 //
 // The receiver is a process of its own on the same machine, which answers with an
 // empty 200. The body is 1 KB. Every contestant computes X-Signature-256 and the
@@ -22,9 +22,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime/pprof"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -35,21 +32,16 @@ import (
 type settings struct {
 	inFlight []int
 	hosts    int
-	cases    string
-	profile  string
 }
 
 func main() {
 	if sink.Child() {
 		return
 	}
-	var s settings
+	s := settings{inFlight: []int{64, 512}}
 	opts, err := report.ParseFlags("dispatch", os.Args[1:], func(fs *flag.FlagSet) {
-		s.inFlight = []int{64, 512}
-		fs.Func("inflight", "requests under way at once, a list of 1 to 2000 (default 64,512)", s.parseInFlight)
+		report.IntList(fs, &s.inFlight, "inflight", "requests under way at once, a list of 1 to 2000 (default 64,512)", 1, 2000)
 		fs.IntVar(&s.hosts, "hosts", 200, "receivers of the cases with many, 2 to 250")
-		fs.StringVar(&s.cases, "cases", "", "only those whose name begins so: plain, TLS")
-		fs.StringVar(&s.profile, "profile", "", "write a CPU profile of our runs to this file")
 	})
 	if err == nil && (s.hosts < 2 || s.hosts > 250) {
 		err = fmt.Errorf("dispatch: -hosts %d is not allowed: want 2 to 250", s.hosts)
@@ -68,40 +60,14 @@ func main() {
 	}
 }
 
-func (s *settings) parseInFlight(list string) error {
-	s.inFlight = nil
-	for word := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 || n > 2000 {
-			return fmt.Errorf("dispatch: -inflight %q is not allowed: want numbers of 1 to 2000", list)
-		}
-		s.inFlight = append(s.inFlight, n)
-	}
-	return nil
-}
-
 func run(opts report.Options, s settings) (rows []report.Row, err error) {
 	if opts.For < 50*time.Millisecond { // only to show that it works
 		s.inFlight = s.inFlight[:1]
-	}
-	if s.profile != "" {
-		f, err := os.Create(s.profile)
-		if err != nil {
-			return nil, fmt.Errorf("dispatch: %w", err)
-		}
-		defer f.Close()
-		defer pprof.StopCPUProfile()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return nil, fmt.Errorf("dispatch: %w", err)
-		}
 	}
 	for _, secure := range []bool{false, true} {
 		name := "plain"
 		if secure {
 			name = "TLS"
-		}
-		if !strings.HasPrefix(name, s.cases) {
-			continue
 		}
 		found, err := cases(opts, s, name, secure)
 		if err != nil {
@@ -126,7 +92,7 @@ func cases(opts report.Options, s settings, name string, secure bool) (rows []re
 	}
 	for _, hosts := range []int{1, s.hosts} {
 		for _, n := range s.inFlight {
-			found, err := race(opts, fmt.Sprintf("%s, %d hosts, %d in flight", name, hosts, n), snk, secure, hosts, n, s.profile != "")
+			found, err := race(opts, fmt.Sprintf("%s, %d hosts, %d in flight", name, hosts, n), snk, secure, hosts, n)
 			if err != nil {
 				return nil, err
 			}
@@ -137,13 +103,10 @@ func cases(opts report.Options, s settings, name string, secure bool) (rows []re
 }
 
 // race lets the contestants take turns at one sink.
-func race(opts report.Options, name string, snk *sink.Sink, secure bool, hosts, inFlight int, oursAlone bool) (rows []report.Row, err error) {
+func race(opts report.Options, name string, snk *sink.Sink, secure bool, hosts, inFlight int) (rows []report.Row, err error) {
 	list, err := contestants(snk, secure, hosts, inFlight)
 	if err != nil {
 		return nil, err
-	}
-	if oursAlone {
-		list = list[:1]
 	}
 	runs := make([]func() float64, len(list))
 	all := make([]figures, len(list))
@@ -174,8 +137,8 @@ func race(opts report.Options, name string, snk *sink.Sink, secure bool, hosts, 
 			rows = append(rows, report.Row{Bench: "dispatch", Case: name, Impl: c.name(), Metric: metric, Value: value, Unit: unit})
 		}
 		row("rate", rates[i], "/s")
-		row("CPU", middle(all[i].cpu), "µs")
-		row("allocations", middle(all[i].allocs), "/delivery")
+		row("CPU", report.Quantile(all[i].cpu, 0.5), "µs")
+		row("allocations", report.Quantile(all[i].allocs, 0.5), "/delivery")
 		row("failed", float64(all[i].failed), "requests")
 	}
 	return rows, nil

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
-	"syscall"
 	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 )
 
 // contestant sends webhooks. It keeps its connections from run to run.
@@ -28,10 +28,10 @@ func measure(c contestant, d time.Duration) (f figures, err error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, began := cpuTime(), time.Now()
+	cpu, began := report.CPU(), time.Now()
 	sent, failed, err := c.run(d)
 	took := time.Since(began)
-	cpu = cpuTime() - cpu
+	cpu = report.CPU() - cpu
 	runtime.ReadMemStats(&after)
 	if err == nil && sent == 0 {
 		err = fmt.Errorf("nothing was accepted, %d failed", failed)
@@ -44,18 +44,4 @@ func measure(c contestant, d time.Duration) (f figures, err error) {
 	f.allocs = []float64{float64(after.Mallocs-before.Mallocs) / float64(sent)}
 	f.failed = failed
 	return f, nil
-}
-
-// cpuTime is what this process has used, without its children.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func middle(f []float64) float64 {
-	slices.Sort(f)
-	return f[len(f)/2]
 }

@@ -1,13 +1,11 @@
 // Endtoend measures an event's whole way through a durable store: recorded, sent
 // as a signed POST, answered by 2xx, and the outcome recorded. Beside
 // storage/sqlite and storage/redisstore under package deliver stands asynq, a task
-// queue on Redis, whose tasks make the same POST: with net/http and connections kept
-// for all in flight, as a program does that has asynq and not ours, and with our
-// client.
+// queue on Redis, whose tasks make the same POST with net/http and connections kept
+// for all in flight.
 //
 //	go run ./endtoend
 //	go run ./endtoend -dir /mnt/disk    # the disk to measure
-//	go run ./endtoend -profile cpu.out  # ours on SQLite at full speed alone
 //
 // The receiver is a process of its own on the same machine. There are 16
 // endpoints with 4 requests in flight each, and 64 workers for asynq. At "full
@@ -24,12 +22,14 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"runtime/pprof"
+	"path/filepath"
 	"time"
 
+	"github.com/streamwatch/streamwatch/benchmarks/redisserver"
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/latency"
@@ -39,16 +39,15 @@ func main() {
 	if sink.Child() {
 		return
 	}
-	var dir, profile string
+	var dir string
 	opts, err := report.ParseFlags("endtoend", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", "", "directory for the stores' files, on the disk to measure; the system's for temporary files by default")
-		fs.StringVar(&profile, "profile", "", "write a CPU profile of ours on SQLite at full speed to this file, and run nothing else")
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(report.ExitCode(err))
 	}
-	rows, err := run(opts, dir, profile)
+	rows, err := run(opts, dir)
 	if err == nil {
 		err = report.Write(os.Stdout, opts.JSON, rows)
 	}
@@ -68,7 +67,7 @@ type contestant interface {
 	close()
 }
 
-func run(opts report.Options, dir, profile string) (rows []report.Row, err error) {
+func run(opts report.Options, dir string) (rows []report.Row, err error) {
 	dir, err = os.MkdirTemp(dir, "streamwatch-endtoend-")
 	if err != nil {
 		return nil, fmt.Errorf("endtoend: %w", err)
@@ -79,23 +78,15 @@ func run(opts report.Options, dir, profile string) (rows []report.Row, err error
 		return nil, err
 	}
 	defer snk.Stop()
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return nil, fmt.Errorf("endtoend: %w", err)
-		}
-		defer f.Close()
-		defer pprof.StopCPUProfile()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return nil, fmt.Errorf("endtoend: %w", err)
-		}
-		return race(opts, snk, dir, "", 0)
-	}
-	addr, stop, err := startRedis(dir)
-	if err != nil {
+	addr, stop, err := redisserver.Start(filepath.Join(dir, "redis"), "everysec")
+	switch {
+	case errors.Is(err, redisserver.ErrNone):
+		fmt.Fprintln(os.Stderr, "endtoend: NO REDIS:", err)
+	case err != nil:
 		return nil, err
+	default:
+		defer stop()
 	}
-	defer stop()
 	for _, perSecond := range []int{0, 300, 5000} {
 		found, err := race(opts, snk, dir, addr, perSecond)
 		if err != nil {
@@ -139,7 +130,7 @@ func race(opts report.Options, snk *sink.Sink, dir, redisAddr string, perSecond 
 			rows = append(rows, report.Row{Bench: "endtoend", Case: kase, Impl: names[i], Metric: metric, Value: value, Unit: unit})
 		}
 		s := times[i]
-		row("rate", middle(rates[i]), "/s")
+		row("rate", report.Quantile(rates[i], 0.5), "/s")
 		row("p50", float64(s.Quantile(0.5).Microseconds())/1000, "ms")
 		row("p99", float64(s.Quantile(0.99).Microseconds())/1000, "ms")
 	}

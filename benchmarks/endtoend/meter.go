@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,9 +125,4 @@ func paced(every time.Duration, next time.Time) func(int) []time.Time {
 		}
 		return came
 	}
-}
-
-func middle(f []float64) float64 {
-	slices.Sort(f)
-	return f[len(f)/2]
 }

@@ -119,14 +119,5 @@ func openers(snk *sink.Sink, dir, redisAddr string) []func(*meter) (contestant, 
 			}
 			return openOurs(report.Ours+", Redis", s, snk, m)
 		},
-		func(m *meter) (contestant, error) {
-			return openAsynq("asynq, net/http", redisAddr, newNetHTTP(snk), snk, m)
-		},
-		func(m *meter) (contestant, error) {
-			p, err := newOurHTTP(snk)
-			if err != nil {
-				return nil, err
-			}
-			return openAsynq("asynq, our client", redisAddr, p, snk, m)
-		})
+		func(m *meter) (contestant, error) { return openAsynq(redisAddr, snk, m) })
 }

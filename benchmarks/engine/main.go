@@ -24,8 +24,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -53,28 +51,17 @@ func main() {
 
 // parse reads the command line.
 func parse(args []string) (options, error) {
-	var o options
-	var accounts string
+	o := options{accounts: []int{10_000}}
 	var err error
 	o.Options, err = report.ParseFlags("engine", args, func(own *flag.FlagSet) {
-		own.StringVar(&accounts, "accounts", "10000", "how many accounts, 1 to 9999999; several numbers with commas between them")
+		report.IntList(own, &o.accounts, "accounts", "how many accounts, a list of 1 to 9999999 (default 10000)", 1, 9_999_999)
 		own.Float64Var(&o.share, "new", 0.01, "share of the polls that find a new post, 0 to 1")
 		own.StringVar(&o.profile, "cpuprofile", "", "file to write a CPU profile to")
 	})
-	if err != nil {
-		return options{}, err
+	if err == nil && !(o.share >= 0 && o.share <= 1) {
+		err = fmt.Errorf("engine: -new %v is not allowed: want 0 to 1", o.share)
 	}
-	for _, s := range strings.Split(accounts, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 9_999_999 {
-			return options{}, fmt.Errorf("engine: -accounts %q is not allowed: want numbers from 1 to 9999999 with commas between them", accounts)
-		}
-		o.accounts = append(o.accounts, n)
-	}
-	if !(o.share >= 0 && o.share <= 1) {
-		return options{}, fmt.Errorf("engine: -new %v is not allowed: want 0 to 1", o.share)
-	}
-	return o, nil
+	return o, err
 }
 
 // load is how many polls are due in a second.

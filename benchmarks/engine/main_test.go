@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,35 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestParse(t *testing.T) {
-	for _, tc := range []struct {
-		args     []string
-		accounts []int
-		share    float64
-		fault    string
-	}{
-		{nil, []int{10000}, 0.01, ""},
-		{[]string{"-accounts", "10,200", "-new=0.5", "-for", "10ms", "-rounds", "1", "-json"}, []int{10, 200}, 0.5, ""},
-		{[]string{"-accounts", "10,x"}, nil, 0, `-accounts "10,x"`},
-		{[]string{"-accounts", "0"}, nil, 0, `-accounts "0"`},
-		{[]string{"-new", "1.5"}, nil, 0, "-new 1.5"},
-		{[]string{"-for", "0s"}, nil, 0, "-for"},
-	} {
-		o, err := parse(tc.args)
-		switch {
-		case tc.fault != "":
-			if err == nil || !strings.Contains(err.Error(), tc.fault) {
-				t.Errorf("%v: error %v, want one with %q", tc.args, err, tc.fault)
-			}
-		case err != nil || !slices.Equal(o.accounts, tc.accounts) || o.share != tc.share:
-			t.Errorf("%v: %+v, %v", tc.args, o, err)
-		}
-	}
-	if _, err := parse([]string{"-h"}); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("-h: %v", err)
-	}
-}
 
 // A small run of each contestant: run fails unless every post shown is detected
 // and handled once.

@@ -17,11 +17,6 @@ import (
 type measured struct {
 	rate float64 // requests a second
 	p99  time.Duration
-	// With slow clients: what the p99 was without, what each took in memory, in
-	// bytes, and how many were there at the end.
-	alone time.Duration
-	each  float64
-	held  int
 }
 
 // load asks over so many connections for so long. The client is a bare one, for

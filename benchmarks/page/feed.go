@@ -3,34 +3,27 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/mmcdole/gofeed"
-	"hash/maphash"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/fetcher"
 	feeds "github.com/streamwatch/streamwatch/fetcher/feed"
-	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
-
-var seed = maphash.MakeSeed()
 
 // feedEntries is how many entries the feed has.
 const feedEntries = 50
 
 // feedDocument is a feed and who reads it.
 type feedDocument struct {
-	body   []byte
-	ids    []string
-	seen   map[string]bool
-	feeds  *feeds.Fetcher
-	query  fetcher.TimelineQuery
-	client *upstream.Client
+	body  []byte
+	ids   []string
+	seen  map[string]bool
+	feeds *feeds.Fetcher
+	query fetcher.TimelineQuery
 }
 
 // newFeedPage is an RSS feed as a blog has it, on a server without validators.
@@ -46,12 +39,8 @@ func newFeedPage() (*feedDocument, error) {
 	}
 	b.WriteString("</channel></rss>")
 	f := &feedDocument{body: []byte(b.String()), seen: map[string]bool{}, query: fetcher.TimelineQuery{Username: server + "/feed"}}
-	via := &memory{bodies: [][]byte{f.body}}
 	var err error
-	if f.feeds, err = feeds.New(feeds.Config{Transport: via, HostGap: time.Nanosecond, AllowPrivate: true, Now: clock}); err != nil {
-		return nil, err
-	}
-	if f.client, err = upstream.New(upstream.Config{BaseURL: server, HTTP: &http.Client{Transport: via}, Now: clock}); err != nil {
+	if f.feeds, err = feeds.New(feeds.Config{Transport: &memory{bodies: [][]byte{f.body}}, HostGap: time.Nanosecond, AllowPrivate: true, Now: clock}); err != nil {
 		return nil, err
 	}
 	page, err := f.feeds.Timeline(context.Background(), f.query)
@@ -90,17 +79,6 @@ func (f *feedDocument) contestants(name string) ([]contestant, error) {
 			}
 			return page.Skipped + len(page.Tweets), err
 		}, func() []string { return fresh }},
-		{"streamwatch, the request and a hash", func() (int, error) {
-			resp, err := f.client.Get(context.Background(), "/feed", nil)
-			if err != nil {
-				return 0, err
-			}
-			defer resp.Release()
-			if maphash.Bytes(seed, resp.Body) == 0 {
-				return 0, errors.New("page: the feed has no hash")
-			}
-			return feedEntries, nil
-		}, nil},
 		{"gofeed", func() (int, error) {
 			parsed, err := gofeed.NewParser().Parse(bytes.NewReader(f.body))
 			if err != nil {

@@ -7,12 +7,6 @@
 //	go run ./polling                                         # worlds of its own
 //	go run ./polling -arrivals FILE -interval 300s           # a recording
 //
-// After the worlds come some that are hard on accounts that rarely post, each with
-// the bound that streamwatch is to keep there; the first third is not scored.
-//
-// With -probes the others are the same policy with probes of 100 accounts a call, of
-// which some miss posts or lie; a replay takes minutes then.
-//
 // The interval is accounts / budget: how often all accounts could be polled.
 // Posts of the first two weeks are not scored. A replay is the same in every
 // run, and is timed once: -rounds is accepted as everywhere but not needed, and
@@ -40,7 +34,6 @@ type options struct {
 	arrivals string
 	interval time.Duration
 	seed     uint64
-	probes   bool
 }
 
 func main() {
@@ -62,7 +55,6 @@ func parse(args []string) (options, error) {
 	o.Options, err = report.ParseFlags("polling", args, func(own *flag.FlagSet) {
 		own.StringVar(&o.arrivals, "arrivals", "", "arrivals file to replay, may be gzipped; skipped when missing")
 		own.DurationVar(&o.interval, "interval", o.interval, "accounts / budget, 1s to 24h")
-		own.BoolVar(&o.probes, "probes", false, "compare with policies that spend a part of the budget on probes, in place of the others")
 		own.Uint64Var(&o.seed, "seed", o.seed, "seed of the generated worlds")
 	})
 	if err != nil {
@@ -86,19 +78,6 @@ func run(o options) error {
 			return err
 		}
 		rows = append(rows, more...)
-	}
-	if o.arrivals == "" && !o.probes {
-		accounts, days := 500, 21
-		if o.For < 50*time.Millisecond {
-			accounts, days = 100, 6
-		}
-		for _, c := range claims(accounts, days, o.seed) {
-			more, err := c.rows(o.interval)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, more...)
-		}
 	}
 	return report.Write(os.Stdout, o.JSON, rows)
 }
@@ -138,9 +117,6 @@ func compare(a *history, o options) ([]report.Row, error) {
 	interval := o.interval
 	budget := float64(len(a.posts)) / interval.Seconds()
 	impls := contestants(a, budget)
-	if o.probes {
-		impls = append(impls[:2:2], withProbes(a, budget)...) // ours and the fixed interval
-	}
 	results := make([]result, len(impls))
 	errs := make([]error, len(impls))
 	var all sync.WaitGroup

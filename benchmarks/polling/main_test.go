@@ -108,24 +108,3 @@ func TestSavedCalls(t *testing.T) {
 		t.Errorf("%d polls, want at most %d", saved.polls, most)
 	}
 }
-
-// Probes find posts sooner with the same calls, the fewer they miss; those that lie
-// cost little.
-func TestProbes(t *testing.T) {
-	a := world{accounts: 150, days: 16, sigma: 1.6}.generate(3)
-	budget := 150 / 300.0
-	run := func(c contestant) float64 {
-		p, err := c.fresh()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return play(a, budget, warmUp, p).mean
-	}
-	fixed, without := run(contestants(a, budget)[1]), run(contestants(a, budget)[0])
-	for i, most := range []float64{0.035 * fixed, 0.11 * fixed, 0.25 * fixed, 1.02 * without, 1.02 * without} {
-		c := withProbes(a, budget)[i]
-		if got := run(c); got > most {
-			t.Errorf("%s: mean %.1f s, want at most %.1f s; fixed %.1f s, without probes %.1f s", c.name, got, most, fixed, without)
-		}
-	}
-}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/due"
 	"github.com/streamwatch/streamwatch/internal/pace"
-	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
 // A contestant makes a fresh policy for a replay. bytes is what it keeps of an
@@ -31,20 +30,6 @@ func contestants(a *history, budget float64) []contestant {
 		{"back-off", 8 + queueBytes, func() (policy, error) { return newBackOff(n, share), nil }},
 		{"hindsight root", 8 + queueBytes, func() (policy, error) { return newHindsight(a, budget), nil }},
 		{"streamwatch, calls saved for 5 min", pace.BytesPerAccount, func() (policy, error) { return newSaving(n, budget, 300) }},
-	}
-}
-
-// withProbes are policies that spend a part of the budget on probes of 100 accounts.
-func withProbes(a *history, budget float64) []contestant {
-	with := func(name string, missed float64, lie string) contestant {
-		return contestant{"streamwatch, " + name, pace.BytesPerAccount + probe.BytesPerAccount, func() (policy, error) { return newProbed(a, budget, missed, lie) }}
-	}
-	return []contestant{
-		with("perfect probe", 0, ""),
-		with("probe misses 5 %", 0.05, ""),
-		with("probe misses 20 %", 0.2, ""),
-		with("probe: never changed", 0, "never"),
-		with("probe: always changed", 0, "always"),
 	}
 }
 

@@ -2,8 +2,9 @@ package main
 
 import (
 	"math"
-	"slices"
 	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 )
 
 // policy says which account to poll in a slot. Times are nanoseconds from the
@@ -100,13 +101,12 @@ func summarize(delays, sums []float64, counts []int) result {
 	if len(delays) == 0 {
 		return r
 	}
-	slices.Sort(delays)
 	var sum float64
 	for _, d := range delays {
 		sum += d
 	}
 	r.mean = sum / float64(len(delays))
-	at := func(q float64) float64 { return delays[max(0, int(math.Ceil(q*float64(len(delays))))-1)] }
+	at := func(q float64) float64 { return report.Quantile(delays, q) }
 	r.p50, r.p95, r.p99 = at(0.50), at(0.95), at(0.99)
 	accounts := 0
 	for i, n := range counts {

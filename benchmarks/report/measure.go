@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -91,5 +93,45 @@ func PerOp(d time.Duration, op func()) float64 {
 		if took := time.Since(start); took >= d {
 			return float64(took.Nanoseconds()) / float64(n)
 		}
+	}
+}
+
+// IntList adds a flag that takes whole numbers with commas between them.
+func IntList(fs *flag.FlagSet, list *[]int, name, usage string, least, most int) {
+	fs.Func(name, usage, func(text string) error {
+		*list = nil
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil || n < least || n > most {
+				return fmt.Errorf("want numbers from %d to %d with commas between them", least, most)
+			}
+			*list = append(*list, n)
+		}
+		return nil
+	})
+}
+
+// Names adds a flag that chooses among names, with commas between them. The
+// default is all of them.
+func Names(fs *flag.FlagSet, list *[]string, name, usage string, all []string) {
+	*list = all
+	fs.Func(name, usage+": "+strings.Join(all, ", "), func(text string) error {
+		*list = strings.Split(text, ",")
+		for _, word := range *list {
+			if !slices.Contains(all, word) {
+				return fmt.Errorf("%q is none of %s", word, strings.Join(all, ", "))
+			}
+		}
+		return nil
+	})
+}
+
+// Default gives a flag another default value. It panics on one that the flag
+// does not take.
+func Default(fs *flag.FlagSet, name, value string) {
+	f := fs.Lookup(name)
+	f.DefValue = value
+	if err := f.Value.Set(value); err != nil {
+		panic(err)
 	}
 }

@@ -27,9 +27,9 @@ import (
 const checked = 25
 
 func main() {
-	sizes := sizeList{100, 1000, 10_000}
+	sizes := []int{100, 1000, 10_000}
 	opts, err := report.ParseFlags("rules", os.Args[1:], func(fs *flag.FlagSet) {
-		fs.Var(&sizes, "rules", "how many rules, 1 to 1000000, comma-separated")
+		report.IntList(fs, &sizes, "rules", "how many rules, a list of 1 to 1000000 (default 100,1000,10000)", 1, 1_000_000)
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -160,23 +160,4 @@ func turns(posts []*fetcher.Tweet) func() *fetcher.Tweet {
 		i++
 		return posts[i%len(posts)]
 	}
-}
-
-// sizeList is a flag of numbers.
-type sizeList []int
-
-func (l *sizeList) String() string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(*l)), " ", ","), "[]")
-}
-
-func (l *sizeList) Set(text string) error {
-	*l = nil
-	for part := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 || n > 1_000_000 {
-			return fmt.Errorf("rules: %q is not allowed: want numbers from 1 to 1000000, comma-separated", part)
-		}
-		*l = append(*l, n)
-	}
-	return nil
 }

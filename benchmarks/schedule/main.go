@@ -3,13 +3,11 @@
 //
 //	go run ./schedule -accounts 1000000 -period 60s -for 30s -garbage 8192
 //	go run ./schedule -accounts 10000000 -impl streamwatch
-//	go run ./schedule -accounts 100000 -period 10s -stall 1s
 //
 // streamwatch is the whole detection core, a detect.Detector with its names,
 // cursors, a goroutine a poll and a group committer; its Fetcher answers at once
-// with an empty page, and its Journal keeps nothing. "Schedule alone" is its queue
-// of due times and one goroutine. The peers, too, only schedule: they call the
-// poll and do nothing else; "fixed order" does not even that. Every account has the phase that
+// with an empty page, and its Journal keeps nothing. The peers only schedule: they
+// call the poll and do nothing else. Every account has the phase that
 // detect.Phase gives it, for all alike; a poll's lag is the moment of the call
 // less the moment it was due. A poll that is not made within 3 s after the
 // measured time is lost; its lag goes on until then. Every poll, ours and
@@ -18,7 +16,7 @@
 //
 // Each contestant runs in a process of its own, one after the other. A peer
 // that cannot do the accounts asked for gets fewer: the row says how many.
-// CPU times are getrusage's and the stall is a SIGSTOP, so it runs on Unix only.
+// It needs a Unix.
 // -for below 50 ms takes at most 200 accounts and 100 ms.
 package main
 
@@ -26,8 +24,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -40,7 +36,6 @@ type options struct {
 	period   time.Duration
 	warm     time.Duration
 	garbage  int
-	stall    time.Duration
 	impls    []string
 }
 
@@ -78,29 +73,18 @@ func exit(err error) {
 // parse reads the command line.
 func parse(args []string) (options, error) {
 	var o options
-	var impl string
 	var err error
 	o.Options, err = report.ParseFlags("schedule", args, func(own *flag.FlagSet) {
-		for name, value := range map[string]string{"for": "30s", "rounds": "1"} { // in place of what other programs do
-			f := own.Lookup(name)
-			f.DefValue = value
-			if err := f.Value.Set(value); err != nil {
-				panic(err)
-			}
-		}
+		report.Default(own, "for", "30s")
+		report.Default(own, "rounds", "1")
 		own.IntVar(&o.accounts, "accounts", 1_000_000, "accounts, at most 100 million")
 		own.DurationVar(&o.period, "period", time.Minute, "how often each account is polled, 10ms to 24h")
 		own.DurationVar(&o.warm, "warm", 2*time.Second, "how long a contestant runs before it is measured")
 		own.IntVar(&o.garbage, "garbage", 8192, "bytes that every poll allocates, at most 1 MiB")
-		own.DurationVar(&o.stall, "stall", 0, "stop the process once for so long, less than -period and half of -for; 0 for not at all")
-		own.StringVar(&impl, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
+		report.Names(own, &o.impls, "impl", "contestants", names())
 	})
 	if err != nil {
 		return options{}, err
-	}
-	o.impls = names()
-	if impl != "" {
-		o.impls = strings.Split(impl, ",")
 	}
 	if o.For < 50*time.Millisecond {
 		o.accounts, o.period, o.warm = min(o.accounts, 200), min(o.period, 100*time.Millisecond), 0
@@ -120,22 +104,11 @@ func (o *options) check() error {
 		return fmt.Errorf("schedule: -warm %s is not allowed: want 0 or more", o.warm)
 	case o.garbage < 0 || o.garbage > maxGarbage:
 		return fmt.Errorf("schedule: -garbage %d is not allowed: want 0 to %d", o.garbage, maxGarbage)
-	case o.stall < 0 || o.stall > 0 && (o.stall >= o.period || o.stall > o.For/2):
-		return fmt.Errorf("schedule: -stall %s is not allowed: want less than -period, %s, and at most half of -for, %s", o.stall, o.period, o.For)
-	}
-	for _, name := range o.impls {
-		if !slices.Contains(names(), name) {
-			return fmt.Errorf("schedule: -impl %q is not allowed: want any of %s", name, strings.Join(names(), ", "))
-		}
 	}
 	return nil
 }
 
 // kase says what was measured, with the accounts there were.
 func (o *options) kase(accounts int) string {
-	s := fmt.Sprintf("%d accounts, %s, %d B", accounts, o.period, o.garbage)
-	if o.stall > 0 {
-		s += fmt.Sprintf(", stall %s", o.stall)
-	}
-	return s
+	return fmt.Sprintf("%d accounts, %s, %d B", accounts, o.period, o.garbage)
 }

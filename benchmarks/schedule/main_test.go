@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -27,15 +25,13 @@ func TestMain(m *testing.M) {
 func TestParse(t *testing.T) {
 	for _, tc := range []struct{ args, err string }{
 		{"", ""},
-		{"-accounts 10 -period 1s -for 2s -garbage 0 -stall 500ms -warm 0s -impl heap,cron -json", ""},
+		{"-accounts 10 -period 1s -for 2s -garbage 0 -warm 0s -impl heap,ticker -json", ""},
 		{"-accounts=0", "-accounts 0 is not allowed: want 1 to 100000000"},
 		{"-period 1ms", "-period 1ms is not allowed: want 10ms to 24h"},
 		{"-for 2h", "-for 2h0m0s is not allowed: want at most 30m0s"},
 		{"-warm -1s", "-warm -1s is not allowed: want 0 or more"},
 		{"-garbage -1", "-garbage -1 is not allowed: want 0 to 1048576"},
-		{"-stall 3s -period 3s", "-stall 3s is not allowed: want less than -period, 3s, and at most half of -for, 30s"},
-		{"-stall 3s -for 5s", "-stall 3s is not allowed"},
-		{"-impl heap,wheel", `-impl "wheel" is not allowed: want any of streamwatch, due, ticker, afterfunc, heap, cron, fixed`},
+		{"-impl heap,wheel", `"wheel" is none of streamwatch, ticker, heap`},
 		{"-rounds 0", "-rounds 0 is not allowed"},
 	} {
 		_, err := parse(strings.Fields(tc.args))
@@ -181,27 +177,5 @@ func TestContestantEndsWithItsParent(t *testing.T) {
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("ended with %v, want exit status 1", err)
-	}
-}
-
-// A process that stood still polls late what was due meanwhile, once.
-func TestStall(t *testing.T) {
-	args := strings.Fields("-accounts 500 -period 2s -for 2s -warm 50ms -stall 500ms -rounds 1 -impl streamwatch")
-	o, err := parse(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := compare(o, args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := value(t, rows, report.Ours, "lag max"); got < 400 {
-		t.Errorf("longest lag is %g ms, want nearly the stall of 500", got)
-	}
-	if got := value(t, rows, report.Ours, "made"); got != 500 {
-		t.Errorf("%g polls made, want 500", got)
-	}
-	if lost, extra := value(t, rows, report.Ours, "lost"), value(t, rows, report.Ours, "extra"); lost+extra != 0 {
-		t.Errorf("%g polls lost, %g too many, want none", lost, extra)
 	}
 }

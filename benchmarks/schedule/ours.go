@@ -8,7 +8,6 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/due"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -53,33 +52,5 @@ func startDetector(n int, period time.Duration, poll func(int)) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// startDue has one goroutine and the detector's queue of due times, and nothing
-// else of it: what the peers are to compare with.
-func startDue(n int, period time.Duration, poll func(int)) error {
-	var q due.Queue
-	now := time.Now()
-	for i := range n {
-		q.Set(int32(i), nextDue(now, detect.Phase(username(i), period), period).UnixNano())
-	}
-	go func() {
-		timer := time.NewTimer(0)
-		for {
-			<-timer.C
-			now := time.Now().UnixNano()
-			account, at, _ := q.Next()
-			for at <= now {
-				poll(int(account))
-				for at <= now {
-					at += int64(period)
-				}
-				q.Set(account, at)
-				account, at, _ = q.Next()
-			}
-			timer.Reset(time.Until(time.Unix(0, at)))
-		}
-	}()
 	return nil
 }

@@ -104,9 +104,6 @@ func child(name string, args []string) error {
 	return report.Write(os.Stdout, true, rows)
 }
 
-// refSize is what seen.Windows takes for an empty window, in bytes.
-const refSize = 4
-
 // grace bounds the wait for polls that were due in the window and are late.
 const grace = 3 * time.Second
 
@@ -115,7 +112,7 @@ func measure(o *options, c contestant) ([]report.Row, error) {
 	n := min(o.accounts, c.most)
 	room := int(float64(n)*1.5*(o.For+2*grace).Seconds()/o.period.Seconds()) + 1000
 	rec := newRecord(room, o.garbage)
-	before := memory()
+	before := int64(report.InUse())
 	begun := time.Now()
 	if err := c.start(n, o.period, rec.poll); err != nil {
 		return nil, err
@@ -125,15 +122,9 @@ func measure(o *options, c contestant) ([]report.Row, error) {
 
 	rec.begin()
 	start := time.Now()
-	from := takeUsage()
-	if o.stall > 0 {
-		time.Sleep(o.For/2 - o.stall/2)
-		if err := stall(o.stall); err != nil {
-			return nil, fmt.Errorf("schedule: stall: %w", err)
-		}
-	}
-	time.Sleep(o.For - time.Since(start))
-	used := takeUsage().since(from)
+	cpu := report.CPU()
+	time.Sleep(o.For)
+	cpu = report.CPU() - cpu
 	took := time.Since(start)
 
 	res := rec.result(n, o.period, o.For, time.Now())
@@ -142,7 +133,7 @@ func measure(o *options, c contestant) ([]report.Row, error) {
 		res = rec.result(n, o.period, o.For, time.Now())
 	}
 	rec.waste.Store(0)
-	kept := max(memory()-before, 0)
+	kept := max(int64(report.InUse())-before, 0)
 
 	var rows []report.Row
 	add := func(metric string, v float64, unit string) {
@@ -153,18 +144,12 @@ func measure(o *options, c contestant) ([]report.Row, error) {
 	add("lag p99.9", res.quantile(0.999), "ms")
 	add("lag max", res.quantile(1), "ms")
 	add("memory", float64(kept)/float64(n), "B/account")
-	if c.impl == report.Ours { // no account has posted: its window has only a reference
-		add("memory besides the seen window", float64(kept)/float64(n)-refSize, "B/account")
-	}
 	add("setup", setup.Seconds(), "s")
-	add("CPU", 100*used.cpu.Seconds()/took.Seconds(), "% of a core")
+	add("CPU", 100*cpu.Seconds()/took.Seconds(), "% of a core")
 	add("polls", float64(res.made)/o.For.Seconds(), "/s")
 	add("expected", float64(res.expected), "polls")
 	add("made", float64(res.made), "polls")
 	add("lost", float64(res.lost), "polls")
 	add("extra", float64(res.extra), "polls")
-	add("collections", float64(used.collections), "GCs")
-	add("pause, longest", used.longest.Seconds()*1000, "ms")
-	add("pauses", used.pauses.Seconds()*1000, "ms")
 	return rows, nil
 }

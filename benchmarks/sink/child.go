@@ -63,11 +63,10 @@ func serve(env string) error {
 				if err != nil {
 					return
 				}
-				tcp := conn.(*net.TCPConn)
 				if secure != nil {
 					conn = tls.Server(conn, secure)
 				}
-				go state.talk(conn, tcp)
+				go state.talk(conn)
 			}
 		}()
 	}
@@ -80,13 +79,13 @@ func serve(env string) error {
 
 func hostIP(i int) net.IP { return net.IPv4(127, 0, 0, byte(i+1)) }
 
-// child counts.
-type child struct{ posts, hanging, most, resets atomic.Int64 }
+// child counts the requests it has answered.
+type child struct{ posts atomic.Int64 }
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 // talk answers the requests of a connection until it ends.
-func (s *child) talk(conn net.Conn, tcp *net.TCPConn) {
+func (s *child) talk(conn net.Conn) {
 	defer conn.Close()
 	r := bufio.NewReaderSize(conn, 4096)
 	for {
@@ -114,20 +113,8 @@ func (s *child) talk(conn net.Conn, tcp *net.TCPConn) {
 		if _, err := r.Discard(length); err != nil {
 			return
 		}
-		switch where {
-		case "/hang":
-			now := s.hanging.Add(1)
-			for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
-			}
-			io.Copy(io.Discard, r) // until the client gives up
-			s.hanging.Add(-1)
-			return
-		case "/reset":
-			s.resets.Add(1)
-			tcp.SetLinger(0)
-			return
-		case "/counts":
-			b, _ := json.Marshal(Counts{s.posts.Load(), s.hanging.Load(), s.most.Load(), s.resets.Load()})
+		if where == "/posts" {
+			b, _ := json.Marshal(s.posts.Load())
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(b), b)
 			continue
 		}

@@ -11,6 +11,5 @@
 //	}
 //
 // It speaks as little HTTP/1.1 as is needed: a request with a Content-Length is
-// answered by an empty 200, as soon as its body was read. Paths choose otherwise:
-// /hang is not answered, and /reset has its connection reset.
+// answered by an empty 200, as soon as its body was read.
 package sink

@@ -42,12 +42,9 @@ func TestSinkAnswers(t *testing.T) {
 			}
 			resp.Body.Close()
 		}
-		if _, err := client.Post(s.URL(0, "/reset"), "", nil); err == nil {
-			t.Error("/reset answered")
-		}
 		if !secure {
-			if c, err := s.Counts(); err != nil || c.Posts != 6 || c.Resets < 1 {
-				t.Errorf("counts %+v, %v", c, err)
+			if n, err := s.Posts(); err != nil || n != 6 {
+				t.Errorf("it counted %d requests, %v, want 6", n, err)
 			}
 			http.DefaultClient.CloseIdleConnections()
 		}

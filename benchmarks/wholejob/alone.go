@@ -45,7 +45,7 @@ func startAlone(o contestantOrder) (stop func() error, err error) {
 }
 
 func statusesURL(o contestantOrder, account int) string {
-	return fmt.Sprintf("%s/api/v1/accounts/%s/statuses?limit=%d", o.URL, accountID(account), o.Page)
+	return fmt.Sprintf("%s/api/v1/accounts/%s/statuses?limit=%d", o.URL, accountID(account), pagePosts)
 }
 
 func ask(ctx context.Context, url string) error {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime/pprof"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -18,13 +17,9 @@ type contestantOrder struct {
 	Dir      string // for its files, the same after a kill
 	URL      string // of the platform
 	Hook     string // of the receiver
-	Traces   string // where traces go by OTLP
 	Secret   string
 	Accounts int
 	Interval time.Duration
-	Page     int    // posts to ask for
-	InFlight int    // requests that may be under way at once
-	First    int64  // number of the first account
 	Profile  string // file for the CPU profile between begin and end, "" for none
 }
 
@@ -44,10 +39,7 @@ type contestant struct {
 var contestants = []contestant{
 	{report.Ours, true, startOurs},
 	{report.Ours + " with Gather", true, startGathered},
-	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
-	{report.Ours + " with traces", true, startTraced},
 	{"afternoon", false, startAfternoon},
-	{benthos, false, nil}, // a program of its own
 	{alone, false, startAlone},
 }
 
@@ -78,10 +70,10 @@ func runContestant(o contestantOrder) error {
 			if err := startProfile(o.Profile); err != nil {
 				return nil, err
 			}
-			before = cpuTime()
+			before = report.CPU()
 			return before, nil
 		case "end":
-			used := cpuTime() - before
+			used := report.CPU() - before
 			pprof.StopCPUProfile()
 			return used, nil
 		}
@@ -99,14 +91,4 @@ func startProfile(file string) error {
 		return err
 	}
 	return pprof.StartCPUProfile(f)
-}
-
-// cpuTime is the processor time that the process has used, in user and kernel mode,
-// its garbage collector's included.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -13,13 +13,8 @@
 //
 //   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
 //   - streamwatch with Gather: the same with polls that begin together, every 10 ms
-//   - streamwatch by HTTP/1.1: the same with a connection for each request under way
-//   - streamwatch with traces: the same with traces of 1 % of the posts, engineotel
 //   - afternoon: what one writes in an afternoon, with a ticker an account,
 //     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.
-//   - benthos: the stream processor, which does the job by configuration: a generator of
-//     requests, processors http, unarchive, mapping and dedupe, an output http_client.
-//     Its cache is in memory.
 //   - request alone: the same requests by http.Client, the body read and dropped
 //
 // Cases are as many polls as go, with up to 64 requests under way, and 500 polls a
@@ -35,13 +30,10 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -53,12 +45,14 @@ type options struct {
 	accounts []int
 	impls    []string
 	cases    []string
-	posts    float64
-	page     int // posts on a page
-	gzip     bool
 	profile  string
-	benthos  string // its program
 }
+
+// posts are new ones a second, of all accounts.
+const posts = 20
+
+// pagePosts is how many posts a page has.
+const pagePosts = 20
 
 func main() {
 	if child() {
@@ -81,65 +75,20 @@ func main() {
 
 // parse reads the command line.
 func parse(args []string) (options, error) {
-	var o options
-	var accounts, impls, cases string
+	o := options{accounts: []int{1000}}
 	var err error
 	o.Options, err = report.ParseFlags("wholejob", args, func(own *flag.FlagSet) {
-		for name, value := range map[string]string{"for": "2s", "rounds": "3"} { // in place of what other programs do
-			f := own.Lookup(name)
-			f.DefValue = value
-			if err := f.Value.Set(value); err != nil {
-				panic(err)
-			}
-		}
-		own.StringVar(&accounts, "accounts", "1000", "how many accounts, 1 to 100000; several numbers with commas between them")
-		own.StringVar(&impls, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
-		own.StringVar(&cases, "cases", "", "kinds of cases, separated by commas; all when empty: "+strings.Join(kinds, ", "))
-		own.Float64Var(&o.posts, "posts", 20, "new posts a second, above 0 and at most 10000")
-		own.IntVar(&o.page, "page", 20, "posts on a page, 1 to 40")
-		own.BoolVar(&o.gzip, "gzip", false, "the platform compresses its pages")
+		report.Default(own, "for", "2s")
+		report.Default(own, "rounds", "3")
+		report.IntList(own, &o.accounts, "accounts", "how many accounts, a list of 1 to 100000 (default 1000)", 1, 100_000)
+		report.Names(own, &o.impls, "impl", "contestants", names())
+		report.Names(own, &o.cases, "cases", "kinds of cases", kinds)
 		own.StringVar(&o.profile, "cpuprofile", "", "write CPU profiles of the contestants to files whose names begin so")
 	})
-	if err != nil {
-		return options{}, err
-	}
-	for _, s := range strings.Split(accounts, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 100_000 {
-			return options{}, fmt.Errorf("wholejob: -accounts %q is not allowed: want numbers from 1 to 100000 with commas between them", accounts)
-		}
-		o.accounts = append(o.accounts, n)
-	}
-	if !(o.posts > 0 && o.posts <= 10_000) {
-		return options{}, fmt.Errorf("wholejob: -posts %v is not allowed: want more than 0 and at most 10000", o.posts)
-	}
-	if o.page < 1 || o.page > 40 {
-		return options{}, fmt.Errorf("wholejob: -page %d is not allowed: want 1 to 40", o.page)
-	}
-	var err1, err2 error
-	o.impls, err1 = chosen("impl", impls, names())
-	o.cases, err2 = chosen("cases", cases, kinds)
-	if err := errors.Join(err1, err2); err != nil {
-		return options{}, err
-	}
 	if o.For < 50*time.Millisecond {
 		o.accounts = []int{min(20, slices.Min(o.accounts))}
 	}
-	return o, nil
-}
-
-// chosen are those of all that a flag names, which are all when it names none.
-func chosen(flag, value string, all []string) ([]string, error) {
-	if value == "" {
-		return all, nil
-	}
-	list := strings.Split(value, ",")
-	for _, name := range list {
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("wholejob: -%s %q is not allowed: want any of %s", flag, name, strings.Join(all, ", "))
-		}
-	}
-	return list, nil
+	return o, err
 }
 
 // kinds of cases.

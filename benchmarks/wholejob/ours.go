@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 	"path/filepath"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
-	"github.com/streamwatch/streamwatch/engineotel"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
@@ -24,49 +20,16 @@ const monitorAccounts = 100
 
 // startOurs embeds the engine as a program would: the defaults, but for a receiver on
 // this machine and intervals below a second.
-func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil, asIs) }
-
-func asIs(cfg streamwatch.Config) streamwatch.Config { return cfg }
+func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, 0) }
 
 // startGathered has polls begin together.
 func startGathered(o contestantOrder) (stop func() error, err error) {
-	return embed(o, nil, func(cfg streamwatch.Config) streamwatch.Config {
-		cfg.Detect.Gather = 10 * time.Millisecond
-		return cfg
-	})
+	return embed(o, 10*time.Millisecond)
 }
 
-// startOursHTTP1 asks the platform by HTTP/1.1, with a connection for each request
-// under way.
-func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	return embed(o, &http.Client{Timeout: 30 * time.Second,
-		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}}, asIs)
-}
-
-// startTraced has traces of every hundredth post, which go to the receiver by OTLP.
-func startTraced(o contestantOrder) (stop func() error, err error) {
+func embed(o contestantOrder, gather time.Duration) (stop func() error, err error) {
 	ctx := context.Background()
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Traces))
-	if err != nil {
-		return nil, err
-	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
-	var refused error
-	end, err := embed(o, nil, func(cfg streamwatch.Config) streamwatch.Config {
-		cfg, refused = engineotel.Instrument(cfg, engineotel.Options{TracerProvider: tp, Ratio: 0.01})
-		return cfg
-	})
-	if err = errors.Join(refused, err); err != nil {
-		return nil, err
-	}
-	return func() error { return errors.Join(end(), tp.Shutdown(ctx)) }, nil
-}
-
-func embed(o contestantOrder, client *http.Client, change func(streamwatch.Config) streamwatch.Config) (stop func() error, err error) {
-	ctx := context.Background()
-	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: o.Page, HTTP: client})
+	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: pagePosts})
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +37,10 @@ func embed(o contestantOrder, client *http.Client, change func(streamwatch.Confi
 	if err != nil {
 		return nil, err
 	}
-	engine, err := streamwatch.New(change(streamwatch.Config{
+	engine, err := streamwatch.New(streamwatch.Config{
 		Fetcher: platform, Store: store, MinInterval: o.Interval, DefaultInterval: o.Interval,
-		Webhook: webhook.Config{AllowPrivate: true},
-	}))
+		Detect: detect.Config{Gather: gather}, Webhook: webhook.Config{AllowPrivate: true},
+	})
 	if err != nil {
 		return nil, err
 	}

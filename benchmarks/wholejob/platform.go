@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -31,16 +30,14 @@ type platformOrder struct {
 	Accounts int
 	Rate     float64 // posts a second, once it is told to post
 	Burst    int
-	Gzip     bool
 	Secret   string // of the webhooks' signatures
 }
 
 // platformHello is its first line.
 type platformHello struct {
-	URL    string // of the platform
-	Hook   string // of the receiver
-	Traces string // where the receiver takes traces by OTLP
-	CA     string // PEM
+	URL  string // of the platform
+	Hook string // of the receiver
+	CA   string // PEM
 }
 
 // platform is a Mastodon server, as far as polls ask it, and a receiver of webhooks.
@@ -59,7 +56,7 @@ func servePlatform(o platformOrder) error {
 	}
 	var servers []*http.Server
 	var addrs []string
-	for _, h := range []http.Handler{p.api(), p.receiver()} {
+	for _, h := range []http.Handler{p.api(), http.HandlerFunc(p.hook)} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -71,7 +68,7 @@ func servePlatform(o platformOrder) error {
 	}
 	var posting sync.WaitGroup
 	stop := make(chan struct{})
-	err = answers(platformHello{URL: "https://" + addrs[0], Hook: "https://" + addrs[1] + "/hook", Traces: "https://" + addrs[1] + "/v1/traces", CA: ca}, func(command string) (any, error) {
+	err = answers(platformHello{URL: "https://" + addrs[0], Hook: "https://" + addrs[1] + "/hook", CA: ca}, func(command string) (any, error) {
 		switch command {
 		case "post":
 			posting.Go(func() { p.world.run(o.Rate, o.Burst, stop) })
@@ -107,10 +104,7 @@ func (p *platform) api() http.Handler {
 	return mux
 }
 
-var (
-	buffers = sync.Pool{New: func() any { return new([]byte) }}
-	zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
-)
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // statuses answers with a page, whose counts and entity tag are new each time.
 func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
@@ -149,29 +143,8 @@ func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
 		h.Set("Link", fmt.Sprintf(`<https://%[1]s%[2]s?limit=%[5]d&max_id=%[3]d>; rel="next", <https://%[1]s%[2]s?limit=%[5]d&min_id=%[4]d>; rel="prev"`,
 			r.Host, r.URL.Path, posts[len(posts)-1].id, posts[0].id, limit))
 	}
-	if p.order.Gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		var zipped bytes.Buffer
-		z := zippers.Get().(*gzip.Writer)
-		z.Reset(&zipped)
-		z.Write(body)
-		z.Close()
-		zippers.Put(z)
-		h.Set("Content-Encoding", "gzip")
-		body = zipped.Bytes()
-	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.Write(body)
-}
-
-// receiver takes webhooks, and traces, which it drops.
-func (p *platform) receiver() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /hook", p.hook)
-	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/x-protobuf") // an empty answer: all were taken
-	})
-	return mux
 }
 
 // hook takes note of the post and answers 200.

@@ -69,15 +69,11 @@ type process struct {
 	out *json.Decoder
 }
 
-// start runs a program, this one again if it is "", with an order, and reads its first line
-// into hello.
-func start(program string, o order, hello any, env ...string) (*process, error) {
-	if program == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		program = self
+// start runs this program again with an order, and reads its first line into hello.
+func start(o order, hello any, env ...string) (*process, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(o)
 	if err != nil {

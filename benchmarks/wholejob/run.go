@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,12 +31,6 @@ const (
 
 // compare runs all contestants in turns, case by case.
 func compare(o options) (rows []report.Row, err error) {
-	dir, err := os.MkdirTemp("", "streamwatch-wholejob-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	o.benthos = o.buildBenthos(dir)
 	for _, t := range o.trials() {
 		outcomes := make([][]outcome, len(o.impls))
 		for round := range o.Rounds {
@@ -55,7 +47,7 @@ func compare(o options) (rows []report.Row, err error) {
 			}
 		}
 		for i, name := range o.impls {
-			rows = append(rows, t.rows(name, o.page, outcomes[i])...)
+			rows = append(rows, t.rows(name, outcomes[i])...)
 		}
 	}
 	return rows, nil
@@ -73,7 +65,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	defer os.RemoveAll(dir)
 	secret := string(deliver.GenerateSecret())
 	var hello platformHello
-	server, err := start("", order{Platform: &platformOrder{Accounts: t.accounts, Rate: o.posts, Burst: t.burst, Gzip: o.gzip, Secret: secret}}, &hello)
+	server, err := start(order{Platform: &platformOrder{Accounts: t.accounts, Rate: posts, Burst: t.burst, Secret: secret}}, &hello)
 	if err != nil {
 		return out, err
 	}
@@ -82,17 +74,12 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	if err := os.WriteFile(ca, []byte(hello.CA), 0o600); err != nil {
 		return out, err
 	}
-	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Traces: hello.Traces, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page,
-		InFlight: inFlight, First: firstAccount}
+	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval}
 	if o.profile != "" {
 		job.Profile = o.profile + "-" + strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(t.name+"-"+name)
 	}
-	program := ""
-	if name == benthos {
-		program = o.benthos
-	}
 	begin := func() (*process, error) {
-		return start(program, order{Contestant: &job}, new(string), "SSL_CERT_FILE="+ca)
+		return start(order{Contestant: &job}, new(string), "SSL_CERT_FILE="+ca)
 	}
 	c, err := begin()
 	if err != nil {
@@ -183,7 +170,7 @@ func wait(server *process, limit time.Duration, done func(state) bool) (s state,
 
 // rows are medians over the rounds; what was posted, lost and doubled is a sum, and
 // latencies are of all posts.
-func (t trial) rows(name string, page int, rounds []outcome) (rows []report.Row) {
+func (t trial) rows(name string, rounds []outcome) (rows []report.Row) {
 	if len(rounds) == 0 {
 		return nil
 	}
@@ -195,14 +182,14 @@ func (t trial) rows(name string, page int, rounds []outcome) (rows []report.Row)
 		for _, r := range rounds {
 			list = append(list, of(r))
 		}
-		return quantile(list, 0.5)
+		return report.Quantile(list, 0.5)
 	}
 	if !t.lossOnly() {
 		cpu := middle(func(r outcome) float64 { return r.cpu })
 		add("CPU", cpu, "µs/poll")
 		add("polls", middle(func(r outcome) float64 { return r.polls }), "/s")
 		add("polls, core", 1e6/cpu, "/s")
-		add("posts read, core", float64(page)*1e6/cpu, "/s")
+		add("posts read, core", pagePosts*1e6/cpu, "/s")
 	}
 	if name == alone {
 		return rows
@@ -215,22 +202,12 @@ func (t trial) rows(name string, page int, rounds []outcome) (rows []report.Row)
 		all.Shown = append(all.Shown, r.Shown...)
 		all.Read = append(all.Read, r.Read...)
 	}
-	add("shown to 2xx p50", quantile(all.Shown, 0.5), "ms")
-	add("p99", quantile(all.Shown, 0.99), "ms")
-	add("read to 2xx p50", quantile(all.Read, 0.5), "ms")
-	add("read p99", quantile(all.Read, 0.99), "ms")
+	add("shown to 2xx p50", report.Quantile(all.Shown, 0.5), "ms")
+	add("p99", report.Quantile(all.Shown, 0.99), "ms")
+	add("read to 2xx p50", report.Quantile(all.Read, 0.5), "ms")
+	add("read p99", report.Quantile(all.Read, 0.99), "ms")
 	add("posts", float64(all.Posts), "")
 	add("lost", float64(all.Lost), "")
 	add("doubled", float64(all.Doubled), "")
 	return rows
-}
-
-// quantile sorts values and gives the smallest that at least the share q of them do
-// not exceed; of no values it is 0.
-func quantile(values []float64, q float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return values[max(0, int(math.Ceil(q*float64(len(values))))-1)]
 }
