@@ -191,53 +191,6 @@ func TestClaimedOverflowKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// Outcomes are kept for a claim while the outbox makes it, and not until the next one when
-// it makes none.
-func TestNoOutcomeIsKeptWithoutAClaim(t *testing.T) {
-	for _, name := range []string{"the claim fails", "no room for a claim"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var fails atomic.Bool
-				b := newBench(t, takes(9*time.Second), func(c *dispatch.Config) { c.Outbox = failingClaim{c.Outbox, &fails} })
-				b.endpoint("a")
-				b.endpoint("b")
-				b.run()
-				b.commit("a", "p", 1, false) // the reader claims it 45 s later
-				pass(40 * time.Second)
-				var ids []string
-				for i := range 5 { // outcomes while the reader is between two looks
-					b.commit("b", fmt.Sprint("q", i, "-"), 1, true)
-					ids = append(ids, deliver.DeliveryID(deliver.EventID("b", fmt.Sprint("q", i, "-0")), "b"))
-					pass(300 * time.Millisecond)
-				}
-				empty := func() {}
-				if fails.Store(name == "the claim fails"); !fails.Load() {
-					empty = b.d.Fill()
-				}
-				kept := map[string]bool{}
-				for range 200 {
-					pass(50 * time.Millisecond)
-					for _, id := range ids {
-						if b.d.Outdated(id) {
-							kept[id] = true
-						}
-					}
-				}
-				if len(kept) > 0 {
-					t.Errorf("%d of %d outcomes are kept for a claim that is not under way", len(kept), len(ids))
-				}
-				fails.Store(false)
-				empty()
-				pass(time.Minute)
-				b.stop()
-				if n := len(b.all()); n != 6 {
-					t.Errorf("%d of 6 sent", n)
-				}
-			})
-		})
-	}
-}
-
 // failingClaim is an outbox that may fail to claim.
 type failingClaim struct {
 	deliver.Outbox

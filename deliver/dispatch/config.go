@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/clocks"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -61,11 +59,10 @@ type Config struct {
 }
 
 // MaxRetries bounds the retries of a delivery after its first attempt.
-const MaxRetries = retry.MaxRetries
+const MaxRetries = 3
 
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
-	maxSpilled  = 2 * maxHeld      // changes of Due not stored yet; beyond it deliveries wait until they are due
 	maxLanes    = 65_536           // lanes; beyond it idle ones are forgotten
 	endpointTTL = 10 * time.Second // how long a record of an endpoint is used
 )
@@ -116,7 +113,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("dispatch: Lease %s is not allowed: want %s (4 × Timeout) to 1h", c.Lease, 4*c.Timeout)
 	}
 	var err error
-	if c.RetrySchedule, err = retry.Schedule(c.RetrySchedule); err != nil {
+	if c.RetrySchedule, err = retrySchedule(c.RetrySchedule); err != nil {
 		return c, err
 	}
 	if c.Observer == nil {
@@ -143,4 +140,11 @@ func (c *Config) sender(rawURL string) (deliver.Sender, string) {
 // leaseCovers reports whether a claim lasts long enough to begin an attempt or to change
 // it, by both clocks. A claim about to end may already belong to another process with a
 // different clock; it is left to expire.
-func (c *Config) leaseCovers(end, now time.Time) bool { return clocks.Left(now, end) >= c.Timeout }
+func (c *Config) leaseCovers(end, now time.Time) bool { return timeLeft(now, end) >= c.Timeout }
+
+// timeLeft returns how long it is from now until t, by the clock that says less. A time
+// without a reading of the monotonic clock, such as one from a store, is compared by the
+// wall clock alone.
+func timeLeft(now, t time.Time) time.Duration {
+	return min(t.Sub(now), t.Round(0).Sub(now.Round(0)))
+}

@@ -8,12 +8,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lookout"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/sending"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -25,14 +19,12 @@ import (
 type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
-	records  records
-	moves    moves
 	reader   *reader
 	workers  *workers
 	settler  *settler
-	health   *health.Writer
+	health   *healthWriter
 	replayer *replayer
-	timing   *timing.Timing
+	timing   *timing
 	stop     chan struct{} // closed by Stop
 	stopped  sync.Once
 }
@@ -43,16 +35,15 @@ func New(cfg Config) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing.Timing)}
-	a := alarm.New()
-	d.health = health.NewWriter()
+	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing)}
+	a := newAlarm()
+	d.health = newHealthWriter(&cfg)
 	d.sched = newScheduler(&cfg, a, d.health)
-	d.records, d.moves = records{d.sched}, moves{d.sched}
-	d.health.Endpoints, d.health.Observer, d.health.Logger, d.health.Written = cfg.Endpoints, cfg.Observer, cfg.Logger, d.records.setFailingSince
+	d.health.written = d.sched.setFailingSince
 	d.settler = newSettler(&cfg, d.sched)
 	d.replayer = newReplayer(&cfg, d.sched, d.stop)
-	d.workers = &workers{cfg: &cfg, sched: d.sched, moves: d.moves, settler: d.settler, replayer: d.replayer, timing: d.timing}
-	d.reader = &reader{cfg: &cfg, sched: d.sched, claims: claims{d.sched}, moves: d.moves, alarm: a, stop: d.stop, looking: turnstile.New()}
+	d.workers = &workers{cfg: &cfg, sched: d.sched, settler: d.settler, replayer: d.replayer, timing: d.timing}
+	d.reader = &reader{cfg: &cfg, sched: d.sched, alarm: a, stop: d.stop}
 	return d, nil
 }
 
@@ -63,10 +54,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.sched.open(func(j *job) { d.workers.start(ctx, j) }) {
 		return errors.New("dispatch: Run called twice")
 	}
-	var settling, writing, replaying, looking sync.WaitGroup
+	var settling, writing, replaying sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
-	writing.Go(d.health.Run)
-	looking.Go(func() { lookout.Run(ctx, d.stop, d.records.resting, d.Follow) })
+	writing.Go(d.health.run)
 	if d.cfg.Replays != nil {
 		replaying.Go(func() { d.replayer.run(ctx) })
 	}
@@ -74,11 +64,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer unhook()
 	d.reader.run(ctx)
 	replaying.Wait()
-	looking.Wait()
 	d.sched.close()
 	d.workers.running.Wait()
 	close(d.settler.stop)
-	d.health.Stop()
+	close(d.health.stop)
 	settling.Wait()
 	d.giveBackHeld(ctx)
 	writing.Wait()
@@ -88,7 +77,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // giveBackHeld makes the deliveries still in memory claimable by others.
 func (d *Dispatcher) giveBackHeld(run context.Context) {
 	now := d.cfg.Now()
-	list := d.reader.claims.giveBack(now)
+	list := d.sched.giveBack(now)
 	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
 	if rest, err := changeDue(ctx, d.cfg, list, now); err != nil {
@@ -118,21 +107,19 @@ const enqueueAtOnce = 256
 func (d *Dispatcher) Stats() Stats {
 	s := d.sched.stats()
 	s.Replays = d.replayer.count()
-	s.Handover, s.Send, s.Total = d.timing.Handover.Snapshot(), d.timing.Send.Snapshot(), d.timing.Total.Snapshot()
+	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
 	return s
 }
 
 // Drop ends an endpoint's lane: no attempt begins after Drop has returned. Attempts under
 // way finish.
-func (d *Dispatcher) Drop(endpointID string) { d.records.drop(endpointID) }
+func (d *Dispatcher) Drop(endpointID string) { d.sched.dropLane(endpointID) }
 
 // Refresh makes the endpoint's record be read again before the next attempt: no attempt
 // uses the old record after Refresh has returned.
 func (d *Dispatcher) Refresh(endpointID string) {
-	d.records.changed(endpointID)
-	if d.moves.has(endpointID) {
-		d.replayer.ask()
-	}
+	d.sched.recordChanged(endpointID)
+	d.replayer.ask()
 }
 
 // Reset forgets the failures of an endpoint whose owner has changed the receiver or says
@@ -140,12 +127,12 @@ func (d *Dispatcher) Refresh(endpointID string) {
 // that the receiver asked for. Deliveries that went back to the outbox for such a wait are
 // sent at once if this process remembers them, 65,536 of all endpoints, others when due.
 // Answers to attempts under way do not count.
-func (d *Dispatcher) Reset(endpointID string) { d.records.reset(endpointID) }
+func (d *Dispatcher) Reset(endpointID string) { d.sched.resetEndpoint(endpointID) }
 
 // FailingSince returns when the first failed attempt to an endpoint began since the last
 // success, of the attempts of this process; zero without one.
 func (d *Dispatcher) FailingSince(endpointID string) time.Time {
-	return d.records.failingSince(endpointID)
+	return d.sched.failingSince(endpointID)
 }
 
 // Sender returns the sender for a URL scheme, bounded by Config.Timeout, with a panic turned
@@ -155,7 +142,7 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	if s == nil {
 		return nil
 	}
-	return sending.Bounded{Sender: s, Timeout: d.cfg.Timeout}
+	return bounded{Sender: s, Timeout: d.cfg.Timeout}
 }
 
 // Flush waits until the outcomes of all attempts that have ended are recorded, at most 5 s.
@@ -169,8 +156,8 @@ func (d *Dispatcher) Reopen(ctx context.Context, owner, endpointID string, ids [
 	if err != nil {
 		return 0, err
 	}
-	if !d.moves.notifyOwner(endpointID) {
-		d.reader.alarm.WakeAt(now)
+	if !d.sched.notifyOwner(endpointID) {
+		d.reader.alarm.wakeAt(now)
 	}
 	return n, nil
 }
@@ -185,7 +172,7 @@ func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
 	if err := d.cfg.Replays.Start(ctx, r); err != nil {
 		return err
 	}
-	if !d.moves.notifyOwner(r.EndpointID) {
+	if !d.sched.notifyOwner(r.EndpointID) {
 		d.replayer.ask()
 	}
 	return nil
@@ -202,7 +189,7 @@ func (d *Dispatcher) Replay(ctx context.Context, owner, endpointID string) (deli
 		return r, err
 	}
 	r.Waits = d.replayer.waitsFor(endpointID)
-	if r.Waits == "" && d.records.inTrouble(endpointID) {
+	if r.Waits == "" && d.sched.inTrouble(endpointID) {
 		r.Waits = "the receiver does not answer well"
 	}
 	return r, nil

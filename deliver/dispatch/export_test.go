@@ -2,13 +2,10 @@ package dispatch
 
 import (
 	"fmt"
-
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 )
 
 // RetryDelay is the wait after a failed attempt.
-var RetryDelay = retry.Delay
+var RetryDelay = retryDelay
 
 // SweepNext has the next new lane forget those that are idle, and gives the number
 // of lanes at which it would have been done.
@@ -24,13 +21,6 @@ func (d *Dispatcher) Remembers(endpointID string) bool {
 	d.sched.mu.Lock()
 	defer d.sched.mu.Unlock()
 	return d.sched.lanes[endpointID] != nil
-}
-
-// Outdated says whether the outcome of a delivery is kept for a claim that is under way.
-func (d *Dispatcher) Outdated(id string) bool {
-	d.sched.mu.Lock()
-	defer d.sched.mu.Unlock()
-	return d.sched.outdated.Has(&deliver.Delivery{ID: id})
 }
 
 // Fill has the dispatcher hold as many deliveries as it may, until empty is called.

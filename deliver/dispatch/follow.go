@@ -12,7 +12,7 @@ import (
 // Reset if its receiver changed or was enabled, Refresh after another change. It reads the
 // record. If the endpoint has no lane, or nothing has changed, it does nothing.
 func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error {
-	was, ok := d.records.last(endpointID)
+	was, ok := d.sched.lastRecord(endpointID)
 	if !ok {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	case err != nil && !isSealed(err):
 		return err
 	case err == nil && was.ID != "" && was.Version == e.Version: // the lane has read the change
-		d.replayer.hint() // a replay may have waited for the change
+		d.replayer.ask() // a replay may have waited for the change
 	case err == nil && mustReset(&was, &e):
 		d.Reset(endpointID)
 	default:
@@ -32,31 +32,16 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	return nil
 }
 
-// last returns the record that a lane has read last, zero before the first read. It reports
+// lastRecord returns the record that a lane has read last, zero before the first read. It reports
 // false if there is no lane.
-func (r records) last(endpointID string) (deliver.Endpoint, bool) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	l, ok := r.s.lanes[endpointID]
+func (s *scheduler) lastRecord(endpointID string) (deliver.Endpoint, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lanes[endpointID]
 	if !ok {
 		return deliver.Endpoint{}, false
 	}
 	return l.record.endpoint, true
-}
-
-// resting returns the endpoints whose lanes wait for long because of the receiver, with
-// their owners. Such a lane does not read its record, and a process outside this one's fleet
-// changes the record without a signal to this one.
-func (r records) resting() map[string]string {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	list := map[string]string{}
-	for l := range r.s.overflow.blocked {
-		if !l.handler && l.parked() && l.record.failures == 0 && l.record.endpoint.PausedSince.IsZero() {
-			list[l.id] = l.owner
-		}
-	}
-	return list
 }
 
 // mustReset reports whether earlier failures do not count any more, because the receiver

@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,88 +43,6 @@ func (b *bench) changesURL(id string) {
 	if err := b.store.Endpoints().Update(b.t.Context(), e); err != nil {
 		b.t.Fatal(err)
 	}
-}
-
-// Deliveries that found their lane full are sent as soon as it has room, also when the
-// store fails once in giving them back.
-func TestOverflowOutlivesAFailedCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failed := false
-		b := newBench(t, nil, func(c *dispatch.Config) {
-			c.LaneQueue = 4
-			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
-				if ss[0].Attempt == nil && !failed {
-					failed = true
-					return errors.New("store is down")
-				}
-				return nil
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 20, true)
-		pass(10 * time.Second)
-		if n := b.open(); n > 0 || !failed {
-			t.Errorf("%d of 20 are open after 10 s, want none; the call failed: %t", n, failed)
-		}
-		b.stop()
-	})
-}
-
-// What was kept for a receiver that has changed is sent at once when the store is back,
-// however long it fails.
-func TestKeptOutlivesAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var changed, down atomic.Bool
-		b := newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) {
-			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
-				if ss[0].Attempt == nil && down.Load() {
-					return errors.New("store is down")
-				}
-				return nil
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 20, true)
-		pass(time.Second)
-		down.Store(true)
-		changed.Store(true)
-		b.d.Reset("a")
-		pass(2 * time.Minute)
-		down.Store(false)
-		pass(10 * time.Second)
-		if n := b.open(); n > 0 {
-			t.Errorf("%d of 20 are open 10 s after the outage, want none", n)
-		}
-		b.stop()
-	})
-}
-
-// A Reset while the outcome of an attempt is being recorded has the delivery sent at once
-// when that is done.
-func TestResetBeforeTheOutcomeIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b *bench
-		var changed atomic.Bool
-		b = newBench(t, asks(50*time.Minute, &changed), func(c *dispatch.Config) {
-			c.Outbox = hooked{c.Outbox, func(_ context.Context, ss []deliver.Settlement) error {
-				if ss[0].Attempt != nil && changed.CompareAndSwap(false, true) {
-					b.d.Reset("a")
-					<-time.After(100 * time.Millisecond)
-				}
-				return nil
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 1, true)
-		pass(10 * time.Second)
-		if n := b.open(); n > 0 {
-			t.Error("open 10 s after Reset, want it delivered")
-		}
-		b.stop()
-	})
 }
 
 // A change that a lane sees in the record, before Follow is called, has the deliveries sent

@@ -7,11 +7,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/clocks"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/limits"
 )
 
 const (
@@ -33,8 +28,7 @@ const (
 type lane struct {
 	id, owner string
 	handler   bool // in-process: no record, no breaker
-	given     bool // of another dispatcher by now, and kept for an attempt or read under way
-	state     lanestate.State
+	state     laneState
 	record    laneRecord
 	queue     laneQueue
 	turn      turn
@@ -44,8 +38,8 @@ type lane struct {
 	forRate       bool        // the last wait was for the limiter
 	until         time.Time   // no attempt begins before, unless the gate is open
 	timer         *time.Timer // offers the lane at until
-	breaker       breaker.Breaker
-	health        health.Health
+	breaker       breaker
+	health        health
 	epoch         int // of the receiver: the number of resets
 }
 
@@ -54,7 +48,7 @@ type laneRecord struct {
 	endpoint deliver.Endpoint
 	sender   deliver.Sender // nil when there is none for its scheme
 	scheme   string
-	refusal  string    // why deliveries end unsent, in lanestate.RecordRefusing
+	refusal  string    // why deliveries end unsent, in recordRefusing
 	readAt   time.Time // when endpoint was read
 	failures int       // reads that failed in a row
 }
@@ -74,11 +68,8 @@ type laneQueue struct {
 type item struct {
 	deliver.Delivery
 	lane     *lane
-	sending  bool              // taken from the queue
-	replayed bool              // made by a step of a replay
-	lost     bool              // claimed in a term that was lost
-	hurried  bool              // a retry that is due as soon as it is recorded
-	again    *deliver.Delivery // the delivery as claimed again while sending
+	sending  bool // taken from the queue
+	replayed bool // made by a step of a replay
 }
 
 // tried returns the number of attempts that count in the retry schedule.
@@ -107,24 +98,24 @@ func (q *laneQueue) takeAll() []*item {
 }
 
 // on applies an event to the lane's state.
-func (l *lane) on(e lanestate.Event) { l.state = l.state.After(e) }
+func (l *lane) on(e event) { l.state = l.state.after(e) }
 
 // gate returns the state of the gate, and opens it if the wait is over.
-func (l *lane) gate(now time.Time) lanestate.GateState {
-	if l.state.Gate != lanestate.GateOpen && !now.Before(l.until) {
-		l.on(lanestate.EventElapsed)
+func (l *lane) gate(now time.Time) gateState {
+	if l.state.Gate != gateOpen && !now.Before(l.until) {
+		l.on(eventElapsed)
 	}
 	return l.state.Gate
 }
 
 // parked reports whether the lane waits with its queue in the outbox.
 func (l *lane) parked() bool {
-	return l.state.Gate == lanestate.GateParked && l.gate(time.Now()) == lanestate.GateParked
+	return l.state.Gate == gateParked && l.gate(time.Now()) == gateParked
 }
 
 // maxInFlight returns how many attempts may be under way now.
 func (l *lane) maxInFlight() int {
-	if l.state.Pace.Cautious() {
+	if l.state.Pace.cautious() {
 		return 1
 	}
 	return l.inFlightLimit
@@ -132,7 +123,7 @@ func (l *lane) maxInFlight() int {
 
 // wantsWorker reports whether a worker has a job in the lane, apart from waits.
 func (l *lane) wantsWorker() bool {
-	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.Record.Reading()
+	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.Record.reading()
 }
 
 // mayReplay reports whether a delivery of a replay may be sent: replays take up to half of
@@ -143,24 +134,24 @@ func (l *lane) mayReplay() bool {
 
 // fresh reports whether the record was read lately enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
-	return l.handler || l.state.Record >= lanestate.RecordActive && clocks.Left(now, l.record.readAt.Add(endpointTTL)) > 0
+	return l.handler || l.state.Record >= recordActive && timeLeft(now, l.record.readAt.Add(endpointTTL)) > 0
 }
 
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
-	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.Record.Reading() && l.queue.behind == 0 &&
-		l.gate(now) == lanestate.GateOpen && !l.breaker.Open() && l.health == health.Health{} &&
+	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.Record.reading() && l.queue.behind == 0 &&
+		l.gate(now) == gateOpen && !l.breaker.isOpen() && l.health == health{} &&
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
 // class returns the class of the lane in the ready queue.
 func (l *lane) class() class {
 	switch {
-	case l.state.Pace.Slow():
+	case l.state.Pace.slow():
 		return classSlow
 	case l.queue.inFlight > 0:
 		return classMore
-	case l.state.Pace.Answered() || l.handler:
+	case l.state.Pace.answered() || l.handler:
 		return classFirst
 	}
 	return classNew
@@ -170,9 +161,9 @@ func (l *lane) class() class {
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
 	if l.limiter == nil || was.Limits != e.Limits {
-		l.inFlightLimit, l.limiter = limits.Of(e.Limits, cfg.LaneInFlight)
+		l.inFlightLimit, l.limiter = limitsOf(e.Limits, cfg.LaneInFlight)
 	}
-	l.health.Read(was, &e)
+	l.health.read(was, &e)
 	r := laneRecord{endpoint: e, readAt: now}
 	r.sender, r.scheme = cfg.sender(e.URL)
 	if e.Status == deliver.EndpointDisabled {
@@ -184,14 +175,14 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 // reset forgets the failures and waits of the lane, and the attempts under way.
 func (l *lane) reset() {
 	l.epoch++
-	l.on(lanestate.EventReset)
-	l.breaker, l.health = breaker.Breaker{}, health.Health{}
+	l.on(eventReset)
+	l.breaker, l.health = breaker{}, health{}
 }
 
 // capacity returns the bound of the queue now, by the configuration and the free memory.
 func (l *lane) capacity(limit, held int) int {
 	n := min(limit, max(1, (maxHeld-held)/freeShare))
-	if l.state.Pace.Hung() {
+	if l.state.Pace.hung() {
 		n = min(n, hungQueue)
 	}
 	if l.limiter != nil {
@@ -206,14 +197,20 @@ func (l *lane) replayWait(now time.Time) time.Duration {
 	if l.limiter == nil || len(l.queue.items) > 0 {
 		return 0
 	}
-	return limits.ReplayWait(l.limiter, now)
+	// An attempt for a replay leaves half of a burst to new deliveries.
+	burst := l.limiter.Burst()
+	missing := float64(min(burst, 1+burst/2)) - l.limiter.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
 }
 
 // takesReplays reports whether a step of a replay may be made for the lane.
 func (l *lane) takesReplays(now time.Time) bool {
-	if l.fresh(now) && l.state.Record == lanestate.RecordRefusing {
+	if l.fresh(now) && l.state.Record == recordRefusing {
 		return false
 	}
 	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
-		!l.state.Pace.Hung() && !l.breaker.Open() && !l.state.Record.Reading() && l.gate(now) == lanestate.GateOpen
+		!l.state.Pace.hung() && !l.breaker.isOpen() && !l.state.Record.reading() && l.gate(now) == gateOpen
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/internal/top"
 )
 
@@ -47,7 +46,7 @@ func (d *Dispatcher) Lane(endpointID string) (LaneStatus, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.lanes[endpointID]
-	if !ok || l.given {
+	if !ok {
 		return LaneStatus{}, false
 	}
 	return l.status(time.Now(), s.cfg.Now()), true
@@ -64,9 +63,7 @@ func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 		return cmp.Or(cmp.Compare(b.trouble(now), a.trouble(now)), cmp.Compare(b.queue.waiting(), a.queue.waiting()), strings.Compare(a.id, b.id))
 	})
 	for _, l := range s.lanes {
-		if !l.given {
-			worst.Add(l)
-		}
+		worst.Add(l)
 	}
 	list := make([]LaneStatus, 0, len(worst.All()))
 	for _, l := range worst.All() {
@@ -78,13 +75,13 @@ func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 // trouble returns the rank of a lane in Lanes, the highest for the first.
 func (l *lane) trouble(now time.Time) int {
 	switch {
-	case l.breaker.Open():
+	case l.breaker.isOpen():
 		return 4
-	case l.state.Record == lanestate.RecordRefusing:
+	case l.state.Record == recordRefusing:
 		return 3
-	case now.Before(l.until) && l.state.Gate != lanestate.GateOpen:
+	case now.Before(l.until) && l.state.Gate != gateOpen:
 		return 2
-	case !l.health.Since().IsZero() || l.state.Pace.Hung():
+	case !l.health.failingSince().IsZero() || l.state.Pace.hung():
 		return 1
 	}
 	return 0
@@ -96,13 +93,13 @@ func (l *lane) status(now, wall time.Time) LaneStatus {
 	gate := l.gate(now)
 	st := LaneStatus{EndpointID: l.id, Owner: l.owner, Record: l.state.Record.String(), Refusal: l.record.refusal, Gate: gate.String(), Pace: l.state.Pace.String(),
 		Queued: l.queue.waiting(), Replays: len(l.queue.replays), InFlight: l.queue.inFlight, Limit: l.maxInFlight(), Behind: l.queue.behind > 0 || l.queue.full}
-	if until := l.breaker.Until(); !until.IsZero() {
+	if until := l.breaker.until; !until.IsZero() {
 		st.OpenUntil = onWall(until)
 	}
-	if gate != lanestate.GateOpen {
+	if gate != gateOpen {
 		st.NextTry = onWall(l.until)
 	}
-	if since := l.health.Since(); !since.IsZero() {
+	if since := l.health.failingSince(); !since.IsZero() {
 		st.FailingSince = since.UTC().Round(0)
 	}
 	return st

@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"golang.org/x/time/rate"
 )
 
@@ -16,12 +13,12 @@ func TestLaneIsIdleWhenNothingWouldBeLost(t *testing.T) {
 	now := time.Now()
 	limiter := rate.NewLimiter(1, 2) // two at once, one a second
 	limiter.AllowN(now, 1)
-	var failed, asked health.Health
-	failed.Record(now, &deliver.Result{}, false)
-	asked.Record(now, &deliver.Result{}, true)
-	var open breaker.Breaker
+	var failed, asked health
+	failed.record(now, &deliver.Result{}, false)
+	asked.record(now, &deliver.Result{}, true)
+	var open breaker
 	for range 10 {
-		open.Record(now, false)
+		open.record(now, false)
 	}
 	for _, row := range []struct {
 		name string
@@ -29,15 +26,15 @@ func TestLaneIsIdleWhenNothingWouldBeLost(t *testing.T) {
 		want bool
 	}{
 		{"new", lane{}, true},
-		{"used", lane{state: lanestate.State{Record: lanestate.RecordActive, Pace: lanestate.PaceSteady}, record: laneRecord{endpoint: deliver.Endpoint{ID: "a"}, readAt: now}, inFlightLimit: 4}, true},
-		{"waited until now", lane{state: lanestate.State{Gate: lanestate.GateParked}, until: now}, true},
+		{"used", lane{state: laneState{Record: recordActive, Pace: paceSteady}, record: laneRecord{endpoint: deliver.Endpoint{ID: "a"}, readAt: now}, inFlightLimit: 4}, true},
+		{"waited until now", lane{state: laneState{Gate: gateParked}, until: now}, true},
 		{"its rate is whole again", lane{limiter: rate.NewLimiter(1, 2)}, true},
 		{"queue", lane{queue: laneQueue{items: []*item{{}}}}, false},
 		{"queue of replays", lane{queue: laneQueue{replays: []*item{{}}}}, false},
 		{"attempt under way", lane{queue: laneQueue{inFlight: 1}}, false},
-		{"endpoint is being read", lane{state: lanestate.State{Record: lanestate.RecordReading}}, false},
+		{"endpoint is being read", lane{state: laneState{Record: recordReading}}, false},
 		{"behind", lane{queue: laneQueue{behind: 1}}, false},
-		{"waits", lane{state: lanestate.State{Gate: lanestate.GateWaiting}, until: now.Add(1)}, false},
+		{"waits", lane{state: laneState{Gate: gateWaiting}, until: now.Add(1)}, false},
 		{"breaker is open", lane{breaker: open}, false},
 		{"failed", lane{health: failed}, false},
 		{"was asked to wait", lane{health: asked}, false},

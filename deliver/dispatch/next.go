@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // job is one task of a worker for a lane: to read the endpoint, to end deliveries that are
@@ -32,7 +30,7 @@ const (
 )
 
 // next sets j to the next job, and reports whether there is one. next runs under the mutex
-// that changed and drop take: an attempt begins before such a call or not at all.
+// that recordChanged and dropLane take: an attempt begins before such a call or not at all.
 func (s *scheduler) next(j *job) bool {
 	now := time.Now()
 	for !s.closed && !s.share.onHold {
@@ -43,11 +41,11 @@ func (s *scheduler) next(j *job) bool {
 		*j = job{lane: l, class: l.class()}
 		switch {
 		case !l.fresh(now):
-			l.on(lanestate.EventReadBegun)
+			l.on(eventReadBegun)
 			j.kind = jobRead
-		case l.state.Record == lanestate.RecordDeleted:
+		case l.state.Record == recordDeleted:
 			j.kind, j.items = jobRefuse, l.queue.takeAll()
-		case l.state.Record == lanestate.RecordRefusing:
+		case l.state.Record == recordRefusing:
 			j.kind, j.items, j.refusal = jobRefuse, l.queue.takeAll(), l.record.refusal
 		case s.delayed(l, now):
 			continue
@@ -60,7 +58,7 @@ func (s *scheduler) next(j *job) bool {
 		s.counts.InFlight++
 		s.offer(l)
 		if l.queue.full && s.halfEmpty(l) {
-			s.alarm.Bell.Ring()
+			s.alarm.bell.Ring()
 		}
 		return true
 	}
@@ -75,15 +73,15 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 		s.offerAfter(l, wait)
 		return true
 	}
-	if l.limiter != nil && l.gate(now) == lanestate.GateOpen {
+	if l.limiter != nil && l.gate(now) == gateOpen {
 		r := l.limiter.ReserveN(now, 1)
 		if wait := r.DelayFrom(now); wait > 0 {
 			r.CancelAt(now)
 			l.until, l.forRate = now.Add(wait), true
-			l.on(lanestate.EventWait)
+			l.on(eventWait)
 		}
 	}
-	if l.gate(now) != lanestate.GateOpen {
+	if l.gate(now) != gateOpen {
 		s.offer(l)
 		return true
 	}
@@ -99,7 +97,7 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 		it := l.queue.pop()
 		if !s.cfg.leaseCovers(it.Due, now) {
 			delete(s.held, it.ID)
-			s.alarm.WakeAt(it.Due.Round(0)) // the store's claim ends by the wall clock
+			s.alarm.wakeAt(it.Due.Round(0)) // the store's claim ends by the wall clock
 			continue
 		}
 		it.sending = true
@@ -128,9 +126,6 @@ func (s *scheduler) finished(j *job) bool {
 	}
 	s.ready.busy[j.class]--
 	s.counts.InFlight--
-	if l := j.lane; l.given && !l.busy() && s.lanes[l.id] == l {
-		delete(s.lanes, l.id)
-	}
 	s.offer(j.lane)
 	if !s.next(j) {
 		return false
@@ -140,28 +135,15 @@ func (s *scheduler) finished(j *job) bool {
 }
 
 // release forgets deliveries whose outcomes are recorded, and wakes the reader in time for
-// their retries. It returns the parts of other dispatchers that have retries.
-func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
+// their retries.
+func (s *scheduler) release(group []outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range group {
-		it := o.item
-		delete(s.held, it.ID)
-		s.outdated.Record(&o.settlement)
-		if st := &o.settlement; !st.EndpointDeleted && (st.State == deliver.StateRetrying || st.Attempt == nil) {
-			p, theirs := s.share.theirs(it.EndpointID)
-			switch {
-			case theirs:
-				elsewhere.Add(p)
-			case st.Attempt != nil && it.again != nil && it.again.Attempts >= st.Attempt.N && !it.lost:
-				s.push(it.again, true) // claimed again after its outcome was recorded
-			case it.hurried && !it.lost:
-				s.overflow.hurry(it.EndpointID, it.ID, s.cfg.Now())
-			default:
-				s.alarm.WakeAt(st.Due)
-			}
+		delete(s.held, o.item.ID)
+		if o.settlement.State == deliver.StateRetrying {
+			s.alarm.wakeAt(o.settlement.Due)
 		}
 	}
 	s.pump()
-	return elsewhere
 }

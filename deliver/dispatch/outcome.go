@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -18,12 +16,12 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.Attempts++
-	counts := !l.given && j.epoch == l.epoch
-	own, wait := retry.Granted(it.Waited, res)
+	counts := s.lanes[l.id] == l && j.epoch == l.epoch
+	own, wait := grantedWait(it.Waited, res)
 	if own > 0 {
 		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
-		wait = retry.Asked(s.cfg.RetrySchedule, it.tried(), res)
+		wait = askedWait(s.cfg.RetrySchedule, it.tried(), res)
 	}
 	if j.epoch != l.epoch {
 		res, own, wait = &deliver.Result{OK: res.OK}, min(own, time.Second), 0
@@ -32,7 +30,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		if !l.handler {
 			wait = s.judge(j, res, own > 0, wait)
 		}
-		l.on(lanestate.Attempt(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+		l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
 		if timedOut {
 			s.trim(l, hungQueue)
 		}
@@ -52,13 +50,13 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		s.counts.Failed++
 	default:
 		st.State = deliver.StateRetrying
-		delay := retry.Delay(schedule[it.tried()], res.RetryAfter)
+		delay := retryDelay(schedule[it.tried()], res.RetryAfter)
 		st.Due = end.Add(max(wait, delay))
 		postponed = wait > delay
 		s.counts.Retried++
 	}
-	if postponed && counts && s.lanes[l.id] == l {
-		s.overflow.kept.Add(l.id, it.ID)
+	if postponed && counts {
+		s.overflow.kept.add(l.id, it.ID)
 	}
 	if wait > 0 && counts {
 		s.pause(l, wait)
@@ -73,11 +71,11 @@ func (s *scheduler) judge(j *job, res *deliver.Result, granted bool, asked time.
 	var wait time.Duration
 	l := j.lane
 	if !granted {
-		if wait = l.breaker.Record(time.Now(), res.OK); wait > 0 {
+		if wait = l.breaker.record(time.Now(), res.OK); wait > 0 {
 			s.counts.Opened++
 		}
 	}
-	s.health.Request(l.id, l.owner, l.health.Record(j.began, res, granted).Of(&j.dv.Endpoint), s.cfg.Now())
+	s.health.request(l.id, l.owner, l.health.record(j.began, res, granted).of(&j.dv.Endpoint), s.cfg.Now())
 	return max(wait, asked)
 }
 

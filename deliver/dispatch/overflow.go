@@ -1,32 +1,26 @@
 package dispatch
 
-import (
-	"time"
-
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/kept"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
-)
+import "time"
 
 // overflow holds the deliveries that lanes leave to the outbox, and the lanes that take
 // nothing from it now. The scheduler's mutex guards it.
 type overflow struct {
-	alarm   *alarm.Alarm
+	alarm   *alarm
 	blocked map[*lane]struct{} // full or parked: nothing is claimed for them
 	behind  map[*lane]struct{} // overflowed, and not caught up since
 	round   int64              // looks of the reader, from 1
 	spilled []dueChange        // deliveries to give back at the next look
-	kept    kept.Kept          // deliveries that are due when the wait of their lane ends
+	kept    kept               // deliveries that are due when the wait of their lane ends
 }
 
 // dueChange is a change of a delivery's Due.
 type dueChange struct {
-	id, endpoint string
-	claimed      time.Time // end of this dispatcher's claim, zero without one
-	due          time.Time
+	id      string
+	claimed time.Time // end of this dispatcher's claim, zero without one
+	due     time.Time
 }
 
-func newOverflow(a *alarm.Alarm) overflow {
+func newOverflow(a *alarm) overflow {
 	return overflow{alarm: a, blocked: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, round: 1}
 }
 
@@ -42,17 +36,17 @@ func (o *overflow) setFull(l *lane) {
 // deliveries the claims expire.
 func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
-	if l.state.Gate == lanestate.GateParked && l.record.endpoint.PausedSince.IsZero() {
+	if l.state.Gate == gateParked && l.record.endpoint.PausedSince.IsZero() {
 		c.due = now.Add(max(0, time.Until(l.until)))
-		o.kept.Add(it.EndpointID, it.ID)
+		o.kept.add(it.EndpointID, it.ID)
 	}
 	o.follow(l, o.round)
 	if len(o.spilled) < maxHeld {
 		o.spilled = append(o.spilled, c)
-		o.alarm.WakeAt(now)
+		o.alarm.wakeAt(now)
 		return
 	}
-	o.alarm.WakeAt(it.Due)
+	o.alarm.wakeAt(it.Due)
 }
 
 // follow makes a lane take the deliveries in the outbox before new ones.
@@ -65,15 +59,15 @@ func (o *overflow) follow(l *lane, round int64) {
 func (o *overflow) forget(l *lane) {
 	delete(o.blocked, l)
 	delete(o.behind, l)
-	o.kept.Take(l.id)
+	o.kept.take(l.id)
 }
 
 // hurry makes an unclaimed delivery in the outbox due now.
-func (o *overflow) hurry(endpointID, id string, now time.Time) {
-	if len(o.spilled) < maxSpilled {
-		o.spilled = append(o.spilled, dueChange{id: id, endpoint: endpointID, due: now})
+func (o *overflow) hurry(id string, now time.Time) {
+	if len(o.spilled) < maxHeld {
+		o.spilled = append(o.spilled, dueChange{id: id, due: now})
 	}
-	o.alarm.WakeAt(now)
+	o.alarm.wakeAt(now)
 }
 
 // take returns the deliveries to give back, and forgets them.

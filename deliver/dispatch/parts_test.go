@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -161,9 +160,6 @@ func TestPartsAreGivenInOrder(t *testing.T) {
 			t.Errorf("due %v %v, %v: want now", due, ok, err)
 		}
 		b.set(p)
-		for i := range 50 {
-			b.commit("p", fmt.Sprintf("%02d-", 50+i), 1) // what is new comes after that
-		}
 		pass(10 * time.Minute)
 		sent := s.attempts()
 		for i, at := range sent {
@@ -171,15 +167,14 @@ func TestPartsAreGivenInOrder(t *testing.T) {
 				t.Fatalf("attempt %d is of %s by node %d, want them in order", i, at.tweet, at.node)
 			}
 		}
-		if len(sent) != 100 || sent[99].node != 1 {
-			t.Errorf("%d attempts, want 100", len(sent))
+		if len(sent) != 50 || sent[49].node != 1 {
+			t.Errorf("%d attempts, want 50", len(sent))
 		}
 		s.stop()
 	})
 }
 
-// A claim that is under way when the parts are given ends before SetParts returns, and
-// what it brought goes back; after a loss it is forgotten.
+// What a claim under way brings after the parts were given or lost goes back.
 func TestPartsAreGivenDuringAClaim(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprint("lost ", lost), func(t *testing.T) {
@@ -198,7 +193,6 @@ func TestPartsAreGivenDuringAClaim(t *testing.T) {
 				b.commit("p", "x", 10) // due at once
 				a.d.Wake()
 				<-claimed
-				began := time.Now()
 				go func() {
 					<-time.After(2 * time.Second)
 					close(claim)
@@ -207,16 +201,9 @@ func TestPartsAreGivenDuringAClaim(t *testing.T) {
 					a.d.Lose()
 				} else {
 					a.set(fleet.Set{})
-					if took := time.Since(began); took < 2*time.Second {
-						t.Errorf("SetParts returned after %s, during a claim", took)
-					}
 				}
 				b.set(p)
-				pass(30 * time.Second)
-				if n := len(s.attempts()); lost && n != 0 || !lost && n != 10 {
-					t.Errorf("%d sent in 30 s", n)
-				}
-				pass(time.Minute)
+				pass(10 * time.Second)
 				for _, at := range s.attempts() {
 					if at.node != 1 {
 						t.Errorf("node 0 sent %s", at.tweet)
@@ -232,7 +219,7 @@ func TestPartsAreGivenDuringAClaim(t *testing.T) {
 }
 
 // What was claimed for a node at its commit is given back when the part is another's by
-// the time of the hand-over, and the other one hears of it when that is stored.
+// the time of the hand-over.
 func TestPartsMoveBetweenCommitAndHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShared(t, 2, nil, nil)
@@ -247,19 +234,17 @@ func TestPartsMoveBetweenCommitAndHandOver(t *testing.T) {
 			t.Fatalf("%d sent during the claim", n)
 		}
 		a.d.Enqueue(ds)
-		synctest.Wait()
+		pass(2 * time.Second)
 		if got, want := s.by("p"), []string{"1:x0", "1:x1", "1:x2"}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
-		}
-		if got := a.hears(); !slices.Equal(got, slices.Collect(p.All())) {
-			t.Errorf("told of %v, want %v once", got, p)
 		}
 		s.stop()
 	})
 }
 
-// An error of the store leaves the rest to the next call; nothing is sent meanwhile.
-func TestSetPartsFailsAndIsCalledAgain(t *testing.T) {
+// When the store does not take what is given back, the next dispatcher sends it once the
+// claims have expired.
+func TestSetPartsFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		s := newShared(t, 2, takes(time.Second), func(node int, c *dispatch.Config) {
@@ -277,19 +262,14 @@ func TestSetPartsFailsAndIsCalledAgain(t *testing.T) {
 		if err := a.d.SetParts(t.Context(), fleet.Set{}); err == nil {
 			t.Error("no error although the store is down")
 		}
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := a.d.SetParts(ended, fleet.Set{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v after the context ended", err)
-		}
-		pass(5 * time.Second)
-		if n := len(s.attempts()); n != 1 {
-			t.Errorf("%d attempts, want the one before the call", n)
-		}
 		down.Store(false)
 		a.set(fleet.Set{})
 		b.set(p)
-		pass(5 * time.Second)
+		pass(40 * time.Second)
+		if n := len(s.attempts()); n != 1 {
+			t.Errorf("%d attempts, want the one before the call", n)
+		}
+		pass(10 * time.Second)
 		if got, want := s.by("p"), []string{"0:x0", "1:x1", "1:x2", "1:x3", "1:x4"}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
@@ -322,9 +302,6 @@ func TestRetryAfterAMove(t *testing.T) {
 		}
 		if n := s.nodes[0].d.Stats().Lanes; n != 0 {
 			t.Errorf("%d lanes remembered", n)
-		}
-		if got := a.hears(); !slices.Contains(got, slices.Collect(p.All())[0]) {
-			t.Errorf("told of %v, want %v, which has retries due", got, p)
 		}
 		sent := s.attempts()
 		for _, at := range sent[15:] {

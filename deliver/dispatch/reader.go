@@ -7,8 +7,6 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -25,12 +23,9 @@ const (
 type reader struct {
 	cfg     *Config
 	sched   *scheduler
-	claims  claims
-	moves   moves
-	alarm   *alarm.Alarm
+	alarm   *alarm
 	stop    <-chan struct{}
 	renewal time.Time // when claims are to be renewed
-	looking turnstile.Turnstile
 }
 
 // run claims and queues deliveries when they are due, and sleeps in between. It ends when
@@ -55,25 +50,25 @@ func (r *reader) run(ctx context.Context) {
 		if stop == nil && (err != nil || !due) {
 			return
 		}
-		timer.Reset(r.alarm.Sleep(r.cfg.Now(), wait, r.longestSleep()))
+		timer.Reset(r.alarm.sleep(r.cfg.Now(), wait, r.longestSleep()))
 		select {
 		case <-timer.C:
-		case <-r.alarm.Bell:
+		case <-r.alarm.bell:
 		case <-stop:
 			stop = nil
 		case <-ctx.Done():
 		}
-		r.alarm.Awake()
+		r.alarm.awake()
 	}
 }
 
 // longestSleep returns the bound of a sleep: the bell does not ring for a commit of another
 // process, or one whose answer was lost.
 func (r *reader) longestSleep() time.Duration {
-	if shares, _ := r.moves.shares(); shares {
+	if r.sched.shares() {
 		return min(sharedWait, r.cfg.Lease/8)
 	}
-	if r.claims.holdsAny() {
+	if r.sched.holdsAny() {
 		return r.cfg.Lease / 8 // to renew claims in time
 	}
 	return r.cfg.Lease
@@ -82,20 +77,13 @@ func (r *reader) longestSleep() time.Duration {
 // look claims due deliveries. It returns how long to sleep, and whether a soft stop has to
 // wait, because more may be due, or full lanes will have room.
 func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err error) {
-	if err := r.looking.Enter(ctx); err != nil {
-		return 0, false, err
-	}
-	defer r.looking.Leave()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	now := r.cfg.Now()
-	r.alarm.Clear()
-	round := r.claims.beginRound()
-	rest, err := changeDue(ctx, r.cfg, round.spilled, now)
-	r.moves.notifyOwners(round.spilled[:len(round.spilled)-len(rest)])
-	if err != nil {
-		r.claims.spillAgain(rest, round.term)
-		return 0, false, err
+	r.alarm.clear()
+	round := r.sched.beginRound()
+	if _, err := changeDue(ctx, r.cfg, round.spilled, now); err != nil {
+		return 0, false, err // the claims expire
 	}
 	if err := r.renew(ctx, now); err != nil {
 		return 0, false, err
@@ -108,24 +96,23 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 		return 0, false, err
 	}
 	if !ok || next.After(now) {
-		r.claims.caughtUp(round.n, nil)
+		r.sched.caughtUp(round.n, nil)
 		if !ok {
 			return idleWait, false, nil
 		}
 		return next.Sub(now), false, nil
 	}
-	may := r.claims.allowed()
+	may := r.sched.allowed()
 	if may.limit == 0 {
 		return blockedWait, true, nil
 	}
 	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip, Parts: round.parts})
 	if err != nil {
-		r.sched.enqueueClaimed(nil, round.term, false)
 		return 0, false, err
 	}
-	r.sched.enqueueClaimed(claimed, round.term, false)
+	r.sched.enqueueClaimed(claimed, false)
 	if len(claimed) < may.limit {
-		r.claims.caughtUp(round.n, may.skip)
+		r.sched.caughtUp(round.n, may.skip)
 	}
 	if len(claimed) == 0 {
 		return may.again, may.emptying, nil
@@ -139,14 +126,14 @@ func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	if now.Before(r.renewal) {
 		return nil
 	}
-	for lanes := r.claims.lanes(); len(lanes) > 0 && err == nil; {
-		list, rest := r.claims.expiring(lanes, now)
+	for lanes := r.sched.allLanes(); len(lanes) > 0 && err == nil; {
+		list, rest := r.sched.expiring(lanes, now)
 		if len(list) > 0 {
 			// No outcome is recorded meanwhile: the renewal would end the wait for its retry.
-			err = r.sched.writing.Do(ctx, func() error {
-				list, rest = r.claims.expiring(lanes, now) // of some an attempt has begun
+			err = r.sched.writing.do(ctx, func() error {
+				list, rest = r.sched.expiring(lanes, now) // of some an attempt has begun
 				failed, err := changeDue(ctx, r.cfg, list, now)
-				r.claims.renewed(list[:len(list)-len(failed)], now)
+				r.sched.renewed(list[:len(list)-len(failed)], now)
 				return err
 			})
 		}

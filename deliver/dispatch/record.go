@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
 // How long a lane waits when its endpoint cannot be read, doubled each time. A secret that
@@ -23,35 +21,31 @@ const pausedLook = time.Minute
 
 func isSealed(err error) bool { return errors.Is(err, deliver.ErrSealed) }
 
-// records are the scheduler's methods for the records of endpoints. They take the
-// scheduler's mutex, except where they are called with it.
-type records struct{ s *scheduler }
-
-// take applies the result of a read to a lane. It returns how long the lane waits before
+// takeRecord applies the result of a read to a lane. It returns how long the lane waits before
 // the next read if this one failed, and whether this is the first such wait in a row.
-func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case r.s.lanes[l.id] != l || l.state.Record != lanestate.RecordReading:
-		l.on(lanestate.EventReadFailed) // dropped, or changed meanwhile: it is read again
+	case s.lanes[l.id] != l || l.state.Record != recordReading:
+		l.on(eventReadFailed) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
 		if mustReset(&l.record.endpoint, &e) {
-			r.resetLane(l)
+			s.resetLane(l)
 		}
-		l.setRecord(r.s.cfg, e, time.Now())
-		l.on(r.event(l))
-		if l.state.Record == lanestate.RecordUnread {
-			r.s.pause(l, pausedLook)
+		l.setRecord(s.cfg, e, time.Now())
+		l.on(s.recordEvent(l))
+		if l.state.Record == recordUnread {
+			s.pause(l, pausedLook)
 		}
 		return 0, false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
-		l.on(lanestate.EventReadDeleted)
+		l.on(eventReadDeleted)
 		l.record.readAt = time.Now()
 		return 0, false
 	}
-	l.on(lanestate.EventReadFailed)
+	l.on(eventReadFailed)
 	if cut {
 		return 0, false
 	}
@@ -59,109 +53,104 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 		wait = sealedWait
 	}
 	l.record.failures++
-	r.s.pause(l, wait)
+	s.pause(l, wait)
 	return wait, l.record.failures == 1
 }
 
-// event returns the event for the record that was read; it is called with the mutex. An
+// recordEvent returns the event for the record that was read; it is called with the mutex. An
 // endpoint that is paused for too long is refused, and will be disabled.
-func (r records) event(l *lane) lanestate.Event {
-	e, now := &l.record.endpoint, r.s.cfg.Now()
+func (s *scheduler) recordEvent(l *lane) event {
+	e, now := &l.record.endpoint, s.cfg.Now()
 	switch {
 	case l.record.refusal != "":
-		return lanestate.EventReadRefusing
+		return eventReadRefusing
 	case e.PausedSince.IsZero():
-		return lanestate.EventReadActive
+		return eventReadActive
 	case now.Sub(e.PausedSince) < deliver.MaxPause:
-		return lanestate.EventReadPaused
+		return eventReadPaused
 	}
-	r.s.health.Request(l.id, l.owner, health.Verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
-		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}.Of(e), now)
+	s.health.request(l.id, l.owner, verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
+		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}.of(e), now)
 	l.record.refusal = "the endpoint was paused for too long"
-	return lanestate.EventReadRefusing
+	return eventReadRefusing
 }
 
-// drop ends an endpoint's lane. Attempts under way finish.
-func (r records) drop(endpointID string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok {
-		r.s.clear(l)
-		delete(r.s.lanes, endpointID)
+// dropLane ends an endpoint's lane. Attempts under way finish.
+func (s *scheduler) dropLane(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		s.clear(l)
 	}
 }
 
-// changed makes an endpoint's lane read the record before the next attempt.
-func (r records) changed(endpointID string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok {
-		r.readAgain(l)
+// recordChanged makes an endpoint's lane read the record before the next attempt.
+func (s *scheduler) recordChanged(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		s.readAgain(l)
 	}
 }
 
 // readAgain makes a lane read its record before the next attempt; it is called with the
 // mutex. A lane that waits for its rate reads it now, because its limits may have changed.
-func (r records) readAgain(l *lane) {
+func (s *scheduler) readAgain(l *lane) {
 	if !l.handler {
-		l.on(lanestate.EventChanged)
+		l.on(eventChanged)
 	}
 	if l.record.failures > 0 || l.forRate { // it waits for a record that can be read, or for its rate
-		l.on(lanestate.EventElapsed)
-		r.s.resume(l)
+		l.on(eventElapsed)
+		s.resume(l)
 	}
 }
 
-// reset forgets the failures of an endpoint.
-func (r records) reset(endpointID string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok {
-		r.resetLane(l)
-		r.readAgain(l)
-		r.s.resume(l)
+// resetEndpoint forgets the failures of an endpoint.
+func (s *scheduler) resetEndpoint(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		s.resetLane(l)
+		s.readAgain(l)
+		s.resume(l)
 	}
 }
 
-// resetLane is reset for a lane; it is called with the mutex. Deliveries that wait in the
-// outbox because of the receiver become due at once, or once their outcome is recorded.
-func (r records) resetLane(l *lane) {
+// resetLane is resetEndpoint for a lane; it is called with the mutex. Deliveries that wait in the
+// outbox because of the receiver become due at once.
+func (s *scheduler) resetLane(l *lane) {
 	l.reset()
-	for id := range r.s.overflow.kept.Take(l.id) {
-		if it, ok := r.s.held[id]; ok {
-			it.hurried = true
-		} else {
-			r.s.overflow.hurry(l.id, id, r.s.cfg.Now())
-		}
+	for id := range s.overflow.kept.take(l.id) {
+		s.overflow.hurry(id, s.cfg.Now())
 	}
 }
 
 // setFailingSince sets the FailingSince that a lane has read, so that the lane notices when
 // another process changes it in the record.
-func (r records) setFailingSince(endpointID string, since time.Time) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok {
+func (s *scheduler) setFailingSince(endpointID string, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
 		l.record.endpoint.FailingSince = since
-		r.readAgain(l)
+		s.readAgain(l)
 	}
 }
 
 // failingSince returns when the first failed attempt since the last success began, zero
 // without one.
-func (r records) failingSince(endpointID string) time.Time {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok && !l.health.Since().IsZero() {
-		return l.health.Since().UTC().Round(0)
+func (s *scheduler) failingSince(endpointID string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok && !l.health.failingSince().IsZero() {
+		return l.health.failingSince().UTC().Round(0)
 	}
 	return time.Time{}
 }
 
 // inTrouble reports whether an endpoint's breaker is open, or its lane is parked.
-func (r records) inTrouble(endpointID string) bool {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	l, ok := r.s.lanes[endpointID]
-	return ok && (l.breaker.Open() || l.parked())
+func (s *scheduler) inTrouble(endpointID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lanes[endpointID]
+	return ok && (l.breaker.isOpen() || l.parked())
 }

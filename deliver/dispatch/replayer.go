@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -29,56 +28,27 @@ const (
 type replayer struct {
 	cfg   *Config
 	sched *scheduler
-	moves moves
 	stop  <-chan struct{}
 	bell  batch.Bell
-	steps turnstile.Turnstile
 
 	mu      sync.Mutex
 	asked   bool      // there may be other replays to run
-	hinted  bool      // likewise, but a look within a second is soon enough
-	taken   bool      // parts were taken: their replays may be due later than now
 	looked  time.Time // when Running was called last
 	running map[string]deliver.Replay
 	waits   map[string]string // by endpoint: why its replay does not go on
 }
 
 func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
-	return &replayer{cfg: cfg, sched: s, moves: moves{s}, stop: stop, bell: batch.NewBell(), asked: true,
-		running: map[string]deliver.Replay{}, waits: map[string]string{}, steps: turnstile.New()}
+	return &replayer{cfg: cfg, sched: s, stop: stop, bell: batch.NewBell(), asked: true,
+		running: map[string]deliver.Replay{}, waits: map[string]string{}}
 }
 
-// ask makes the replayer look for replays now.
+// ask makes the replayer look for replays within about a second.
 func (r *replayer) ask() {
 	r.mu.Lock()
-	r.asked = true
-	r.mu.Unlock()
-	r.bell.Ring()
-}
-
-// hint makes the replayer look for replays within about a second.
-func (r *replayer) hint() {
-	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.hinted {
-		r.hinted = true
-		r.bell.Ring()
-	}
-}
-
-// keep forgets the replays of other dispatchers' parts and, if parts were taken, looks for
-// their replays.
-func (r *replayer) keep(taken bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id := range r.running {
-		if !r.moves.has(id) {
-			delete(r.running, id)
-			delete(r.waits, id)
-		}
-	}
-	if taken {
-		r.taken, r.asked = true, true
+	if !r.asked {
+		r.asked = true
 		r.bell.Ring()
 	}
 }
@@ -133,7 +103,7 @@ func (r *replayer) run(ctx context.Context) {
 func (r *replayer) idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.running) == 0 && !r.asked && !r.hinted
+	return len(r.running) == 0 && !r.asked
 }
 
 // round makes one step of each replay whose lane has room, and reports whether a step was
@@ -141,13 +111,9 @@ func (r *replayer) idle() bool {
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
 	for _, rp := range r.list() {
-		if r.steps.Enter(ctx) != nil {
-			return false
-		}
 		if r.sched.takesReplays(rp.EndpointID) && !r.paused(ctx, &rp) {
 			any = r.step(ctx, rp) || any
 		}
-		r.steps.Leave()
 	}
 	return any
 }
@@ -160,11 +126,17 @@ func (r *replayer) paused(ctx context.Context, rp *deliver.Replay) bool {
 	return err == nil && !e.PausedSince.IsZero()
 }
 
+// list returns the replays under way, and forgets those of other dispatchers' parts.
 func (r *replayer) list() []deliver.Replay {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]deliver.Replay, 0, len(r.running))
-	for _, rp := range r.running {
+	for id, rp := range r.running {
+		if !r.sched.has(id) {
+			delete(r.running, id)
+			delete(r.waits, id)
+			continue
+		}
 		list = append(list, rp)
 	}
 	return list
@@ -174,27 +146,21 @@ func (r *replayer) list() []deliver.Replay {
 func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	now, every := time.Now(), r.cfg.Lease/2
-	if r.hinted {
+	if r.asked {
 		every = min(every, replayIdle)
 	}
-	if !r.asked && now.Sub(r.looked) < every {
+	if now.Sub(r.looked) < every {
 		r.mu.Unlock()
 		return
 	}
-	due, taken := r.cfg.Now(), r.taken
-	if taken {
-		due = due.Add(r.cfg.Lease) // another dispatcher's last step has moved Due
-	}
-	r.asked, r.hinted, r.taken, r.looked = false, false, false, now
+	r.asked, r.looked = false, now
 	r.mu.Unlock()
+	due := r.cfg.Now()
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	found, err := r.cfg.Replays.Running(read, due, maxFound)
 	if err != nil {
-		r.mu.Lock()
-		r.taken = r.taken || taken
-		r.hinted = true // again in about a second
-		r.mu.Unlock()
+		r.ask()
 		if ctx.Err() == nil {
 			r.cfg.Logger.Error("reading replays failed", "error", err)
 		}
@@ -207,7 +173,7 @@ func (r *replayer) look(ctx context.Context) {
 	maps.DeleteFunc(r.running, func(_ string, rp deliver.Replay) bool { return !rp.Due.After(due) })
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	for _, rp := range found {
-		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID && r.moves.has(rp.EndpointID) {
+		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID && r.sched.has(rp.EndpointID) {
 			r.running[rp.EndpointID] = rp
 		}
 	}
@@ -216,13 +182,12 @@ func (r *replayer) look(ctx context.Context) {
 // step makes one step, and reports whether it succeeded.
 func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 	now := r.cfg.Now()
-	_, term := r.moves.shares()
 	call, cancel := context.WithTimeout(ctx, readTimeout)
 	got, made, err := r.cfg.Replays.Step(call, deliver.ReplayStep{Owner: rp.Owner, EndpointID: rp.EndpointID, ID: rp.ID,
 		Cursor: rp.Cursor, Limit: replayBatch, Now: now.UTC().Round(0), DeliverBy: now.Add(r.cfg.Lease)})
 	cancel()
 	if err == nil {
-		r.sched.enqueueClaimed(made, term, true)
+		r.sched.enqueueClaimed(made, true)
 	}
 	id := rp.EndpointID
 	r.mu.Lock()

@@ -5,11 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/outdated"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -17,9 +12,9 @@ import (
 // guards all of it, the lanes included.
 type scheduler struct {
 	cfg     *Config
-	alarm   *alarm.Alarm        // of the outbox reader
-	health  *health.Writer      // of endpoints' records
-	writing turnstile.Turnstile // of renewals and outcomes
+	alarm   *alarm        // of the outbox reader
+	health  *healthWriter // of endpoints' records
+	writing turnstile     // of renewals and outcomes
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -32,12 +27,11 @@ type scheduler struct {
 	closed   bool       // no attempt begins any more
 	counts   Stats      // the counters
 	share    share      // the parts of this dispatcher
-	outdated outdated.Claim
 }
 
-func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
+func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
 	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
-		overflow: newOverflow(a), writing: turnstile.New(), held: map[string]*item{}}
+		overflow: newOverflow(a), writing: newTurnstile(), held: map[string]*item{}}
 }
 
 // open sets the function that starts workers. It reports whether this is the first call.
@@ -97,21 +91,17 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// enqueueClaimed ends a claim and queues what it took in a term, or queues what a step of a
-// replay made. Deliveries of a replay are sent when nothing else waits in their lane.
-func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed bool) {
+// enqueueClaimed queues deliveries that were claimed, or that a step of a replay made: these
+// are sent when nothing else waits in their lane.
+func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, replayed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if replayed {
 		s.counts.Replayed += int64(len(ds))
-	} else {
-		defer s.outdated.End()
 	}
 	for i := range ds {
 		_, theirs := s.share.theirs(ds[i].EndpointID)
 		switch {
-		case term != s.share.terms: // the term was lost: the claims expire
-		case s.outdated.Has(&ds[i]):
 		case theirs:
 			s.overflow.leave(&ds[i], s.cfg.Now())
 		case replayed:
@@ -127,11 +117,8 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed boo
 func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	if it, ok := s.held[dv.ID]; ok {
 		it.Due = dv.Due
-		switch {
-		case !it.sending:
-			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited // another claimant may have tried
-		case claimed:
-			it.again = dv
+		if !it.sending { // another claimant may have tried
+			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited
 		}
 		return
 	}
@@ -170,8 +157,8 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 // hold remembers an item that was queued, and offers its lane.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
-	s.overflow.kept.Drop(it.EndpointID, it.ID)
-	s.alarm.WakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits
+	s.overflow.kept.drop(it.EndpointID, it.ID)
+	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits
 	s.offer(it.lane)
 }
 
@@ -183,7 +170,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	if len(s.lanes) >= s.sweepAt {
 		now := time.Now()
 		for id, l := range s.lanes {
-			if l.idle(now) && !s.overflow.kept.Has(id) {
+			if l.idle(now) && !s.overflow.kept.has(id) {
 				delete(s.lanes, id)
 			}
 		}
@@ -193,20 +180,16 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
 	if _, ok := deliver.HandlerName(dv.EndpointID); ok {
 		l.handler, l.inFlightLimit = true, 1
-		l.state.Record = lanestate.RecordActive
+		l.state.Record = recordActive
 		l.record.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
 		l.record.sender, l.record.scheme = s.cfg.sender(l.id)
-	}
-	if s.share.isFresh(l.id) {
-		s.overflow.follow(l, s.share.since)
 	}
 	s.lanes[dv.EndpointID] = l
 	return l
 }
 
-// clear empties a lane, forgets what it has learned, and returns the queued deliveries. A
-// lane with an attempt or read under way stays in the map, so that its in-flight count
-// holds if the part comes back.
+// clear empties a lane, forgets what it has learned, and returns the queued deliveries. Only
+// the lane of a handler stays: its attempts have to end before the next one begins.
 func (s *scheduler) clear(l *lane) []*item {
 	items := l.queue.takeAll()
 	for _, it := range items {
@@ -217,13 +200,10 @@ func (s *scheduler) clear(l *lane) []*item {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	switch {
-	case !l.busy():
-		delete(s.lanes, l.id)
-	case l.handler:
+	if l.handler {
 		l.queue.behind = 0
-	default:
-		l.forget(s.cfg.LaneInFlight)
+	} else {
+		delete(s.lanes, l.id)
 	}
 	return items
 }
@@ -248,7 +228,7 @@ func (s *scheduler) startWorkers() {
 
 // offer puts a lane into the ready queue, now or when its wait ends.
 func (s *scheduler) offer(l *lane) {
-	if now := time.Now(); l.state.Gate != lanestate.GateOpen && l.queue.waiting() > 0 && l.gate(now) != lanestate.GateOpen {
+	if now := time.Now(); l.state.Gate != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
 		s.ready.leave(l)
 		s.offerAfter(l, l.until.Sub(now))
 		return
@@ -282,7 +262,7 @@ func (s *scheduler) stats() Stats {
 	now := s.counts
 	now.Held, now.Lanes = int64(len(s.held)), int64(len(s.lanes))
 	for _, l := range s.lanes {
-		if l.breaker.Open() {
+		if l.breaker.isOpen() {
 			now.Open++
 		}
 	}

@@ -25,51 +25,6 @@ func (o settles) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return o.settle(ctx, ss)
 }
 
-// A retry that is due when it is stored, after an outage, is sent at once, also when the
-// reader claims it before the settler has heard that it is stored.
-func TestRetryClaimedBeforeItsReleaseIsSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b *bench
-		var stored time.Time
-		up := time.Now().Add(20 * time.Second)
-		b = newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
-			if stored.IsZero() {
-				return deliver.Result{StatusCode: 500, Error: "status 500"}
-			}
-			return deliver.Result{OK: true, StatusCode: 200}
-		}, func(c *dispatch.Config) {
-			store := c.Outbox
-			c.Outbox = settles{store, func(ctx context.Context, ss []deliver.Settlement) error {
-				if time.Now().Before(up) {
-					return errors.New("store is down")
-				}
-				err := store.Settle(ctx, ss...)
-				if ss[0].Attempt != nil && stored.IsZero() {
-					stored = time.Now()
-					b.d.Wake()
-					<-time.After(100 * time.Millisecond)
-				}
-				return err
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 1, true)
-		pass(time.Minute)
-		all := b.all()
-		if len(all) != 2 {
-			t.Fatalf("%d attempts in a minute, want 2", len(all))
-		}
-		if late := all[1].at.Sub(stored); late > time.Second {
-			t.Errorf("the retry began %s after the outcome was stored, want at once", late)
-		}
-		if st := b.d.Stats(); st.Held != 0 {
-			t.Errorf("%d are held at the end", st.Held)
-		}
-		b.stop()
-	})
-}
-
 // A store that refuses a group of outcomes gets them one by one, however long that takes.
 func TestRefusedGroupIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -210,59 +165,4 @@ type claimsOf struct {
 
 func (o claimsOf) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 	return o.claim(ctx, r)
-}
-
-// A claim that ended before the outcome was stored is claimed again. If the outcome is
-// stored and released before the reader has the answer, the delivery is not sent again.
-func TestOutcomeStoredDuringAClaimIsNotSentAgain(t *testing.T) {
-	for _, row := range []struct {
-		name     string
-		answer   deliver.Result
-		attempts int
-	}{
-		{"delivered", deliver.Result{OK: true, StatusCode: 200}, 1},
-		{"refused", deliver.Result{StatusCode: 500, Error: "status 500"}, 2},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			up, claimed := make(chan struct{}), false
-			b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
-				if d.Attempts == 0 {
-					return row.answer
-				}
-				return deliver.Result{OK: true, StatusCode: 200}
-			}, func(c *dispatch.Config) {
-				store := c.Outbox
-				c.Outbox = claimsOf{settles{store, func(ctx context.Context, ss []deliver.Settlement) error {
-					<-up
-					return store.Settle(context.WithoutCancel(ctx), ss...)
-				}}, func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-					list, err := store.Claim(ctx, r)
-					if len(list) > 0 && !claimed {
-						claimed = true
-						close(up)
-						<-time.After(100 * time.Millisecond)
-					}
-					return list, err
-				}}
-			})
-			b.endpoint("a")
-			b.run()
-			b.commit("a", "p", 1, true)
-			pass(5 * time.Minute)
-			if !claimed {
-				t.Error("nothing was claimed before the outcome was stored")
-			}
-			var numbers []int
-			for _, s := range b.all() {
-				numbers = append(numbers, s.attempt)
-			}
-			if len(numbers) != row.attempts || numbers[row.attempts-1] != row.attempts {
-				t.Errorf("%s: attempts %v were made, want each of %d once", row.name, numbers, row.attempts)
-			}
-			if st := b.d.Stats(); st.Held != 0 {
-				t.Errorf("%s: %d are held at the end", row.name, st.Held)
-			}
-			b.stop()
-		})
-	}
 }

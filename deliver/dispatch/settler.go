@@ -9,7 +9,6 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -39,7 +38,7 @@ type settler struct {
 
 	ended atomic.Uint64 // outcomes that were put or are about to be
 
-	losses health.Losses
+	losses losses
 }
 
 // outcome is the settlement of a delivery that was attempted or refused.
@@ -140,7 +139,7 @@ func (s *settler) write(run context.Context, group []outcome) {
 		}
 		timer.Stop()
 	}
-	s.cfg.tell(s.sched.release(group))
+	s.sched.release(group)
 	s.tellExhausted(group)
 }
 
@@ -163,7 +162,7 @@ func (s *settler) recordEach(run context.Context, ss []deliver.Settlement) (rest
 func (s *settler) settle(run context.Context, ss ...deliver.Settlement) error {
 	ctx, cancel := s.timeout(run)
 	defer cancel()
-	return s.sched.writing.Do(ctx, func() error { return s.cfg.Outbox.Settle(ctx, ss...) })
+	return s.sched.writing.do(ctx, func() error { return s.cfg.Outbox.Settle(ctx, ss...) })
 }
 
 // timeout returns the context of a call of the store: each call has settleTimeout while
@@ -187,11 +186,11 @@ func (s *settler) tellExhausted(group []outcome) {
 		switch {
 		case a == nil:
 		case o.settlement.State == deliver.StateDelivered:
-			s.losses.Delivered(o.item.EndpointID)
+			s.losses.delivered(o.item.EndpointID)
 		case o.settlement.State == deliver.StateFailed:
 			n := deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
 				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N}
-			s.losses.Failed(n)
+			s.losses.failedFor(n)
 			s.cfg.Observer(n)
 		}
 	}

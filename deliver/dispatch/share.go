@@ -5,32 +5,13 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // share holds the parts of this dispatcher. The scheduler's mutex guards it.
 type share struct {
-	parts  *fleet.Set  // nil is all
-	fresh  fleet.Set   // parts just taken: the outbox may hold older deliveries than the next commit brings
-	since  int64       // the reader's round when parts were taken last
-	giving []dueChange // deliveries of parts that were given up, not given back yet
-	terms  int         // terms that were lost
-	onHold bool        // no attempt begins
-}
-
-// set replaces the parts, and returns the new ones.
-func (sh *share) set(parts fleet.Set, round int64) (taken fleet.Set) {
-	if sh.parts != nil {
-		taken = parts.Minus(*sh.parts)
-	}
-	sh.parts, sh.fresh = &parts, sh.fresh.And(parts).Plus(taken)
-	if taken != (fleet.Set{}) {
-		sh.since = round
-	}
-	return taken
+	parts  *fleet.Set // nil is all
+	onHold bool       // no attempt begins
 }
 
 // theirs returns the part of an endpoint, and reports whether it is another dispatcher's.
@@ -40,18 +21,6 @@ func (sh *share) theirs(endpointID string) (fleet.Part, bool) {
 	}
 	p := fleet.PartOf(endpointID)
 	return p, !sh.parts.Has(p)
-}
-
-// isFresh reports whether an endpoint's part was taken lately.
-func (sh *share) isFresh(endpointID string) bool {
-	return sh.fresh != fleet.Set{} && sh.fresh.Has(fleet.PartOf(endpointID))
-}
-
-// caughtUp notes that the reader has claimed all due deliveries in this round.
-func (sh *share) caughtUp(round int64) {
-	if sh.since < round {
-		sh.fresh = fleet.Set{}
-	}
 }
 
 // tell calls Config.Elsewhere with parts, unless there are none.
@@ -68,15 +37,15 @@ func (it *item) givenBack(now time.Time) dueChange {
 	if it.Attempts == 0 && !it.replayed {
 		due = dueOf(&it.Delivery, now)
 	}
-	return dueChange{it.ID, it.EndpointID, it.Due, due}
+	return dueChange{it.ID, it.Due, due}
 }
 
 // leave gives a claimed delivery for a part of another dispatcher back to the outbox, due
 // at once.
 func (o *overflow) leave(dv *deliver.Delivery, now time.Time) {
 	if len(o.spilled) < maxHeld {
-		o.spilled = append(o.spilled, dueChange{dv.ID, dv.EndpointID, dv.Due, dueOf(dv, now)})
-		o.alarm.WakeAt(now)
+		o.spilled = append(o.spilled, dueChange{dv.ID, dv.Due, dueOf(dv, now)})
+		o.alarm.wakeAt(now)
 	}
 }
 
@@ -88,18 +57,71 @@ func dueOf(dv *deliver.Delivery, now time.Time) time.Time {
 	return now
 }
 
-// busy reports whether an attempt or a read of the lane is under way.
-func (l *lane) busy() bool { return l.queue.inFlight > 0 || l.state.Record.Reading() }
-
-// forget marks a lane as another dispatcher's, and sets it up anew except for its attempts
-// and its read under way.
-func (l *lane) forget(inFlight int) {
-	var state lanestate.State
-	if l.state.Record.Reading() {
-		state.Record = lanestate.RecordOutdated
+// setParts replaces this dispatcher's parts, and reports whether some are new. The queues of
+// other parts are to be given back, except those of handlers.
+func (s *scheduler) setParts(parts fleet.Set) (taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken = s.share.parts != nil && parts.Minus(*s.share.parts) != fleet.Set{}
+	s.share.parts = &parts
+	now := s.cfg.Now()
+	for id, l := range s.lanes {
+		if _, theirs := s.share.theirs(id); theirs && !l.handler {
+			for _, it := range s.clear(l) {
+				s.overflow.spilled = append(s.overflow.spilled, it.givenBack(now))
+			}
+		}
 	}
-	l.given, l.state, l.record = true, state, laneRecord{}
-	l.queue.full, l.queue.behind = false, 0
-	l.inFlightLimit, l.limiter = inFlight, nil
-	l.breaker, l.health = breaker.Breaker{}, health.Health{}
+	return taken
+}
+
+// takeSpilled returns the deliveries to give back, and forgets them.
+func (s *scheduler) takeSpilled() []dueChange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.overflow.take()
+}
+
+// loseParts gives up all parts, and forgets all queued deliveries.
+func (s *scheduler) loseParts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.share.parts = new(fleet.Set)
+	s.overflow.take()
+	for _, l := range s.lanes {
+		s.clear(l)
+	}
+}
+
+// setHold stops the beginning of attempts, or ends the stop.
+func (s *scheduler) setHold(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.share.onHold = on
+	s.pump()
+}
+
+// shares reports whether other dispatchers share the outbox.
+func (s *scheduler) shares() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.share.parts != nil
+}
+
+// has reports whether an endpoint is of this dispatcher's parts.
+func (s *scheduler) has(endpointID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, theirs := s.share.theirs(endpointID)
+	return !theirs
+}
+
+// notifyOwner reports whether an endpoint's part is another dispatcher's, and then tells
+// Config.Elsewhere of the part.
+func (s *scheduler) notifyOwner(endpointID string) bool {
+	if s.has(endpointID) {
+		return false
+	}
+	s.cfg.tell(fleet.SetOf(fleet.PartOf(endpointID)))
+	return true
 }

@@ -15,8 +15,7 @@ import (
 
 // Parts move back and forth between three nodes, planned and by losses, while receivers
 // are slow, fail and hang. Each attempt is made once, each delivery is sent until it is
-// taken, one lane's first attempts come in order on planned moves, and a receiver has
-// more than its limit under way for 10 s after a move at most.
+// taken, and a receiver has more than its limit under way only until 10 s after a move.
 func TestPartsMoveBackAndForth(t *testing.T) {
 	seeds := 3
 	if testing.Short() {
@@ -69,21 +68,13 @@ func moveBackAndForth(t *testing.T, rnd *rand.Rand, losses bool) {
 	owner := map[string]int{}
 	for i := range 12 {
 		id := fmt.Sprintf("%s-%d", kinds[i%len(kinds)], i)
-		n := limit
-		if kinds[i%len(kinds)] == "slow" {
-			n = 1 // whose order is looked at
-		}
-		s.endpoint(id, deliver.Limits{InFlight: n})
+		s.endpoint(id, deliver.Limits{InFlight: limit})
 		ids = append(ids, id)
 		owner[id] = i % 3
 	}
 	s.begun = func(id string, underWay int) {
-		n := limit
-		if strings.HasPrefix(id, "slow") {
-			n = 1
-		}
-		if since := time.Since(moves[id].at); underWay > n && since > 10*time.Second || underWay > 3*n {
-			t.Errorf("%s has %d under way %s after it moved, want at most %d", id, underWay, since, n)
+		if since := time.Since(moves[id].at); underWay > limit && since > 10*time.Second {
+			t.Errorf("%s has %d under way %s after it moved, want at most %d", id, underWay, since, limit)
 		}
 	}
 	for i, node := range s.nodes {
@@ -134,16 +125,10 @@ func moveBackAndForth(t *testing.T, rnd *rand.Rand, losses bool) {
 	}
 	pass(20 * time.Minute)
 	s.stop()
-	tries, last := map[string]int{}, map[string]string{}
+	tries := map[string]int{}
 	for _, a := range s.attempts() {
 		if tries[a.id]++; a.n != tries[a.id] {
 			t.Errorf("attempt %d of %s of %s is the %d. that began", a.n, a.tweet, a.endpoint, tries[a.id])
-		}
-		if strings.HasPrefix(a.endpoint, "slow") && !losses {
-			if a.tweet <= last[a.endpoint] {
-				t.Errorf("%s of %s began after %s", a.tweet, a.endpoint, last[a.endpoint])
-			}
-			last[a.endpoint] = a.tweet
 		}
 	}
 	open := 0

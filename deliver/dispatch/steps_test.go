@@ -48,14 +48,14 @@ func TestManyDeliveriesAreQueuedInSteps(t *testing.T) {
 func TestExpiringClaimsAreFoundInSteps(t *testing.T) {
 	d, ds := idleDispatcher(t, 3*atOnce)
 	d.Enqueue(ds)
-	c, now := claims{d.sched}, time.Now().Add(time.Minute)
-	list, rest := c.expiring(c.lanes(), now)
+	s, now := d.sched, time.Now().Add(time.Minute)
+	list, rest := s.expiring(s.allLanes(), now)
 	if n := len(list); n == 0 || n > atOnce || len(rest) == 0 {
 		t.Errorf("%d claims found in a step, %d lanes left: want up to %d, and some", n, len(rest), atOnce)
 	}
 	found := map[string]bool{}
-	for lanes := c.lanes(); len(lanes) > 0; {
-		list, lanes = c.expiring(lanes, now)
+	for lanes := s.allLanes(); len(lanes) > 0; {
+		list, lanes = s.expiring(lanes, now)
 		for _, ch := range list {
 			found[ch.id] = true
 		}

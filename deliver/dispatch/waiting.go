@@ -2,8 +2,6 @@ package dispatch
 
 import (
 	"time"
-
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
 // pauseHeld is how long a lane may wait with its queue in memory. For longer waits the
@@ -15,18 +13,18 @@ const pauseHeld = 10 * time.Second
 func (s *scheduler) pause(l *lane, wait time.Duration) {
 	now := time.Now()
 	l.forRate = false
-	if until := now.Add(wait); l.gate(now) == lanestate.GateOpen || until.After(l.until) {
+	if until := now.Add(wait); l.gate(now) == gateOpen || until.After(l.until) {
 		l.until = until
 	}
 	if wait <= pauseHeld {
-		l.on(lanestate.EventWait)
+		l.on(eventWait)
 		s.offer(l)
 		return
 	}
-	l.on(lanestate.EventPark)
+	l.on(eventPark)
 	s.overflow.blocked[l] = struct{}{}
 	s.trim(l, 0)
-	s.alarm.WakeAt(s.cfg.Now().Add(wait))
+	s.alarm.wakeAt(s.cfg.Now().Add(wait))
 }
 
 // resume offers a lane whose wait was ended.

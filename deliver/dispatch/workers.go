@@ -6,18 +6,15 @@ import (
 	"sync"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/sending"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/timing"
 )
 
 // workers do the scheduler's jobs: reads of endpoints, refusals and attempts.
 type workers struct {
 	cfg      *Config
 	sched    *scheduler
-	moves    moves
 	settler  *settler
 	replayer *replayer
-	timing   *timing.Timing
+	timing   *timing
 	running  sync.WaitGroup
 }
 
@@ -54,25 +51,19 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	res, timedOut := deliver.Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
 	if j.sender != nil {
 		attempt, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
-		res = sending.Send(attempt, j.sender, &j.dv)
+		res = send(attempt, j.sender, &j.dv)
 		timedOut = !res.OK && (attempt.Err() != nil || res.Error == deliver.TimeoutError)
 		cancel()
 	}
 	if ctx.Err() != nil && !res.OK {
-		// The shutdown cut the attempt, which says nothing about the receiver.
-		if w.moves.abandoned(it) {
-			return
-		}
-		w.settler.ended.Add(1)
-		w.settler.put(outcome{it, deliver.Settlement{DeliveryID: it.ID, Due: w.cfg.Now()}})
-		return
+		return // the shutdown cut the attempt, which says nothing about the receiver
 	}
 	w.settler.ended.Add(1)
 	end := w.cfg.Now()
 	res.Bound()
 	a := deliver.Attempt{N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview}
-	w.timing.Record(it.Event, it.replayed, &a, res.OK)
+	w.timing.record(it.Event, it.replayed, &a, res.OK)
 	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut)})
 }
 
@@ -84,7 +75,7 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	if err == nil {
 		err = e.CheckOpen()
 	}
-	wait, first := records{w.sched}.take(l, e, err, ctx.Err() != nil)
+	wait, first := w.sched.takeRecord(l, e, err, ctx.Err() != nil)
 	if wait > 0 && (first || !isSealed(err)) {
 		w.cfg.Logger.Error("reading an endpoint failed; its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
 	}

@@ -22,14 +22,10 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/top", "internal/planted", "internal/heard", "internal/testsize", "internal/arch"},
-	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature", "deliver/dispatch/internal/breaker", "deliver/dispatch/internal/alarm",
-		"deliver/dispatch/internal/turnstile", "deliver/dispatch/internal/kept", "deliver/dispatch/internal/lanestate", "deliver/dispatch/internal/clocks",
-		"deliver/dispatch/internal/lookout"},
+	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},
-	{"deliver/dispatch/internal/health"},
-	{"deliver/dispatch/internal/retry", "deliver/dispatch/internal/outdated", "deliver/dispatch/internal/timing", "deliver/dispatch/internal/limits", "deliver/dispatch/internal/sending"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness", "detect/internal/deadline"},

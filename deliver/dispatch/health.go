@@ -1,4 +1,4 @@
-package health
+package dispatch
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// MaxWaited is how long a receiver may ask for waits without being failing.
-const MaxWaited = time.Hour
+// maxWaited is how long a receiver may ask for waits without being failing.
+const maxWaited = time.Hour
 
 const (
 	failingFailures = 10             // failures in a row after which an endpoint is failing
@@ -18,17 +18,17 @@ const (
 	disableGone     = 3              // deliveries in a row answered 410 after which it is disabled
 )
 
-// Health counts failures of an endpoint. A success ends a row of failures: an endpoint that
+// health counts failures of an endpoint. A success ends a row of failures: an endpoint that
 // sometimes accepts a delivery stays active, unless it answers disableGone in a row with 410.
-type Health struct {
+type health struct {
 	failures int       // failed attempts in a row
 	since    time.Time // when the first of these began
 	gone     int       // deliveries in a row answered 410
 	asked    time.Time // when the first attempt began that was answered with a wait
 }
 
-// Verdict is a change of the endpoint's record because of its attempts.
-type Verdict struct {
+// verdict is a change of the endpoint's record because of its attempts.
+type verdict struct {
 	Kind   deliver.NoticeKind // "" for nothing
 	Reason string
 	Since  time.Time
@@ -39,36 +39,36 @@ type Verdict struct {
 	statusSince, enabledAt time.Time // in the record then
 }
 
-// Of returns v as a verdict of the receiver in e: a record that has another, or was enabled
+// of returns v as a verdict of the receiver in e: a record that has another, or was enabled
 // again, by the time v is written stays as it is.
-func (v Verdict) Of(e *deliver.Endpoint) Verdict {
+func (v verdict) of(e *deliver.Endpoint) verdict {
 	v.url, v.statusSince, v.enabledAt = e.URL, e.StatusSince, e.EnabledAt
 	return v
 }
 
 // sameReceiver reports whether two verdicts are of the same receiver.
-func (v *Verdict) sameReceiver(as Verdict) bool {
+func (v *verdict) sameReceiver(as verdict) bool {
 	return v.url == as.url && v.statusSince.Equal(as.statusSince) && v.enabledAt.Equal(as.enabledAt)
 }
 
-// Record counts an attempt that began at the given time. An attempt that was answered with
-// a wait is no failure, unless no attempt has succeeded for MaxWaited since the first such
+// record counts an attempt that began at the given time. An attempt that was answered with
+// a wait is no failure, unless no attempt has succeeded for maxWaited since the first such
 // answer: else a receiver that never accepts a delivery would stay active.
-func (h *Health) Record(at time.Time, res *deliver.Result, waits bool) Verdict {
+func (h *health) record(at time.Time, res *deliver.Result, waits bool) verdict {
 	if res.OK {
 		was := *h
-		*h = Health{}
+		*h = health{}
 		if was.failures >= failingFailures {
-			return Verdict{Kind: deliver.NoticeRecovered, Since: was.since}
+			return verdict{Kind: deliver.NoticeRecovered, Since: was.since}
 		}
-		return Verdict{}
+		return verdict{}
 	}
 	if waits {
 		if h.asked.IsZero() {
 			h.asked = at
 		}
-		if at.Sub(h.asked) < MaxWaited {
-			return Verdict{}
+		if at.Sub(h.asked) < maxWaited {
+			return verdict{}
 		}
 	}
 	if h.failures++; h.failures == 1 {
@@ -77,32 +77,32 @@ func (h *Health) Record(at time.Time, res *deliver.Result, waits bool) Verdict {
 	if res.StatusCode != http.StatusGone {
 		h.gone = 0
 	} else if h.gone++; h.gone >= disableGone {
-		return Verdict{Kind: deliver.NoticeDisabled, gone: true, Since: h.since, Reason: fmt.Sprintf("%d deliveries in a row were answered 410", h.gone)}
+		return verdict{Kind: deliver.NoticeDisabled, gone: true, Since: h.since, Reason: fmt.Sprintf("%d deliveries in a row were answered 410", h.gone)}
 	}
 	switch {
 	case h.failures >= disableFailures && at.Sub(h.since) >= disableAfter:
-		return Verdict{Kind: deliver.NoticeDisabled, Since: h.since,
+		return verdict{Kind: deliver.NoticeDisabled, Since: h.since,
 			Reason: fmt.Sprintf("no success since %s in %d attempts", h.since.UTC().Format(time.RFC3339), h.failures)}
 	case h.failures == failingFailures:
-		return Verdict{Kind: deliver.NoticeFailing, Since: h.since, Reason: res.Error}
+		return verdict{Kind: deliver.NoticeFailing, Since: h.since, Reason: res.Error}
 	}
-	return Verdict{}
+	return verdict{}
 }
 
-// Read takes over the failures in the endpoint's record, which other processes and earlier
+// read takes over the failures in the endpoint's record, which other processes and earlier
 // runs write, too. was is the record of the previous read.
-func (h *Health) Read(was, is *deliver.Endpoint) {
+func (h *health) read(was, is *deliver.Endpoint) {
 	switch {
 	case !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)):
 		h.failures, h.since = max(h.failures, failingFailures), is.FailingSince
 	case is.FailingSince.IsZero() && !was.FailingSince.IsZero():
-		*h = Health{} // it has recovered, or was enabled
+		*h = health{} // it has recovered, or was enabled
 	}
 }
 
-// Since returns when the first failed attempt since the last success began, zero without
+// failingSince returns when the first failed attempt since the last success began, zero without
 // one.
-func (h *Health) Since() time.Time {
+func (h *health) failingSince() time.Time {
 	if h.failures == 0 {
 		return time.Time{}
 	}

@@ -1,4 +1,4 @@
-package lanestate
+package dispatch
 
 import (
 	"fmt"
@@ -56,12 +56,12 @@ func TestLaneState(t *testing.T) {
 	for r, record := range recordNames {
 		for g, gate := range gateNames {
 			for p, pace := range paceNames {
-				for e, event := range eventNames {
-					s := State{RecordState(r), GateState(g), PaceState(p)}.After(Event(e))
+				for e, what := range eventNames {
+					s := laneState{recordState(r), gateState(g), paceState(p)}.after(event(e))
 					got := fmt.Sprint(recordNames[s.Record], " ", gateNames[s.Gate], " ", paceNames[s.Pace])
-					want := fmt.Sprint(after("record", event, recordNames, r), " ", after("gate", event, gateNames, g), " ", after("pace", event, paceNames, p))
+					want := fmt.Sprint(after("record", what, recordNames, r), " ", after("gate", what, gateNames, g), " ", after("pace", what, paceNames, p))
 					if got != want {
-						t.Errorf("%s %s %s, %s: now %s, want %s", record, gate, pace, event, got, want)
+						t.Errorf("%s %s %s, %s: now %s, want %s", record, gate, pace, what, got, want)
 					}
 					pairs++
 				}
@@ -81,19 +81,19 @@ func TestPaceIsWhatTheAttemptsWere(t *testing.T) {
 	attempts := []attempt{{ok: true}, {ok: true, slow: true}, {}, {slow: true}, {wait: true}, {slow: true, wait: true},
 		{slow: true, timedOut: true}, {slow: true, timedOut: true, wait: true}}
 	type facts struct{ answered, hung, slow, cautious bool }
-	var try func(s State, is facts, left int)
-	try = func(s State, is facts, left int) {
-		if got := (facts{s.Pace.Answered(), s.Pace.Hung(), s.Pace.Slow(), s.Pace.Cautious()}); got != is {
+	var try func(s laneState, is facts, left int)
+	try = func(s laneState, is facts, left int) {
+		if got := (facts{s.Pace.answered(), s.Pace.hung(), s.Pace.slow(), s.Pace.cautious()}); got != is {
 			t.Fatalf("%s says %+v, want %+v", paceNames[s.Pace], got, is)
 		}
 		if left == 0 {
 			return
 		}
-		try(s.After(EventReset), facts{answered: is.answered}, left-1)
+		try(s.after(eventReset), facts{answered: is.answered}, left-1)
 		for _, a := range attempts {
 			next := facts{is.answered || !a.timedOut, a.timedOut, a.slow, a.timedOut || a.wait || is.cautious && !a.ok}
-			try(s.After(Attempt(a.ok, a.slow, a.timedOut, a.wait)), next, left-1)
+			try(s.after(attemptEvent(a.ok, a.slow, a.timedOut, a.wait)), next, left-1)
 		}
 	}
-	try(State{}, facts{}, 5)
+	try(laneState{}, facts{}, 5)
 }

@@ -1,4 +1,4 @@
-package health
+package dispatch
 
 import (
 	"log/slog"
@@ -10,15 +10,15 @@ import (
 // logged again.
 const maxLosses = 65_536
 
-// Losses logs endpoints whose deliveries fail for good: once, and again when a delivery has
+// losses logs endpoints whose deliveries fail for good: once, and again when a delivery has
 // succeeded. It is used by one goroutine.
-type Losses struct {
+type losses struct {
 	Logger *slog.Logger
 	failed map[string]int // deliveries since the last success, by endpoint id
 }
 
-// Failed counts a delivery that has failed for good, by its notice.
-func (l *Losses) Failed(n deliver.Notice) {
+// failedFor counts a delivery that has failed for good, by its notice.
+func (l *losses) failedFor(n deliver.Notice) {
 	if l.failed[n.Endpoint] == 0 {
 		l.Logger.Warn("delivery failed for good: further ones of the endpoint are counted until one is delivered",
 			"delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
@@ -29,8 +29,8 @@ func (l *Losses) Failed(n deliver.Notice) {
 	l.failed[n.Endpoint]++
 }
 
-// Delivered notes that a delivery to an endpoint has succeeded.
-func (l *Losses) Delivered(endpointID string) {
+// delivered notes that a delivery to an endpoint has succeeded.
+func (l *losses) delivered(endpointID string) {
 	if n := l.failed[endpointID]; n > 0 {
 		l.Logger.Info("deliveries succeed again", "endpoint", endpointID, "failed for good", n)
 		delete(l.failed, endpointID)

@@ -1,10 +1,8 @@
-package health
+package dispatch
 
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -18,15 +16,12 @@ const (
 	writeTries  = 20              // of a change that conflicts with others
 )
 
-// Writer writes verdicts into endpoints' records, and tells the observer. It is one
+// healthWriter writes verdicts into endpoints' records, and tells the observer. It is one
 // goroutine, so that a slow store holds up no attempt.
-type Writer struct {
-	// Endpoints, Observer and Logger are those of a dispatch.Config.
-	Endpoints deliver.EndpointStore
-	Observer  func(deliver.Notice)
-	Logger    *slog.Logger
-	// Written is called with the FailingSince of a record after it was read or written.
-	Written func(endpointID string, failingSince time.Time)
+type healthWriter struct {
+	cfg *Config
+	// written is called with the FailingSince of a record after it was read or written.
+	written func(endpointID string, failingSince time.Time)
 
 	bell batch.Bell
 	stop chan struct{}
@@ -37,20 +32,19 @@ type Writer struct {
 
 // change is a change of an endpoint's record that is not written yet.
 type change struct {
-	Verdict
-	owner     string
-	at        time.Time
-	unwritten bool // it replaced a recovery that was not written
+	verdict
+	owner string
+	at    time.Time
 }
 
-// NewWriter returns a Writer whose exported fields are still to be set.
-func NewWriter() *Writer {
-	return &Writer{bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
+// newHealthWriter returns a healthWriter whose written is still to be set.
+func newHealthWriter(cfg *Config) *healthWriter {
+	return &healthWriter{cfg: cfg, bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
 }
 
-// Request asks for a change. A later request replaces it, unless the change disables the
+// request asks for a change. A later request replaces it, unless the change disables the
 // endpoint and is of the same receiver.
-func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
+func (w *healthWriter) request(id, owner string, v verdict, at time.Time) {
 	if v.Kind == "" {
 		return
 	}
@@ -60,23 +54,12 @@ func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
 	if before.Kind == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered && before.sameReceiver(v) {
 		return
 	}
-	w.pending[id] = change{v, owner, at, before.Kind == deliver.NoticeRecovered}
+	w.pending[id] = change{v, owner, at}
 	w.bell.Ring()
 }
 
-// Keep forgets the changes of endpoints for which has returns false.
-func (w *Writer) Keep(has func(endpointID string) bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	maps.DeleteFunc(w.pending, func(id string, _ change) bool { return !has(id) })
-}
-
-// Stop makes Run write the pending changes, within keepTimeout, and return. It may be
-// called once.
-func (w *Writer) Stop() { close(w.stop) }
-
-// Run writes until Stop is called.
-func (w *Writer) Run() {
+// run writes until stop is closed, and then what is pending, within keepTimeout.
+func (w *healthWriter) run() {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
 	var again <-chan time.Time
@@ -101,7 +84,7 @@ func (w *Writer) Run() {
 
 // writeAll writes the pending changes, and reports whether the store took all; others stay
 // pending. The last time it takes at most keepTimeout in all.
-func (w *Writer) writeAll(last bool) bool {
+func (w *healthWriter) writeAll(last bool) bool {
 	w.mu.Lock()
 	pending := w.pending
 	w.pending = map[string]change{}
@@ -118,17 +101,14 @@ func (w *Writer) writeAll(last bool) bool {
 		cancel()
 		switch {
 		case err == nil && n.Kind != "":
-			w.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
-			w.Observer(n)
+			w.cfg.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
+			w.cfg.Observer(n)
 		case err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) && !errors.Is(err, deliver.ErrSealed):
-			w.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.Kind), "error", err)
+			w.cfg.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.Kind), "error", err)
 			w.mu.Lock()
-			newer, ok := w.pending[id]
-			if !ok {
-				newer = p
+			if _, newer := w.pending[id]; !newer {
+				w.pending[id] = p
 			}
-			newer.unwritten = newer.unwritten || p.unwritten || ok && p.Kind == deliver.NoticeRecovered
-			w.pending[id] = newer
 			w.mu.Unlock()
 			done = false
 		}
@@ -138,36 +118,36 @@ func (w *Writer) writeAll(last bool) bool {
 
 // write changes an endpoint's record if the change still applies: another process may have
 // had a success, or the owner may have enabled the endpoint again, or changed its URL.
-func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
+func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
 	for tries := 1; ; tries++ {
-		e, err := w.Endpoints.Get(ctx, p.owner, id)
+		e, err := w.cfg.Endpoints.Get(ctx, p.owner, id)
 		if err != nil {
 			return deliver.Notice{}, err
 		}
 		if !p.apply(&e) {
-			w.Written(id, e.FailingSince)
+			w.written(id, e.FailingSince)
 			return deliver.Notice{}, nil
 		}
-		err = w.Endpoints.Update(ctx, e)
+		err = w.cfg.Endpoints.Update(ctx, e)
 		if errors.Is(err, deliver.ErrEndpointConflict) && tries < writeTries {
 			continue
 		}
 		if err != nil {
 			return deliver.Notice{}, err
 		}
-		w.Written(id, e.FailingSince)
+		w.written(id, e.FailingSince)
 		return deliver.Notice{Kind: p.Kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.Reason, Since: p.Since}, nil
 	}
 }
 
 // apply changes a record, and reports whether there is anything to write.
 func (p *change) apply(e *deliver.Endpoint) bool {
-	if e.Status == deliver.EndpointDisabled || !p.sameReceiver(Verdict{}.Of(e)) {
+	if e.Status == deliver.EndpointDisabled || !p.sameReceiver(verdict{}.of(e)) {
 		return false
 	}
 	switch p.Kind {
 	case deliver.NoticeFailing:
-		if !e.FailingSince.IsZero() && !p.unwritten {
+		if !e.FailingSince.IsZero() {
 			return false
 		}
 		e.FailingSince = p.Since.UTC().Round(0)

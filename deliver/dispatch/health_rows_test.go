@@ -1,4 +1,4 @@
-package health_test
+package dispatch
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 )
 
 // 400 days of attempts, so long apart, and when the endpoint is disabled.
@@ -62,13 +61,13 @@ func TestHealthOfYears(t *testing.T) {
 		}, 0, never},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var h health.Health
+			var h health
 			began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			failing, disabled := 0, never
 			for n := 0; time.Duration(n)*row.every <= 400*day && disabled == never; n++ {
 				at := began.Add(time.Duration(n) * row.every)
 				res := row.result(n)
-				switch v := h.Record(at, &res, false); v.Kind {
+				switch v := h.record(at, &res, false); v.Kind {
 				case deliver.NoticeFailing:
 					failing++
 				case deliver.NoticeDisabled:
@@ -88,17 +87,17 @@ func TestHealthOfYears(t *testing.T) {
 // A receiver that only asks for waits is failing after an hour without success,
 // and disabled after a day.
 func TestAskingForeverIsFailing(t *testing.T) {
-	var h health.Health
+	var h health
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
 	asked, took := deliver.Result{StatusCode: 429, Error: "status 429"}, deliver.Result{OK: true}
 	for m := 0; m < 60; m++ {
-		if kind := h.Record(at(m), &asked, true).Kind; kind != "" {
+		if kind := h.record(at(m), &asked, true).Kind; kind != "" {
 			t.Fatalf("%s after %d minutes of waits", kind, m)
 		}
 	}
 	for m := 60; m <= 25*60; m++ {
-		v := h.Record(at(m), &asked, true)
+		v := h.record(at(m), &asked, true)
 		kind, since := v.Kind, v.Since
 		want := deliver.NoticeKind("")
 		switch m {
@@ -111,11 +110,11 @@ func TestAskingForeverIsFailing(t *testing.T) {
 			t.Fatalf("minute %d: told %q since %s, want %q since %s", m, kind, since, want, at(60))
 		}
 	}
-	h = health.Health{}
+	h = health{}
 	for m := range 48 * 60 {
 		if m%59 == 0 {
-			h.Record(at(m), &took, false)
-		} else if kind := h.Record(at(m), &asked, true).Kind; kind != "" {
+			h.record(at(m), &took, false)
+		} else if kind := h.record(at(m), &asked, true).Kind; kind != "" {
 			t.Fatalf("%s in minute %d, though something succeeds each hour", kind, m)
 		}
 	}

@@ -1,2 +1,0 @@
-// Package retry calculates how long a delivery waits after a failed attempt.
-package retry

@@ -1,2 +1,0 @@
-// Package sending calls a deliver.Sender as an attempt does: a panic is a failure.
-package sending

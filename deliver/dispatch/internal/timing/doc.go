@@ -1,2 +1,0 @@
-// Package timing measures deliveries: the histograms of dispatch.Stats.
-package timing

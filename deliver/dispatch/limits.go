@@ -1,0 +1,28 @@
+package dispatch
+
+import (
+	"math"
+
+	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// limitsOf returns how many attempts may be under way, inFlight by default, and the limiter of their
+// beginnings, nil for none.
+func limitsOf(l deliver.Limits, inFlight int) (int, *rate.Limiter) {
+	if l.Validate() != nil { // stored by hand, or by another version
+		l = deliver.Limits{}
+	}
+	if l.InFlight > 0 {
+		inFlight = l.InFlight
+	}
+	if l.Rate <= 0 {
+		return inFlight, nil
+	}
+	burst := l.Burst
+	if burst == 0 {
+		burst = int(math.Ceil(l.Rate))
+	}
+	return inFlight, rate.NewLimiter(rate.Limit(l.Rate), burst)
+}
