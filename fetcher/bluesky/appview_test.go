@@ -114,7 +114,7 @@ func TestTheLastOfSeveralLists(t *testing.T) {
 	first, last := plain(time.Minute, ""), plain(0, "")
 	for _, c := range []struct{ name, body string }{
 		{"lists", `{"feed":[` + first + `,` + first + `],"cursor":"a","feed":[` + last + `],"cursor":"b"}`},
-		{"a list and no list", `{"Feed":[` + last + `],"feed":null,"CURSOR":"b"}`},
+		{"a list and no list", `{"feed":[` + last + `],"feed":null,"cursor":"b"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			page, err := decodeFeed([]byte(doc(c.body)), account{did: alice}, now, nil)

@@ -32,7 +32,6 @@ func TestUnchanged(t *testing.T) {
 	one, two := minimal("1", 0, ""), minimal("2", 10, "")
 	page1, page2 := "["+one+"]", "["+two+","+one+"]"
 	link := []string{"Link", `<https://h/x?max_id=4>; rel="next"`}
-	long := []string{"Last-Modified", "Sun, 01 Mar 2026 11:00:00 GMT"}
 	for _, tt := range []struct {
 		name  string
 		calls []answer
@@ -42,10 +41,6 @@ func TestUnchanged(t *testing.T) {
 			{status: 304, known: 1, sends: tag1, same: true},
 			{status: 304, known: 2, sends: tag1, same: true},
 		}},
-		{"not modified since", []answer{
-			{header: long, body: page1, ids: []string{"1"}},
-			{status: 304, known: 1, sends: long[1], same: true},
-		}},
 		{"an equal body", []answer{
 			{header: link, body: page1, ids: []string{"1"}},
 			{header: link, body: page1, known: 1, same: true},
@@ -54,12 +49,10 @@ func TestUnchanged(t *testing.T) {
 		{"an equal body under another tag", []answer{
 			{header: []string{"ETag", tag1}, body: page1, ids: []string{"1"}},
 			{header: []string{"ETag", tag2}, body: page1, known: 1, sends: tag1, same: true},
-			{status: 304, known: 2, sends: tag2, same: true},
 		}},
 		{"a changed body", []answer{
 			{header: []string{"ETag", tag1}, body: page1, ids: []string{"1"}},
 			{header: []string{"ETag", tag2}, body: page2, known: 1, sends: tag1, ids: []string{"2", "1"}},
-			{status: 304, known: 2, sends: tag2, same: true},
 		}},
 		{"a changed body under the old tag", []answer{
 			{header: []string{"ETag", tag1}, body: page1, ids: []string{"1"}},
@@ -116,7 +109,7 @@ func TestUnchanged(t *testing.T) {
 			var now answer
 			var sent []string
 			s := newServer(t, map[string]http.HandlerFunc{statusesPath: func(w http.ResponseWriter, r *http.Request) {
-				sent = append(sent, r.Header.Get("If-None-Match")+r.Header.Get("If-Modified-Since"))
+				sent = append(sent, r.Header.Get("If-None-Match"))
 				w.Header().Set("Date", "Sun, 01 Mar 2026 12:00:00 GMT")
 				w.Header().Set("X-RateLimit-Remaining", "7")
 				for i := 0; i < len(now.header); i += 2 {

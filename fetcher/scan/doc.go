@@ -30,10 +30,8 @@
 //
 // # Which member is meant
 //
-// The one encoding/json would store in a struct field of type RawMessage with
-// that name, so that looking up and decoding agree: names match exactly, else
-// in any case (Unicode simple folding); the last of several wins, null and
-// values of another type included; the members of an object that comes twice
-// are taken together. If the list comes twice, Next goes through both, and Len
-// counts the elements of the last one only.
+// The one with exactly that name, byte for byte: a name in another case or with escapes
+// is another name. The last of several wins, null and values of another type included;
+// the members of an object that comes twice are taken together. If the list comes twice,
+// Next goes through both, and Len counts the elements of the last one only.
 package scan

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/streamwatch/streamwatch/fetcher/scan"
@@ -25,10 +24,7 @@ func TestMembers(t *testing.T) {
 		{"white space", "{ \"a\" :\t1 ,\n\"b\" : [ ] }", []string{"a", "1", "b", "[ ]"}},
 		{"a name twice", `{"a":1,"a":2}`, []string{"a", "1", "a", "2"}},
 		{"an empty name", `{"":1}`, []string{"", "1"}},
-		{"names in another case", `{"ID":1,"Created_At":2}`, []string{"id", "1", "created_at", "2"}},
-		{"names with escapes", `{"i\u0064":1,"a\"b":2}`, []string{"id", "1", `a"b`, "2"}},
-		{"letters that fold to ASCII", `{"ſpoiler":1,"K":2,"\u212a":3}`, []string{"spoiler", "1", "k", "2", "k", "3"}},
-		{"letters that do not", `{"é":1,"É":2}`, []string{"é", "1", "É", "2"}},
+		{"names as they are", `{"ID":1,"i\u0064":2,"é":3}`, []string{"ID", "1", `i\u0064`, "2", "é", "3"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
@@ -75,7 +71,7 @@ func FuzzMembers(f *testing.F) {
 		for name, v := range scan.Value(doc).Members() {
 			got = append(got, member{string(name), string(v)})
 		}
-		if !json.Valid(doc) || doc[0] != '{' {
+		if !json.Valid(doc) || doc[0] != '{' || !plain(doc) {
 			return
 		}
 		var want []member
@@ -90,9 +86,7 @@ func FuzzMembers(f *testing.F) {
 			}
 			want = append(want, member{name.(string), string(v)})
 		}
-		if !slices.EqualFunc(got, want, func(a, b member) bool {
-			return a.value == b.value && strings.EqualFold(a.name, b.name) && !strings.ContainsAny(a.name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-		}) {
+		if !slices.Equal(got, want) {
 			t.Errorf("members %q, want %q", got, want)
 		}
 	})

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -21,16 +20,12 @@ type Plan struct {
 // NewPlan makes a plan for the list that is the member named list of the
 // document, or with list "" the document itself. The paths in top are members
 // of the document beside the list, those in element are members of each of the
-// list's elements; a dot leads into an object ("post.uri"). It panics on a name
-// that is empty, not ASCII or has a backslash, a path that is given twice, and
-// more than MaxPaths of a kind.
+// list's elements; a dot leads into an object ("post.uri"). It panics on an empty
+// name, a path that is given twice, and more than MaxPaths of a kind.
 func NewPlan(list string, top, element []string) *Plan {
 	p := &Plan{list: list, top: newNode(top), element: newNode(element)}
 	if list == "" && len(top) > 0 {
 		panic(fmt.Sprintf("scan: top %q is not allowed: a document that is a list has no members", top))
-	}
-	if !plain([]byte(list)) {
-		panic(fmt.Sprintf("scan: list %q is not allowed: want a name in ASCII", list))
 	}
 	if list != "" {
 		p.top.child(list).list = true
@@ -55,8 +50,8 @@ func newNode(paths []string) node {
 	for slot, path := range paths {
 		n := &root
 		for name := range strings.SplitSeq(path, ".") {
-			if name == "" || !plain([]byte(name)) {
-				panic(fmt.Sprintf("scan: path %q is not allowed: want names in ASCII with dots between them", path))
+			if name == "" {
+				panic(fmt.Sprintf("scan: path %q is not allowed: want names with dots between them", path))
 			}
 			n = n.child(name)
 		}
@@ -81,56 +76,15 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// match returns the child that a key, without its quotes, names; nil for none.
-func (n *node) match(key []byte) *node {
-	if n.lengths>>min(len(key), 63)&1 == 0 {
-		if plain(key) {
-			return nil
-		}
-		return n.matchAny(key)
-	}
-	for _, c := range n.children {
-		if c.name == string(key) {
-			return c
-		}
-	}
-	if !plain(key) {
-		return n.matchAny(key)
-	}
-	for _, c := range n.children {
-		if len(c.name) == len(key) && strings.EqualFold(c.name, string(key)) {
-			return c
-		}
-	}
-	return nil
-}
-
-// matchAny is match for keys with escapes or letters outside ASCII.
-func (n *node) matchAny(key []byte) *node {
-	quoted := append(append([]byte{'"'}, key...), '"')
-	var name string
-	if json.Unmarshal(quoted, &name) != nil {
+// match returns the child with a name; nil for none.
+func (n *node) match(name []byte) *node {
+	if n.lengths>>min(len(name), 63)&1 == 0 {
 		return nil
 	}
 	for _, c := range n.children {
-		if c.name == name {
-			return c
-		}
-	}
-	for _, c := range n.children {
-		if strings.EqualFold(c.name, name) {
+		if c.name == string(name) {
 			return c
 		}
 	}
 	return nil
-}
-
-// plain reports whether a key is ASCII without escapes.
-func plain(key []byte) bool {
-	for _, c := range key {
-		if c >= 0x80 || c == '\\' {
-			return false
-		}
-	}
-	return true
 }

@@ -75,11 +75,8 @@ func TestList(t *testing.T) {
 		{"the last of several", `[{"id":1,"id":null}]`, `[null  ]`},
 		{"an object that comes twice", `[{"a":{"b":1,"c":{"d":2}},"a":{"b":3}}]`, `[ 3 2]`},
 		{"a value after it that is no object", `[{"a":{"b":1},"a":null}]`, `[ 1 ]`},
-		{"another case", `[{"ID":1,"A":{"B":2}}]`, `[1 2 ]`},
-		{"the last in any case", `[{"id":1,"Id":2},{"iD":3,"id":4}]`, `[2  ] [4  ]`},
-		{"a name with escapes", `[{"\u0069d":1,"\u0041":{"b":2}}]`, `[1 2 ]`},
+		{"another case, and escapes", `[{"ID":1,"\u0069d":2}]`, `[  ]`},
 		{"a name of the same length", `[{"if":1,"ix":1}]`, `[  ]`},
-		{"names outside ASCII", `[{"ıd":1,"é":2,"id":3}]`, `[3  ]`},
 		{"an object in place of the list", `{"id":[{"id":1}]}`, `no list`},
 		{"a text", `"[]"`, `no list`},
 		{"a number", `-0.5e+1`, `no list`},
@@ -105,8 +102,6 @@ func TestListInAnObject(t *testing.T) {
 		{"the last of several lists", `{"records":[{"uri":1},{"uri":2}],"cursor":1,"records":[{"uri":3}],"cursor":2}`, `[3 ] 2 `},
 		{"the last of several lists is empty", `{"records":[{"uri":1}],"records":[]}`, ` `},
 		{"no list after a list", `{"records":[{"uri":1}],"records":null}`, `[1 ]  `},
-		{"another case", `{"RECORDS":[{"URI":1}],"Cursor":2}`, `[1 ] 2 `},
-		{"letters that fold to ASCII", `{"recordſ":[{"ſ":1}]}`, `[ 1]  `},
 		{"a list in place of the object", `[{"records":[{"uri":1}]}]`, `no list  `},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -257,8 +252,6 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{"an empty path", "", nil, []string{""}, `path "" is not allowed`},
 		{"an empty name", "", nil, []string{"a..b"}, `path "a..b" is not allowed`},
-		{"a name outside ASCII", "", nil, []string{"ſ"}, `path "ſ" is not allowed`},
-		{"a list's name outside ASCII", "ſ", nil, nil, `list "ſ" is not allowed`},
 		{"a path twice", "", nil, []string{"a", "b", "a"}, `path "a" is not allowed twice`},
 		{"too many", "x", nine, nil, "9 paths are not allowed: want at most 8"},
 		{"members of a list", "", []string{"cursor"}, nil, `top ["cursor"] is not allowed`},
@@ -305,7 +298,7 @@ var (
 func TestElementsLikeTheOnesBefore(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	objects := []string{`{}`, `{"y":1}`, `{"y":{"b":[{}]},"id":"z"}`, `{"y":{"b":[{}]},"id":"zz"}`, `{"b":{"y":1}}`, `{ "b":2 }`}
-	names := []string{`"id":`, `"a":`, `"x":`, `"x" :`, `"xx": `, `"ID":`, `"b":`}
+	names := []string{`"id":`, `"a":`, `"x":`, `"x" :`, `"xx": `, `"b":`}
 	for i := range maxMembers + 10 {
 		names = append(names, fmt.Sprintf(`"m%d":`, i))
 	}
@@ -343,5 +336,3 @@ func TestElementsLikeTheOnesBefore(t *testing.T) {
 		}
 	}
 }
-
-// as many as are expected of an element

@@ -3,6 +3,7 @@ package shopee
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -19,125 +20,150 @@ const (
 	maxCTime      = 253402300799 // the last second of the year 9999
 )
 
-// answer is the envelope of every document.
+// answer is the envelope of every document. A member of another type than it should have
+// is left out.
 type answer struct {
-	Error    value           `json:"error"`
-	ErrorMsg value           `json:"error_msg"`
-	Tracking value           `json:"tracking_id"` // only in answers of the anti-bot check
+	Error    int64           `json:"error"`
+	ErrorMsg string          `json:"error_msg"`
+	Tracking string          `json:"tracking_id"` // only in answers of the anti-bot check
 	Data     json.RawMessage `json:"data"`
 }
 
 // item is the part of a document's data that is used.
 type item struct {
-	ItemID              value   `json:"itemid"`
-	ShopID              value   `json:"shopid"`
-	Name                value   `json:"name"`
-	Price               value   `json:"price"`
-	PriceMin            value   `json:"price_min"`
-	PriceMax            value   `json:"price_max"`
-	PriceBeforeDiscount value   `json:"price_before_discount"`
-	Discount            value   `json:"discount"`
-	RawDiscount         value   `json:"raw_discount"`
-	Currency            value   `json:"currency"`
-	Rating              rating  `json:"item_rating"`
-	Stock               value   `json:"stock"`
-	Sold                value   `json:"sold"`
-	HistoricalSold      value   `json:"historical_sold"`
-	LikedCount          value   `json:"liked_count"`
-	CommentCount        value   `json:"cmt_count"`
-	ViewCount           value   `json:"view_count"`
-	Image               value   `json:"image"`
-	Images              values  `json:"images"`
-	Description         value   `json:"description"`
-	Brand               value   `json:"brand"`
-	Categories          records `json:"categories"`
-	Attributes          records `json:"attributes"`
-	Models              records `json:"models"`
-	TierVariations      records `json:"tier_variations"`
-	ShopLocation        value   `json:"shop_location"`
-	IsOfficialShop      value   `json:"is_official_shop"`
-	ItemStatus          value   `json:"item_status"`
-	Status              value   `json:"status"`
-	CTime               value   `json:"ctime"`
+	ItemID              int64  `json:"itemid"`
+	ShopID              int64  `json:"shopid"`
+	Name                string `json:"name"`
+	Price               price  `json:"price"`
+	PriceMin            price  `json:"price_min"`
+	PriceMax            price  `json:"price_max"`
+	PriceBeforeDiscount price  `json:"price_before_discount"`
+	Discount            string `json:"discount"`
+	RawDiscount         int64  `json:"raw_discount"`
+	Currency            string `json:"currency"`
+	Rating              struct {
+		Star  float64 `json:"rating_star"`
+		Count []int64 `json:"rating_count"` // in all, then of 1 to 5 stars
+	} `json:"item_rating"`
+	Stock          int64    `json:"stock"`
+	Sold           int64    `json:"sold"`
+	HistoricalSold int64    `json:"historical_sold"`
+	LikedCount     int64    `json:"liked_count"`
+	CommentCount   int64    `json:"cmt_count"`
+	ViewCount      int64    `json:"view_count"`
+	Image          string   `json:"image"`
+	Images         []string `json:"images"`
+	Description    string   `json:"description"`
+	Brand          string   `json:"brand"`
+	Categories     []struct {
+		Name string `json:"display_name"`
+	} `json:"categories"`
+	Attributes []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"attributes"`
+	Models []struct {
+		ID    int64  `json:"modelid"`
+		Name  string `json:"name"`
+		Price price  `json:"price"`
+		Stock int64  `json:"stock"`
+	} `json:"models"`
+	TierVariations []struct {
+		Name    string   `json:"name"`
+		Options []string `json:"options"`
+	} `json:"tier_variations"`
+	ShopLocation   string `json:"shop_location"`
+	IsOfficialShop bool   `json:"is_official_shop"`
+	ItemStatus     string `json:"item_status"`
+	Status         *int64 `json:"status"`
+	CTime          int64  `json:"ctime"`
 }
+
+// price is an amount in 1/100,000 of the currency's unit, 0 or below for none.
+type price int64
+
+func (p price) units() float64 { return max(float64(p)/1e5, 0) }
 
 // decode reads the document of the item that q asks for.
 func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Product, error) {
 	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
+	if err := json.Unmarshal(body, &a); badSyntax(err) {
 		if isCaptcha(body) {
 			return fetcher.Product{}, ErrBlocked
 		}
 		return fetcher.Product{}, fmt.Errorf("%w: no JSON document", fetcher.ErrMalformed)
 	}
-	code := a.Error.integer()
 	switch {
-	case code == errorBlocked, code != 0 && a.Tracking.text() != "":
+	case a.Error == errorBlocked, a.Error != 0 && a.Tracking != "":
 		return fetcher.Product{}, ErrBlocked
-	case code == errorNotFound:
+	case a.Error == errorNotFound:
 		return fetcher.Product{}, fetcher.ErrNotFound
-	case code != 0:
-		return fetcher.Product{}, fmt.Errorf("error %d: %q", code, cut(a.ErrorMsg.text(), 200))
+	case a.Error != 0:
+		return fetcher.Product{}, fmt.Errorf("error %d: %q", a.Error, cut(a.ErrorMsg, 200))
 	case a.Data == nil:
 		return fetcher.Product{}, fmt.Errorf("%w: a document without data", fetcher.ErrMalformed)
 	case string(a.Data) == "null":
 		return fetcher.Product{}, fetcher.ErrNotFound
 	}
 	var it item
-	if err := json.Unmarshal(a.Data, &it); err != nil {
-		return fetcher.Product{}, fmt.Errorf("%w: data is no item", fetcher.ErrMalformed)
-	}
+	_ = json.Unmarshal(a.Data, &it) // its syntax is right, and what is no item is empty
 	switch {
-	case it.ItemID.integer() != q.ItemID || it.ShopID.integer() != q.ShopID:
-		return fetcher.Product{}, fmt.Errorf("%w: the document is of item %d of shop %d", fetcher.ErrMalformed, it.ItemID.integer(), it.ShopID.integer())
+	case it.ItemID != q.ItemID || it.ShopID != q.ShopID:
+		return fetcher.Product{}, fmt.Errorf("%w: the document is of item %d of shop %d", fetcher.ErrMalformed, it.ItemID, it.ShopID)
 	case it.gone():
 		return fetcher.Product{}, fetcher.ErrNotFound
-	case it.Name.text() == "" || it.Price.price() <= 0 && it.PriceMin.price() <= 0:
+	case it.Name == "" || it.Price <= 0 && it.PriceMin <= 0:
 		return fetcher.Product{}, fmt.Errorf("%w: an item without name or price", fetcher.ErrMalformed)
 	}
 	return it.product(front), nil
 }
 
+// badSyntax reports whether an error is more than a member of another type.
+func badSyntax(err error) bool {
+	var odd *json.UnmarshalTypeError
+	return err != nil && !errors.As(err, &odd)
+}
+
 // gone reports whether the item is not shown to anybody any more.
 func (it *item) gone() bool {
-	switch strings.ToLower(it.ItemStatus.text()) {
+	switch strings.ToLower(it.ItemStatus) {
 	case "deleted", "seller_delete", "shopee_delete", "banned", "invalid":
 		return true
 	case "":
-		return len(it.Status) > 0 && it.Status.isNumber() && it.Status.integer() == itemDeleted
+		return it.Status != nil && *it.Status == itemDeleted
 	}
 	return false
 }
 
 func (it *item) product(front Storefront) fetcher.Product {
 	p := fetcher.Product{
-		ItemID:              it.ItemID.integer(),
-		ShopID:              it.ShopID.integer(),
-		Name:                it.Name.text(),
-		Price:               it.Price.price(),
-		PriceMin:            it.PriceMin.price(),
-		PriceMax:            it.PriceMax.price(),
-		PriceBeforeDiscount: positive(it.PriceBeforeDiscount.price()),
+		ItemID:              it.ItemID,
+		ShopID:              it.ShopID,
+		Name:                it.Name,
+		Price:               it.Price.units(),
+		PriceMin:            it.PriceMin.units(),
+		PriceMax:            it.PriceMax.units(),
+		PriceBeforeDiscount: positive(it.PriceBeforeDiscount.units()),
 		Discount:            filled(it.discount()),
-		Currency:            it.Currency.text(),
-		RatingStar:          it.Rating.Star.star(),
-		Stock:               it.Stock.count(),
-		Sold:                it.Sold.count(),
-		HistoricalSold:      it.HistoricalSold.count(),
-		LikedCount:          it.LikedCount.count(),
-		CommentCount:        it.CommentCount.count(),
-		ViewCount:           it.ViewCount.count(),
-		Image:               imageURL(it.Image.text(), front),
+		Currency:            it.Currency,
+		RatingStar:          min(max(it.Rating.Star, 0), 5),
+		Stock:               max(it.Stock, 0),
+		Sold:                max(it.Sold, 0),
+		HistoricalSold:      max(it.HistoricalSold, 0),
+		LikedCount:          max(it.LikedCount, 0),
+		CommentCount:        max(it.CommentCount, 0),
+		ViewCount:           max(it.ViewCount, 0),
+		Image:               imageURL(it.Image, front),
 		Images:              []string{},
-		Description:         it.Description.text(),
-		Brand:               filled(it.Brand.text()),
+		Description:         it.Description,
+		Brand:               filled(it.Brand),
 		Categories:          []string{},
 		Attributes:          []fetcher.ProductAttribute{},
 		Models:              []fetcher.ProductModel{},
 		TierVariations:      []fetcher.TierVariation{},
-		ShopLocation:        it.ShopLocation.text(),
-		IsOfficialShop:      string(it.IsOfficialShop) == "true",
-		ItemStatus:          it.ItemStatus.text(),
+		ShopLocation:        it.ShopLocation,
+		IsOfficialShop:      it.IsOfficialShop,
+		ItemStatus:          it.ItemStatus,
 	}
 	if p.Price == 0 {
 		p.Price = p.PriceMin
@@ -154,9 +180,9 @@ func (it *item) product(front Storefront) fetcher.Product {
 	if p.ItemStatus == "" {
 		p.ItemStatus = "normal"
 	}
-	p.RatingCountTotal, p.Rating = it.Rating.counts()
+	p.RatingCountTotal, p.Rating = it.ratings()
 	for _, key := range it.Images {
-		if u := imageURL(key.text(), front); u != "" {
+		if u := imageURL(key, front); u != "" {
 			p.Images = append(p.Images, u)
 		}
 	}
@@ -164,26 +190,24 @@ func (it *item) product(front Storefront) fetcher.Product {
 		p.Image = p.Images[0]
 	}
 	for _, c := range it.Categories {
-		if name := c["display_name"].text(); name != "" {
-			p.Categories = append(p.Categories, name)
+		if c.Name != "" {
+			p.Categories = append(p.Categories, c.Name)
 		}
 	}
 	for _, a := range it.Attributes {
-		if name := a["name"].text(); name != "" {
-			p.Attributes = append(p.Attributes, fetcher.ProductAttribute{Name: name, Value: a["value"].text()})
+		if a.Name != "" {
+			p.Attributes = append(p.Attributes, fetcher.ProductAttribute{Name: a.Name, Value: a.Value})
 		}
 	}
 	for _, m := range it.Models {
-		id := max(m["modelid"].count(), m["model_id"].count())
-		if id == 0 {
-			continue
+		if m.ID > 0 {
+			p.Models = append(p.Models, fetcher.ProductModel{ModelID: m.ID, Name: m.Name, Price: m.Price.units(), Stock: max(m.Stock, 0)})
 		}
-		p.Models = append(p.Models, fetcher.ProductModel{ModelID: id, Name: m["name"].text(), Price: m["price"].price(), Stock: m["stock"].count()})
 	}
 	for _, t := range it.TierVariations {
-		p.TierVariations = append(p.TierVariations, fetcher.TierVariation{Name: t["name"].text(), Options: t["options"].texts()})
+		p.TierVariations = append(p.TierVariations, fetcher.TierVariation{Name: t.Name, Options: append([]string{}, t.Options...)})
 	}
-	if s := it.CTime.count(); s > 0 && s <= maxCTime {
+	if s := it.CTime; s > 0 && s <= maxCTime {
 		p.CTimeUTC, p.CreatedAt = s, time.Unix(s, 0).UTC().Format(time.RFC3339)
 	}
 	return p
@@ -191,13 +215,26 @@ func (it *item) product(front Storefront) fetcher.Product {
 
 // discount returns the label of the document, or one made of the percentage.
 func (it *item) discount() string {
-	if label := it.Discount.text(); label != "" && label != "0%" {
+	if label := it.Discount; label != "" && label != "0%" {
 		return label
 	}
-	if n := it.RawDiscount.count(); n > 0 && n <= 100 {
+	if n := it.RawDiscount; n > 0 && n <= 100 {
 		return strconv.FormatInt(n, 10) + "%"
 	}
 	return ""
+}
+
+// ratings returns the number of ratings, and that of each number of stars, "1" to "5".
+func (it *item) ratings() (total int64, byStars map[string]int64) {
+	byStars = map[string]int64{"1": 0, "2": 0, "3": 0, "4": 0, "5": 0}
+	for stars, n := range it.Rating.Count[:min(len(it.Rating.Count), 6)] {
+		if stars == 0 {
+			total = max(n, 0)
+		} else {
+			byStars[strconv.Itoa(stars)] = max(n, 0)
+		}
+	}
+	return total, byStars
 }
 
 // imageURL returns the URL of an image from its key, or from a URL in place of one.
@@ -223,3 +260,19 @@ func isCaptcha(body []byte) bool {
 
 // cut shortens s to at most n bytes, between two characters.
 func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
+
+// positive returns nil for a number that is not above 0.
+func positive(f float64) *float64 {
+	if f <= 0 {
+		return nil
+	}
+	return &f
+}
+
+// filled returns nil for "".
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -10,9 +10,8 @@
 // GET /api/v4/item/get?itemid=…&shopid=… on the storefront's host, one request
 // per call. The document is {"error", "error_msg", "data"}, data the item. Its
 // fields are known from public programs that read it; there is no contract.
-// Decoding is lenient for that reason: a field that is missing, null or of
-// another type is empty in the record, and numbers may come as strings; only the ids,
-// a name and a price are required.
+// Decoding is lenient for that reason: a field that is missing, null or of another type
+// is empty in the record; only the ids, a name and a price are required.
 //
 //   - Prices are integers of 1/100,000 of the currency's unit. -1 and 0 stand
 //     for "none" before a discount.

@@ -39,9 +39,6 @@ type Config struct {
 	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
 	// 1 GiB.
 	MaxBody int64
-	// Quota names the headers of the server's rate limit. Defaults to those that
-	// ParseRateLimit reads.
-	Quota Quota
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -90,9 +87,6 @@ func New(cfg Config) (*Client, error) {
 	if cfg.MaxBody < 0 || cfg.MaxBody > maxBodyLimit {
 		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or 1 to %d bytes", cfg.MaxBody, maxBodyLimit)
 	}
-	if err := cfg.Quota.check(); err != nil {
-		return nil, err
-	}
 	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") {
 		return nil, errors.New("upstream: Token *** is not allowed: want no CR, LF or NUL")
 	}
@@ -119,6 +113,12 @@ func New(cfg Config) (*Client, error) {
 	token := string(cfg.Token)
 	cfg.Token = ""
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
+}
+
+// notToken reports whether a header's name cannot have a character (RFC 9110,
+// section 5.6.2).
+func notToken(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 }
 
 // PlainURL returns a URL without the parts that may be secret (user, password, query and
@@ -207,7 +207,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	}
 	defer resp.Body.Close()
 	now := c.cfg.Now()
-	out := &Response{Header: resp.Header, RateLimit: c.cfg.Quota.read(resp.Header, now)}
+	out := &Response{Header: resp.Header, RateLimit: ParseRateLimit(resp.Header, now)}
 	if d, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		out.ServerTime = d
 	}

@@ -10,22 +10,17 @@
 //
 // # Rate limits
 //
-// The rate-limit headers in common use are read without any setting. Config.Quota names
-// those of a server with others, and how it writes the end of a window:
-//
-//	upstream.Quota{Remaining: "X-Quota-Left", Limit: "X-Quota", Reset: "X-Quota-Reset", Form: upstream.ResetSeconds}
-//
-// An adapter copies Response.RateLimit to fetcher.Page.RateLimit. After a page that
-// leaves no calls, the engine makes none until the window ends.
+// The rate-limit headers in common use are read: see ParseRateLimit. An adapter copies
+// Response.RateLimit to fetcher.Page.RateLimit. After a page that leaves no calls, the
+// engine makes none until the window ends.
 //
 // # Unchanged pages
 //
-// Most polls find nothing new. Pages keeps, per account, the validators that the
-// server sent with the newest page and a hash of it of 128 bits. A server that honours
-// its validators (RFC 9110: ETag, else a Last-Modified that is at least five minutes
-// old) answers 304 without a body. With other servers the hash saves the decoding, at a
-// third of the cost of a scan for ids. A page in which only counts (likes) are different
-// has changed: it is decoded, which costs nothing but time.
+// Most polls find nothing new. Pages keeps, per account, the ETag that the server sent
+// with the newest page and a hash of it. A server that honours its ETags (RFC 9110)
+// answers 304 without a body. With other servers the hash saves the decoding, at a third
+// of the cost of a scan for ids. A page in which only counts (likes) are different has
+// changed: it is decoded, which costs nothing but time.
 //
 // No post is lost by this: a page is only Unchanged for a caller that was given its
 // posts and says so with TimelineQuery.Known, for the same account and request, and

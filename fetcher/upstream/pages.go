@@ -119,34 +119,13 @@ func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
 		Version: k.version, Unchanged: true,
 	}
-	moved := false
-	for i, resp := range answers {
+	for _, resp := range answers {
 		page.ServerTime = resp.ServerTime
 		if resp.RateLimit.Known {
 			page.RateLimit = resp.RateLimit
 		}
-		moved = moved || !resp.NotModified && *resp.fingerprint() != k.prints[i]
-	}
-	if moved { // the same body under another validator
-		p.renew(k, answers)
 	}
 	return page
-}
-
-// renew stores the validators of answers whose bodies were the same.
-func (p *Pages) renew(k *Kept, answers []*Response) {
-	renewed := *k
-	renewed.prints = slices.Clone(k.prints)
-	for i, resp := range answers {
-		if !resp.NotModified {
-			renewed.prints[i] = resp.fingerprint().clone()
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept[k.key] == k {
-		p.kept[k.key] = &renewed
-	}
 }
 
 // Keep remembers a first page and sets its Version: the previous one if the page has

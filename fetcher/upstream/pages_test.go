@@ -176,24 +176,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestValidatorsAreRenewed(t *testing.T) {
-	p := open(t, 0)
-	v := keep(p, "/a", said("posts", "Etag", `"1"`), said("reposts", "Etag", `"2"`))
-	k := p.Known("/a", known(v))
-	p.Unchanged(k, notModified(), said("reposts", "Etag", `"3"`))
-	renewed := p.Known("/a", known(v))
-	if a, b := renewed.Header(0).Get("If-None-Match"), renewed.Header(1).Get("If-None-Match"); a != `"1"` || b != `"3"` {
-		t.Errorf(`tags %s and %s, want "1" and "3"`, a, b)
-	}
-	if got := k.Header(1).Get("If-None-Match"); got != `"2"` {
-		t.Errorf("the page at hand has the tag %s, want the one it had", got)
-	}
-	p.Unchanged(k, notModified(), said("reposts", "Etag", `"4"`))
-	if got := p.Known("/a", known(v)).Header(1).Get("If-None-Match"); got != `"3"` {
-		t.Errorf(`a page that was replaced left the tag %s, want "3"`, got)
-	}
-}
-
 func TestPagesAreBounded(t *testing.T) {
 	p := open(t, 10)
 	versions := map[string]uint64{}
