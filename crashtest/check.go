@@ -25,45 +25,17 @@ type checker struct {
 	*outcome
 	found []violation
 
-	posts   map[string]*post // by id
-	events  map[string]*event
-	removed map[string]bool
-	rows    map[string]*delivery
-	to      map[string]map[string]bool // endpoints of deliveries, by event
-	owners  map[string]string          // by event, of monitors that stay; nil until needed
-	now     time.Time
+	posts  map[string]*post // by id
+	events map[string]*event
+	rows   map[string]*delivery
+	to     map[string]map[string]bool // endpoints of deliveries, by event
 }
 
-// checkMoment checks what must hold at any moment, also right after a kill.
-func checkMoment(o *outcome) []violation { return newChecker(o).moment() }
-
-// checkRest checks, beside that, what must hold once the process has had the
-// time to finish everything and has stopped.
-func checkRest(o *outcome) []violation {
+// check checks what must hold at any moment, also right after a kill. With rest, it also
+// checks what must hold once the process has had the time to finish everything and has
+// stopped. ends has what an earlier check of the round found delivered.
+func check(o *outcome, ends map[string]int, rest bool) []violation {
 	c := newChecker(o)
-	c.moment()
-	if c.State.Damage == "" {
-		c.allDetected()
-		c.allSettled()
-		c.sentOnce()
-		c.nothingReserved()
-		c.noOrphans()
-		c.rulesShowTheirs()
-		c.allReplayed()
-	}
-	return c.found
-}
-
-func newChecker(o *outcome) *checker {
-	c := &checker{outcome: o, now: time.Now(), posts: make(map[string]*post), events: make(map[string]*event),
-		removed: make(map[string]bool), rows: make(map[string]*delivery), to: make(map[string]map[string]bool)}
-	for i := range o.Shown {
-		c.posts[o.Shown[i].ID] = &o.Shown[i]
-	}
-	return c
-}
-
-func (c *checker) moment() []violation {
 	if c.State.Damage != "" {
 		c.add("store", "%s", c.State.Damage)
 		return c.found
@@ -74,19 +46,34 @@ func (c *checker) moment() []violation {
 	c.cursors()
 	c.recordsKept()
 	c.deliveries()
-	c.replays()
 	c.requests()
+	c.staysDelivered(ends)
 	c.entries()
-	c.reservations()
+	if rest {
+		c.allDetected()
+		c.allSettled()
+		c.sentOnce()
+		c.noOrphans()
+		c.rulesShowTheirs()
+	}
 	return c.found
+}
+
+func newChecker(o *outcome) *checker {
+	c := &checker{outcome: o, posts: make(map[string]*post), events: make(map[string]*event),
+		rows: make(map[string]*delivery), to: make(map[string]map[string]bool)}
+	for i := range o.Shown {
+		c.posts[o.Shown[i].ID] = &o.Shown[i]
+	}
+	return c
 }
 
 func (c *checker) add(invariant, format string, args ...any) {
 	c.found = append(c.found, violation{invariant, fmt.Sprintf(format, args...)})
 }
 
-// known says whether a detection was recorded, removed since or not.
-func (c *checker) known(event string) bool { return c.events[event] != nil || c.removed[event] }
+// known says whether a detection was recorded.
+func (c *checker) known(event string) bool { return c.events[event] != nil }
 
 // detections checks that each detection is of a post that was shown, for a
 // monitor that watched its account at that time, and that no monitor has two of
@@ -95,12 +82,6 @@ func (c *checker) detections() {
 	type pair struct{ source, tweet string }
 	pairs := make(map[pair]string)
 	next := make(map[string]int64)
-	for _, id := range c.State.Removed {
-		if c.removed[id] {
-			c.add("I1", "event %s was removed twice", id)
-		}
-		c.removed[id] = true
-	}
 	for i := range c.State.Events {
 		e := &c.State.Events[i]
 		if c.known(e.ID) {
@@ -115,7 +96,7 @@ func (c *checker) detections() {
 			c.add("I1", "event %s of %s and post %s: want the id %s", e.ID, e.Source, e.Tweet, eventID(e.Source, e.Tweet))
 		}
 		c.wasWatched(e)
-		if next[e.Owner]++; !c.Retaining && e.Seq != next[e.Owner] {
+		if next[e.Owner]++; e.Seq != next[e.Owner] {
 			c.add("I2", "event %s of %s has number %d, want %d", e.ID, e.Owner, e.Seq, next[e.Owner])
 			next[e.Owner] = e.Seq
 		}
@@ -190,23 +171,4 @@ func sameWatch(a, b *watch) bool {
 	return a.Active == b.Active && slices.EqualFunc(a.Accounts, b.Accounts, func(x, y accountSince) bool {
 		return x.Username == y.Username && x.Since.Equal(y.Since)
 	})
-}
-
-// cursorsBack returns a violation for each cursor that moved back by more than the
-// overlap between two looks at the store (I6). There is one good reason to move
-// back further: a monitor or rule that joined the account's poll meanwhile, to the
-// moment since which it watches, as its creation may have taken long. One that was
-// to be changed or deleted counts, too: it joins again when that fails. joined has
-// the earliest such moment of each target (see facts.joined).
-func cursorsBack(before, after, joined map[string]time.Time) (found []violation) {
-	for name, was := range before {
-		least := was
-		if since, ok := joined[name]; ok && since.Before(was) {
-			least = since
-		}
-		if is := after[name]; is.Before(least.Add(-overlap)) {
-			found = append(found, violation{"I6", fmt.Sprintf("the cursor of %s moved back from %s to %s", name, clock(was), clock(is))})
-		}
-	}
-	return found
 }

@@ -1,6 +1,9 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // deliveries checks that each event has one delivery to the handler and one to
 // each webhook its monitor had (I2), and that the recorded attempts of each
@@ -42,7 +45,6 @@ func (c *checker) deliveries() {
 			}
 		}
 	}
-	c.removedWereSent()
 }
 
 // mustReceive says whether a webhook must have a delivery of an event: it was
@@ -70,9 +72,8 @@ func (c *checker) mayReceive(d *delivery, e *event) {
 }
 
 // attempts checks the attempts of a delivery: they are numbered from 1, at most
-// four of them count, and four more for each replay that may have sent it again,
-// and the delivery's state follows from them. One answered with 429 does not
-// count: the receiver asked to wait.
+// four of them count, and the delivery's state follows from them. One answered with
+// 429 does not count: the receiver asked to wait.
 func (c *checker) attempts(d *delivery) {
 	n := len(d.Attempts)
 	answers, counted := 0, 0
@@ -87,8 +88,7 @@ func (c *checker) attempts(d *delivery) {
 			c.add("I3", "delivery %s: attempt %d has number %d", d.ID, i+1, a.N)
 		}
 	}
-	most := maxAttempts * (1 + c.replayedOften(d.Endpoint))
-	if counted > most {
+	if counted > maxAttempts {
 		c.add("I3", "delivery %s has %d attempts that count", d.ID, counted)
 	}
 	if got := len(c.sent(d)); answers > got {
@@ -105,64 +105,18 @@ func (c *checker) attempts(d *delivery) {
 	sound := false
 	switch d.State {
 	case statePending:
-		sound = n == 0 || most > maxAttempts && spent(counted)
+		sound = n == 0
 	case stateRetrying:
-		sound = n > 0 && counted < most && last.Error != "" && (last.Status == http.StatusTooManyRequests || counted%maxAttempts > 0)
+		sound = n > 0 && counted < maxAttempts && last.Error != ""
 	case stateDelivered:
 		sound = n > 0 && last.Error == "" && (d.Endpoint == handlerEndpoint || last.Status == 200)
 	case stateFailed:
 		ef := c.Customers.Endpoints[d.Endpoint]
-		sound = spent(counted) && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
+		sound = counted == maxAttempts && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
 	}
 	if !sound {
 		c.add("I3", "delivery %s is %s after %d attempts, the last %d %q", d.ID, d.State, n, last.Status, last.Error)
 	}
-}
-
-// spent says whether a delivery has failed for good after so many attempts.
-func spent(counted int) bool { return counted > 0 && counted%maxAttempts == 0 }
-
-// removedWereSent checks that no event was removed before it was accepted, or
-// given up, by everybody it had to be sent to.
-func (c *checker) removedWereSent() {
-	if len(c.removed) == 0 {
-		return
-	}
-	for id := range c.removed {
-		if calls := c.Handled[id]; !c.ended(id, calls) {
-			c.add("I2", "event %s was removed, and the handler did not take it in %d calls", id, len(calls))
-		}
-	}
-	for endpoint, ef := range c.Customers.Endpoints {
-		w := c.Customers.Watches[ef.Source]
-		if w == nil || !w.Fixed || ef.Told.IsZero() || !ef.DeleteAsked.IsZero() {
-			continue
-		}
-		for i := range c.Shown {
-			p := &c.Shown[i]
-			id := eventID(ef.Source, p.ID)
-			if !c.removed[id] || !ef.Told.Before(p.Visible) {
-				continue
-			}
-			delivery := deliveryID(id, endpoint)
-			if visits := c.Requests[delivery]; !c.ended(delivery, visits) {
-				c.add("I2", "event %s was removed, and webhook %s did not take it in %d requests", id, endpoint, len(visits))
-			}
-		}
-	}
-}
-
-// ended reports whether one of the visits was accepted, or so many were refused that
-// the delivery may have been given up. A request without an answer counts as refused,
-// one that was answered by asking to wait does not.
-func (c *checker) ended(id string, visits []visit) bool {
-	refused := c.Unanswered[id]
-	for _, v := range visits {
-		if v.Status == http.StatusInternalServerError {
-			refused++
-		}
-	}
-	return taken(visits) || refused >= maxAttempts
 }
 
 // requests checks that what reached the receiver is recorded, is signed with the
@@ -187,7 +141,7 @@ func (c *checker) requests() {
 			}
 			if !c.known(event) {
 				c.add("I2", "delivery %s was sent, and its event %s is not recorded", id, event)
-			} else if c.events[event] != nil && c.rows[id] == nil {
+			} else if c.rows[id] == nil {
 				c.add("I2", "delivery %s was sent and is not recorded", id)
 			}
 			same(event, "delivery "+id, v.Body)
@@ -249,6 +203,24 @@ func (c *checker) sentOnce() {
 		}
 		if lost := max(0, len(of)-1); !c.Shared && len(visits) > recorded+lost {
 			c.add("I3", "delivery %s has %d attempts recorded, and %s got it %d times from %d processes", d.ID, len(d.Attempts), d.Endpoint, len(visits), len(of))
+		}
+	}
+}
+
+// staysDelivered checks that what an earlier look found delivered is delivered, and was
+// not sent again by a later process (I3). ends has the process of that look, by delivery;
+// staysDelivered adds to it.
+func (c *checker) staysDelivered(ends map[string]int) {
+	for i := range c.State.Deliveries {
+		d := &c.State.Deliveries[i]
+		was, ended := ends[d.ID]
+		switch {
+		case ended && d.State != stateDelivered:
+			c.add("I3", "delivery %s to %s was delivered, and is %s", d.ID, d.Endpoint, d.State)
+		case ended && slices.ContainsFunc(c.sent(d), func(v visit) bool { return v.Life > was }):
+			c.add("I3", "delivery %s to %s was delivered, and was sent again by a process after %d", d.ID, d.Endpoint, was)
+		case !ended && d.State == stateDelivered:
+			ends[d.ID] = c.Life
 		}
 	}
 }

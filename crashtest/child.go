@@ -35,11 +35,8 @@ type childConfig struct {
 	Point    string // at which to die, "" for none, after Skip passes
 	Skip     int
 	Bug      string // a planted fault, see bugs; "" for none
-	// Ledger has the process do operations on the ledger instead of running an
-	// engine; nil for none.
-	Ledger *ledgerTask
 	// Worker has the process be a node of a fleet without an engine; nil for none.
-	Worker *fleetTask
+	Worker *workerTask
 }
 
 // bugs are, by name, wrappers that put a fault into a store, to see that the
@@ -73,29 +70,30 @@ func runChild(setting string) error {
 	if err != nil {
 		return err
 	}
+	c := child{lines: json.NewEncoder(os.Stdout)}
 	if cfg.Worker != nil {
-		return runWorker(ctx, opened.Store, *cfg.Worker, &child{lines: json.NewEncoder(os.Stdout)}, json.NewDecoder(os.Stdin))
+		w, err := newWorker(*cfg.Worker, opened, func(s written) error { return c.send(reply{Worker: &s}) })
+		if err != nil {
+			return err
+		}
+		return w.run(ctx)
 	}
 	crashpoint.Hit("store.opened")
-	store := withPoints(opened.Store)
+	store := storage.Store(pointedStore{opened})
 	if wrap := bugs[cfg.Bug]; wrap != nil {
 		store = wrap(store)
 	}
-	if more, ok := opened.Store.(interface {
+	if more, ok := opened.(interface {
 		storage.Sharing
 		storage.Eraser
 	}); ok {
 		store = pointedSharing{store, more, more}
 	}
-	if cfg.Ledger != nil {
-		return runLedger(ctx, store, *cfg.Ledger)
-	}
-	c := child{lines: json.NewEncoder(os.Stdout)}
-	engine, err := newEngine(cfg, store, c.unanswered)
+	engine, err := newEngine(cfg, store)
 	if err != nil {
 		return err
 	}
-	c.service = service{engine: engine, store: store, backup: opened.backup}
+	c.service = service{engine: engine, store: store}
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
@@ -105,15 +103,13 @@ func runChild(setting string) error {
 	return c.serve(ctx, os.Stdin)
 }
 
-// newEngine returns an engine that is set up to do much in little time. It calls
-// unanswered with the id of the delivery whose request, or of the event whose handler
-// call, got no answer.
-func newEngine(cfg childConfig, store storage.Store, unanswered func(id string)) (*streamwatch.Engine, error) {
+// newEngine returns an engine that is set up to do much in little time.
+func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error) {
 	source, err := mastodon.New(mastodon.Config{BaseURL: cfg.Platform, UserAgent: lifeAgent(cfg.Life), PageSize: pageSize})
 	if err != nil {
 		return nil, err
 	}
-	transport := namedTransport{&http.Transport{MaxIdleConnsPerHost: 64}, cfg.Life, unanswered}
+	transport := namedTransport{&http.Transport{MaxIdleConnsPerHost: 64}, cfg.Life}
 	ec := streamwatch.Config{
 		Fetcher:     pointedFetcher{source},
 		Store:       store,
@@ -152,14 +148,6 @@ func (c *child) send(r reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lines.Encode(r)
-}
-
-// unanswered reports that a request or call got no answer. The line is written before
-// the engine can record what became of it.
-func (c *child) unanswered(id string) {
-	if err := c.send(reply{Unanswered: id}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
 }
 
 func (c *child) serve(ctx context.Context, in io.Reader) error {

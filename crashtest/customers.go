@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -18,7 +17,6 @@ const (
 type task struct {
 	op
 	tries int
-	asked func()      // called each time it is asked; nil for none
 	done  func(reply) // called with the answer
 }
 
@@ -35,7 +33,6 @@ type customers struct {
 	*facts
 	rand    *rand.Rand
 	urls    string // of the receiver
-	dir     string // for backups; "" for none
 	asked   int    // number of the last operation that was asked
 	made    int    // number in the last new name, see number
 	waiting []*task
@@ -44,22 +41,13 @@ type customers struct {
 	monitors  [3]monitorSlot
 	rules     [3]ruleSlot
 	endpoints [3]endpointSlot
-	second    endpointSlot // of the first fixed monitor: it stays
 	money     [4]moneySlot
-	saving    bool // a backup is under way
 	// Creations that were answered with an error, so that what was made may have
 	// been removed again: of monitors, and of webhooks by the monitor's id.
 	failedMonitors  int
 	failedEndpoints map[string]int
 
-	fixed   string // id of the first monitor that is never changed
-	backups []backup
-}
-
-// backup is a backup that was confirmed, and the ids of monitors that must be in it.
-type backup struct {
-	path string
-	has  []string
+	fixed string // id of the first monitor that is never changed
 }
 
 // The things that come and go. A busy one has an operation under way.
@@ -72,14 +60,19 @@ type (
 		busy bool
 		id   string
 	}
+	ruleSlot struct {
+		busy      bool
+		owner, id string
+	}
 	moneySlot struct {
-		busy bool
-		id   string // of a reservation that is held
+		busy  bool
+		id    string // of a reservation that is held until then
+		until time.Time
 	}
 )
 
-func newCustomers(seed uint64, urls, dir string) *customers {
-	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
+func newCustomers(seed uint64, urls string) *customers {
+	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
 }
 
 // settle asks for what a round begins with, before anything is killed: monitors
@@ -95,11 +88,7 @@ func (c *customers) settle(names []string) {
 			if i == 0 {
 				c.fixed = w.ID
 			}
-			slot := &endpointSlot{}
-			if i == 0 {
-				slot = &c.second
-			}
-			c.createEndpoint(slot, owner, w.ID, w.Name+"-second", time.Time{})
+			c.createEndpoint(&endpointSlot{}, owner, w.ID, w.Name+"-second")
 		})
 	}
 	c.append(rich, 1_000_000_000)
@@ -119,13 +108,6 @@ func (c *customers) next() *task {
 	c.asked++
 	t.N = c.asked
 	t.tries++
-	if t.asked != nil {
-		t.asked()
-	}
-	switch t.Do {
-	case doUpdateMonitor, doPauseMonitor, doResumeMonitor, doDeleteMonitor, doUpdateRule, doDeleteRule:
-		c.rejoin(t.ID)
-	}
 	c.flight[t.N] = t
 	return t
 }
@@ -140,12 +122,8 @@ func (c *customers) answered(r reply) {
 	}
 	delete(c.flight, r.N)
 	switch r.Err {
-	case "", wasGone, wasInsufficient, wasResolved, wasRunning:
+	case "", wasGone, wasInsufficient, wasResolved:
 		t.done(r)
-		return
-	}
-	if t.Do == doBackup && exists(t.Path) { // an earlier try made it and was not answered
-		t.done(reply{})
 		return
 	}
 	switch t.Do {
@@ -172,10 +150,8 @@ func (c *customers) orphaned(lost func(n int) bool) {
 	}
 }
 
-func (c *customers) ask(o op, done func(reply)) *task {
-	t := &task{op: o, done: done}
-	c.waiting = append(c.waiting, t)
-	return t
+func (c *customers) ask(o op, done func(reply)) {
+	c.waiting = append(c.waiting, &task{op: o, done: done})
 }
 
 // want adds an operation to ask for when none is waiting: the given kind of
@@ -193,33 +169,21 @@ func (c *customers) want(do string) {
 		c.changeRules(do)
 	case doCreateEndpoint, doDeleteEndpoint:
 		c.changeEndpoints(do)
-	case doReplay:
-		c.replay()
 	case doReserve, doCommit, doRelease, doAppend:
 		c.changeMoney(do)
-	case doBackup:
-		c.makeBackup()
-	case doErase:
-		c.erase()
 	}
 }
 
 func (c *customers) any() {
-	switch n := c.rand.IntN(25); {
+	switch n := c.rand.IntN(22); {
 	case n < 4:
 		c.changeMonitors([]string{doUpdateMonitor, doPauseMonitor, doDeleteMonitor, doCreateMonitor}[n])
 	case n < 7:
 		c.changeEndpoints([]string{doCreateEndpoint, doDeleteEndpoint}[n%2])
 	case n < 19:
 		c.changeMoney([]string{doAppend, doReserve, doCommit, doRelease}[n%4])
-	case n > 22:
-		c.replay()
-	case n > 19:
-		c.changeRules([]string{doCreateRule, doUpdateRule, doDeleteRule}[n-20])
 	default:
-		if c.rand.IntN(10) == 0 {
-			c.makeBackup()
-		}
+		c.changeRules([]string{doCreateRule, doUpdateRule, doDeleteRule}[n-19])
 	}
 }
 
@@ -227,41 +191,6 @@ func (c *customers) any() {
 func (c *customers) number(what string) string {
 	c.made++
 	return fmt.Sprintf("%s-%d", what, c.made)
-}
-
-// erase asks to erase the data of an owner who appears nowhere else.
-func (c *customers) erase() {
-	o := op{Do: doErase, Owner: c.number("gone"), ID: c.number("credits")}
-	c.Gone[o.Owner] = false
-	c.ask(o, func(r reply) {
-		if r.Err != "" {
-			c.broke("answers", "erase: %s", r.Err)
-		}
-		c.Gone[o.Owner] = true
-	})
-}
-
-// makeBackup asks for a backup, one at a time.
-func (c *customers) makeBackup() {
-	if c.dir == "" || c.saving {
-		return
-	}
-	c.saving = true
-	var has []string
-	for id, w := range c.Watches {
-		if w.Fixed {
-			has = append(has, id)
-		}
-	}
-	o := op{Do: doBackup, Path: filepath.Join(c.dir, c.number("backup")+".db")}
-	c.ask(o, func(r reply) {
-		c.saving = false
-		if r.Err != "" {
-			c.broke("answers", "backup: %s", r.Err)
-			return
-		}
-		c.backups = append(c.backups, backup{o.Path, has})
-	})
 }
 
 // createMonitor asks for a monitor with a webhook, and calls then with the monitor
@@ -290,15 +219,11 @@ func (c *customers) createMonitor(slot *monitorSlot, owner, name string, account
 	})
 }
 
-// createEndpoint asks for another webhook of a monitor. With a from that is not
-// zero, the webhook is to get events from before.
-func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string, from time.Time) {
+// createEndpoint asks for another webhook of a monitor.
+func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string) {
 	slot.busy = true
 	path := "/hook/" + name
-	if !from.IsZero() {
-		c.From[c.urls+path] = from
-	}
-	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path), Since: from}
+	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path)}
 	c.ask(o, func(r reply) {
 		slot.busy = false
 		if len(r.Endpoints) != 1 {
@@ -308,4 +233,44 @@ func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name strin
 		c.noteEndpoint(r.Endpoints[0]).Told = time.Now()
 		slot.id = r.Endpoints[0].ID
 	})
+}
+
+// noteUndone records monitors and webhooks that were created while the store was cut off
+// or late. The engine had no confirmation of that, and deleted them again; so nobody was
+// told of them, but posts were detected for them meanwhile.
+func (c *customers) noteUndone(s *state, began time.Time) {
+	there := make(map[string]bool)
+	for _, m := range s.Monitors {
+		there[m.ID] = true
+	}
+	for _, e := range s.Endpoints {
+		there[e.ID] = true
+	}
+	of := make(map[string]string) // source by event
+	for _, e := range s.Events {
+		of[e.ID] = e.Source
+		w := c.Watches[e.Source]
+		if w == nil && !there[e.Source] && c.failedMonitors > 0 {
+			c.failedMonitors--
+			w = &watchFacts{Owner: e.Owner, Since: make(map[string][]time.Time), DeleteAsked: true, Deleted: true}
+			c.Watches[e.Source] = w
+		}
+		if w != nil && w.Name == "" {
+			w.Since[e.Author] = []time.Time{{}}
+		}
+	}
+	for _, d := range s.Deliveries {
+		source := of[d.Event]
+		w := c.Watches[source]
+		if w == nil || d.Endpoint == handlerEndpoint || there[d.Endpoint] || c.Endpoints[d.Endpoint] != nil {
+			continue
+		}
+		if w.Name != "" {
+			if c.failedEndpoints[source] == 0 {
+				continue
+			}
+			c.failedEndpoints[source]--
+		}
+		c.Endpoints[d.Endpoint] = &endpointFacts{Source: source, DeleteAsked: began}
+	}
 }

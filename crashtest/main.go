@@ -15,75 +15,25 @@ import (
 	"time"
 )
 
-// parse reads the command line.
-func parse(args []string) (options, error) {
-	var o options
-	fs := flag.NewFlagSet("crashtest", flag.ContinueOnError)
-	fs.StringVar(&o.kind, "store", kindSQLite, "which `store`: "+strings.Join(kinds, " or "))
-	fs.IntVar(&o.kills, "kills", 1000, "how many kills")
-	fs.Uint64Var(&o.seed, "seed", 1, "what is left to chance follows from it, as far as processes can be repeated")
-	fs.IntVar(&o.ledger, "ledger", 0, "so many random operations of the ledger in place of an engine")
-	fs.IntVar(&o.fleet, "fleet", 0, "so many nodes that share the store")
-	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
-	fs.IntVar(&o.pauses, "pauses", 0, "with -fleet: how often engines are stopped for a while")
-	fs.IntVar(&o.cuts, "cuts", 0, "with -fleet and redis: how often engines are cut off from the store")
-	fs.IntVar(&o.failovers, "failovers", 0, "with -handovers and redis: so many failovers by Sentinel")
-	fs.StringVar(&o.plant, "plant", "", "with -handovers: a `fault` to be found: "+strings.Join(plants, " or "))
-	fs.BoolVar(&o.json, "json", false, "print one JSON object per line")
-	if err := fs.Parse(args); err != nil {
-		return o, err
-	}
-	switch {
-	case fs.NArg() > 0:
-		return o, fmt.Errorf("crashtest: argument %q is not allowed: want flags only", fs.Arg(0))
-	case o.fleet != 0 || o.handovers != 0 || o.failovers != 0 || o.pauses != 0 || o.cuts != 0 || o.plant != "":
-		return o.shared(), o.checkFleet()
-	case !slices.Contains(kinds, o.kind):
-		return o, fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
-	case o.kills < 1 || o.kills > 1_000_000:
-		return o, fmt.Errorf("crashtest: -kills %d is not allowed: want 1 to 1,000,000", o.kills)
-	case o.ledger < 0 || o.ledger > maxLedger || o.ledger > 0 && o.ledger < 100*o.kills:
-		return o, fmt.Errorf("crashtest: -ledger %d is not allowed: want 0, or 100 for each kill and at most %d", o.ledger, maxLedger)
-	}
-	return o.shared(), nil
+// options are what the command line sets, and what follows from it.
+type options struct {
+	kind      string // of the store
+	seed      uint64
+	json      bool
+	fleet     int // nodes that share the store; 0 for an engine that is alone
+	kills     int
+	pauses    int
+	cuts      int
+	handovers int    // wanted of nodes without an engine; 0 for engines
+	plant     string // the fault that such nodes have, "" for none
+
+	dir      string        // for the stores; "" for the system's temporary directory
+	bug      string        // the fault of the engine's process; for tests only
+	patience time.Duration // for a process to finish, and then to stop
+	every    int           // kills in a round
+	want     int           // hits that each point must get
 }
 
-// checkFleet checks the flags of a fleet.
-func (o options) checkFleet() error {
-	switch kinds := append([]string{kindCluster}, kinds...); {
-	case runtime.GOOS != "linux":
-		return fmt.Errorf("crashtest: -fleet is for Linux: %s cannot stop a process for a while", runtime.GOOS)
-	case !slices.Contains(kinds, o.kind):
-		return fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
-	case o.fleet < 2 || o.fleet > 64:
-		return fmt.Errorf("crashtest: -fleet %d is not allowed: want 2 to 64", o.fleet)
-	case o.handovers < 0 || o.handovers > 1_000_000:
-		return fmt.Errorf("crashtest: -handovers %d is not allowed: want 0, for engines, to 1,000,000", o.handovers)
-	case o.handovers == 0 && (o.kind == kindCluster || o.failovers > 0 || o.plant != ""):
-		return errors.New("crashtest: -handovers is missing: want it with -store cluster, -failovers and -plant")
-	case o.handovers > 0 && (o.pauses > 0 || o.cuts > 0):
-		return errors.New("crashtest: -handovers is not allowed with -pauses and -cuts: these are for engines")
-	case o.kills < 1 || o.kills > 1_000_000 || o.pauses < 0 || o.pauses > 1_000_000 || o.cuts < 0 || o.cuts > 1_000_000:
-		return fmt.Errorf("crashtest: -kills %d, -pauses %d and -cuts %d are not allowed: want 1, 0 and 0 to 1,000,000", o.kills, o.pauses, o.cuts)
-	case o.cuts > 0 && o.kind != kindRedis:
-		return fmt.Errorf("crashtest: -cuts %d is not allowed with -store %s: want redis", o.cuts, o.kind)
-	case o.failovers < 0 || o.failovers > 1000 || o.failovers > 0 && o.kind != kindRedis:
-		return fmt.Errorf("crashtest: -failovers %d is not allowed with -store %s: want 0 to 1,000, and redis for more than 0", o.failovers, o.kind)
-	case o.plant != "" && !slices.Contains(plants, o.plant):
-		return fmt.Errorf("crashtest: -plant %q is not allowed: want %s", o.plant, strings.Join(plants, " or "))
-	case o.ledger != 0:
-		return fmt.Errorf("crashtest: -ledger %d is not allowed with -fleet: want 0", o.ledger)
-	}
-	return nil
-}
-
-// shared fills in the options that follow from others.
-func (o options) shared() options {
-	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, restsWithin
-	return o
-}
-
-// Shares of a run.
 const (
 	killsPerRound = 25
 	killsPerHit   = 62 // each point must be hit once in so many kills
@@ -91,9 +41,63 @@ const (
 	// 30 s and then for 60: the few deliveries that the receiver never accepts can be
 	// most of what a new process sends it.
 	restsWithin = 3 * time.Minute
-	// maxLedger is less than the number of entries and ids that the stores keep.
-	maxLedger = 1_000_000
 )
+
+// shared fills in the options that follow from others.
+func (o options) shared() options {
+	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, restsWithin
+	return o
+}
+
+// parse reads the command line.
+func parse(args []string) (options, error) {
+	var o options
+	fs := flag.NewFlagSet("crashtest", flag.ContinueOnError)
+	fs.StringVar(&o.kind, "store", kindSQLite, "which `store`: "+strings.Join(kinds, " or "))
+	fs.IntVar(&o.kills, "kills", 1000, "how many kills")
+	fs.Uint64Var(&o.seed, "seed", 1, "what is left to chance follows from it, as far as processes can be repeated")
+	fs.IntVar(&o.fleet, "fleet", 0, "so many nodes that share the store, which is redis")
+	fs.IntVar(&o.pauses, "pauses", 0, "with -fleet: how often engines are stopped for a while")
+	fs.IntVar(&o.cuts, "cuts", 0, "with -fleet: how often engines are cut off from the store")
+	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
+	fs.StringVar(&o.plant, "plant", "", "with -handovers: a `fault` to be found: "+plantNoFence)
+	fs.BoolVar(&o.json, "json", false, "print one JSON object per line")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("crashtest: argument %q is not allowed: want flags only", fs.Arg(0))
+	}
+	return o.shared(), o.check()
+}
+
+func (o options) check() error {
+	for _, n := range []struct {
+		flag         string
+		value, least int
+	}{{"kills", o.kills, 1}, {"pauses", o.pauses, 0}, {"cuts", o.cuts, 0}, {"handovers", o.handovers, 0}} {
+		if n.value < n.least || n.value > 1_000_000 {
+			return fmt.Errorf("crashtest: -%s %d is not allowed: want %d to 1,000,000", n.flag, n.value, n.least)
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, o.kind):
+		return fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
+	case o.fleet == 0 && (o.pauses > 0 || o.cuts > 0 || o.handovers > 0):
+		return errors.New("crashtest: -fleet is missing: want it with -pauses, -cuts and -handovers")
+	case o.fleet != 0 && (o.fleet < 2 || o.fleet > 64):
+		return fmt.Errorf("crashtest: -fleet %d is not allowed: want 2 to 64", o.fleet)
+	case o.fleet > 0 && o.kind != kindRedis:
+		return fmt.Errorf("crashtest: -fleet is not allowed with -store %s: want redis", o.kind)
+	case o.fleet > 0 && runtime.GOOS != "linux":
+		return fmt.Errorf("crashtest: -fleet is for Linux: %s cannot stop a process for a while", runtime.GOOS)
+	case o.handovers > 0 && (o.pauses > 0 || o.cuts > 0):
+		return errors.New("crashtest: -handovers is not allowed with -pauses and -cuts: these are for engines")
+	case o.plant != "" && (o.plant != plantNoFence || o.handovers == 0):
+		return fmt.Errorf("crashtest: -plant %q is not allowed: want %s, with -handovers", o.plant, plantNoFence)
+	}
+	return nil
+}
 
 func main() {
 	if setting, ok := os.LookupEnv(childVariable); ok {
@@ -123,31 +127,20 @@ func command(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var r interface {
-		play(context.Context) error
-		write(io.Writer) error
-		violations() []violation
-	} = newRun(o, stderr)
-	switch {
-	case o.fleet > 0 && o.handovers == 0:
-		r = newEnginesRun(o, stderr)
-	case o.fleet > 0:
-		r = newHandoverRun(o, stderr)
-	case o.ledger > 0:
-		r = newLedgerRun(o, stderr)
+	var rep report
+	if o.handovers > 0 {
+		rep, err = newHandovers(o, stderr).play(ctx)
+	} else {
+		rep, err = newRun(o, stderr).play(ctx)
 	}
-	err = r.play(ctx)
 	if err == nil {
-		err = r.write(stdout)
+		err = rep.write(stdout, o.json)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 	}
-	if err != nil || len(r.violations()) > 0 {
+	if err != nil || len(rep.found) > 0 {
 		return 1
 	}
 	return 0
 }
-
-func (r *run) violations() []violation       { return r.tally.found }
-func (r *ledgerRun) violations() []violation { return r.found }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,14 +29,11 @@ const (
 	doDeleteRule     = "delete rule"
 	doCreateEndpoint = "create endpoint"
 	doDeleteEndpoint = "delete endpoint"
-	doReplay         = "replay"
 	doAppend         = "append"
 	doReserve        = "reserve"
 	doCommit         = "commit"
 	doRelease        = "release"
-	doBackup         = "backup"
-	doErase          = "erase"
-	doAsk            = "ask" // whether deliveries are open, or replays run
+	doAsk            = "ask" // whether deliveries are open
 	doStop           = "stop"
 )
 
@@ -53,12 +49,6 @@ type op struct {
 	Entries   []entry
 	Amount    int64
 	Expires   time.Time
-	Path      string // of the backup
-	// Since and Until bound a replay. An endpoint that is created with Since gets
-	// the events since then, too.
-	Since, Until time.Time
-	// Goals are the numbers that workers of a fleet have to pass before the end.
-	Goals *goals `json:",omitempty"`
 }
 
 // reply is one line from the process.
@@ -70,10 +60,8 @@ type reply struct {
 	Endpoints []endpoint
 	Open      bool
 	Up        bool `json:",omitempty"` // it has started
-	// Unanswered is the id of the delivery whose request, or of the event whose handler
-	// call, got no answer.
-	Unanswered string     `json:",omitempty"`
-	Fleet      *fleetSaid `json:",omitempty"` // of a worker
+	// Worker is what a worker has written, see worker.
+	Worker *written `json:",omitempty"`
 }
 
 // Words for the errors that are answers.
@@ -81,14 +69,12 @@ const (
 	wasGone         = "not found"
 	wasInsufficient = "insufficient"
 	wasResolved     = "resolved"
-	wasRunning      = "running" // another replay, still
 )
 
 // service carries out what customers ask, with the engine in the process.
 type service struct {
 	engine *streamwatch.Engine
 	store  storage.Store
-	backup func(context.Context, string) error // nil when the store has none
 }
 
 func (s service) do(ctx context.Context, o op) reply {
@@ -102,8 +88,6 @@ func (s service) do(ctx context.Context, o op) reply {
 		r.Err = wasInsufficient
 	case errors.Is(err, billing.ErrResolved):
 		r.Err = wasResolved
-	case errors.Is(err, deliver.ErrReplayRunning):
-		r.Err = wasRunning
 	default:
 		r.Err = err.Error()
 	}
@@ -136,8 +120,6 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return s.createEndpoint(ctx, o)
 	case doDeleteEndpoint:
 		return reply{}, s.engine.Endpoints().Delete(ctx, o.Owner, o.ID)
-	case doReplay:
-		return reply{}, s.replay(ctx, o)
 	case doAppend:
 		var entries []billing.Entry
 		for _, e := range o.Entries {
@@ -150,35 +132,11 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{}, ledger.Commit(ctx, o.ID, billing.Entry{Kind: billing.KindRequest, At: time.Now()})
 	case doRelease:
 		return reply{}, ledger.Release(ctx, o.ID)
-	case doBackup:
-		return reply{}, s.backup(ctx, o.Path)
-	case doErase:
-		return reply{}, s.erase(ctx, o)
 	case doAsk:
-		running, err := s.store.Replays().Running(ctx, time.Now().Add(time.Hour), 1)
-		if err != nil || len(running) > 0 {
-			return reply{Open: true}, err
-		}
 		_, open, err := s.store.Outbox().NextDue(ctx, nil)
 		return reply{Open: open}, err
 	}
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
-}
-
-// erase gives a new owner credits, and erases the owner's data.
-func (s service) erase(ctx context.Context, o op) error {
-	ledger := s.store.Ledger()
-	if err := ledger.Append(ctx, billing.Entry{ID: o.ID, Owner: o.Owner, Kind: billing.KindTopUp, Amount: 1, At: time.Now()}); err != nil {
-		return err
-	}
-	if _, err := s.engine.Erase(ctx, o.Owner, streamwatch.EraseOptions{}); err != nil {
-		return err
-	}
-	balance, err := ledger.Balance(ctx, o.Owner)
-	if err == nil && balance != (billing.Balance{}) {
-		return fmt.Errorf("crashtest: %s was erased, and has a balance of %v", o.Owner, balance)
-	}
-	return err
 }
 
 // createMonitor creates a monitor with a webhook. If an earlier try that nobody
@@ -213,7 +171,7 @@ func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
 // createEndpoint creates a webhook, or returns the one an earlier try has made.
 func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Endpoints().Create(ctx, endpoints.NewEndpoint{
-		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key), From: o.Since,
+		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key),
 	})
 	if err == nil {
 		return reply{Endpoints: []endpoint{{made.ID, o.ID, made.URL}}}, nil
@@ -223,21 +181,6 @@ func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	}
 	bound, err := s.endpoints(ctx, o.Owner, o.ID)
 	return reply{Endpoints: slices.DeleteFunc(bound, func(e endpoint) bool { return e.URL != o.URL })}, err
-}
-
-// replay starts a replay, unless one of another range is still running. The engine
-// may answer such a request with the running replay, if that covers the range; but
-// what that one has passed may have failed since, and would not be sent again.
-func (s service) replay(ctx context.Context, o op) error {
-	had, err := s.engine.Endpoints().Replaying(ctx, o.Owner, o.ID)
-	if err == nil && had.State == deliver.ReplayRunning && !had.Until.Equal(o.Until) {
-		return deliver.ErrReplayRunning
-	}
-	if err != nil && !errors.Is(err, deliver.ErrReplayNotFound) {
-		return err
-	}
-	_, err = s.engine.Endpoints().Replay(ctx, o.Owner, o.ID, o.Since, o.Until)
-	return err
 }
 
 func (s service) endpoints(ctx context.Context, owner, source string) (bound []endpoint, err error) {
@@ -254,4 +197,33 @@ func watchOf(m monitor.Monitor) *watch {
 		w.Accounts = append(w.Accounts, accountSince{a.Username, a.Since})
 	}
 	return w
+}
+
+// createRule creates a rule with a webhook. If an earlier try that nobody answered has
+// made it already, it returns that one.
+func (s service) createRule(ctx context.Context, o op) (reply, error) {
+	made, err := s.engine.Rules().Create(ctx, rule.CreateRequest{
+		Owner: o.Owner, Tag: o.Name, Query: ruleQuery, Interval: time.Minute, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),
+	})
+	id := made.ID
+	if errors.Is(err, rule.ErrDuplicate) {
+		var page rule.Page
+		page, err = s.engine.Rules().List(ctx, rule.Query{Owner: o.Owner, PageSize: 100})
+		i := slices.IndexFunc(page.Rules, func(r rule.Rule) bool { return r.Tag == o.Name })
+		if i < 0 {
+			return reply{}, errors.Join(err, monitor.ErrNotFound)
+		}
+		id = page.Rules[i].ID
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	bound, err := s.endpoints(ctx, o.Owner, id)
+	return reply{Rule: id, Endpoints: bound}, err
+}
+
+// updateRule moves or removes the webhook of a rule.
+func (s service) updateRule(ctx context.Context, o op) (reply, error) {
+	u, err := s.engine.Rules().Update(ctx, o.Owner, o.ID, rule.UpdateRequest{WebhookURL: &o.URL})
+	return reply{Rule: u.ID}, err
 }

@@ -11,19 +11,11 @@ import (
 // depend on each other: the platform, the receiver, the customers and the store.
 // The checks look at nothing else.
 type outcome struct {
-	Shown    []post             // what the platform has shown until now
-	Requests map[string][]visit // to the receiver, by delivery id, in order
-	Handled  map[string][]visit // calls of the in-process handler, by event id, in order
-	// Unanswered counts the requests and calls that a process got no answer to, by
-	// delivery id or event id. A process reports each before it can record it.
-	Unanswered map[string]int
-	Customers  *facts
-	State      state
-	// Retaining: settled events may have been removed.
-	Retaining bool
-	// Rested is a moment just before the ledger write that ends a round; zero until
-	// then.
-	Rested time.Time
+	Shown     []post             // what the platform has shown until now
+	Requests  map[string][]visit // to the receiver, by delivery id, in order
+	Handled   map[string][]visit // calls of the in-process handler, by event id, in order
+	Customers *facts
+	State     state
 	// Life is the number of the last process so far. Shared: several ran at the same
 	// time.
 	Life   int
@@ -70,29 +62,21 @@ func taken(visits []visit) bool {
 // state is what a store holds, read by code other than the store's own where that
 // is possible.
 type state struct {
-	Events       []event
-	Removed      []string // ids of events that retention removed
-	Deliveries   []delivery
-	Cursors      map[string]time.Time // by target
-	Entries      []entry
-	Balances     map[string]balance // by owner
-	Reservations []reservation      // open ones
-	// ReservationsHidden: the store has no way to list them.
-	ReservationsHidden bool
-	Monitors           []watch
-	Rules              []filterRule
-	Endpoints          []endpoint
-	Replays            []replay // the last of each endpoint
-	Damage             string   // what is wrong with the store itself, "" for nothing
+	Events     []event
+	Deliveries []delivery
+	Cursors    map[string]time.Time // by target
+	Entries    []entry
+	Balances   map[string]balance // by owner
+	Monitors   []watch
+	Rules      []filterRule
+	Endpoints  []endpoint
+	Damage     string // what is wrong with the store itself, "" for nothing
 }
 
 type event struct {
 	ID, Owner, Source, Tweet, Author string
 	Seq                              int64
-	Committed                        time.Time // zero when it cannot be read
-	// Expired: it is past its retention and not removed yet. The store does not
-	// show it, so a replay passes it as one that was removed.
-	Expired bool
+	Committed                        time.Time
 }
 
 type delivery struct {
@@ -114,12 +98,6 @@ type entry struct {
 
 type balance struct{ Available, Reserved int64 }
 
-type reservation struct {
-	ID, Owner string
-	Amount    int64
-	Expires   time.Time // zero: never
-}
-
 // watch is a monitor.
 type watch struct {
 	ID, Owner, Name string
@@ -132,19 +110,8 @@ type accountSince struct {
 	Since    time.Time
 }
 
-// filterRule is a rule, the webhook_url that it shows, and since when posts are for it.
-type filterRule struct {
-	ID, Tag, URL string
-	Since        time.Time
-}
-
-// replay is how far a replay is: numbers of the owner's events.
-type replay struct {
-	ID, EndpointID, SourceID     string
-	After, Cursor, Last, Removed int64
-	Created, Reopened, Left      int64
-	State                        string
-}
+// filterRule is a rule, and the webhook_url that it shows.
+type filterRule struct{ ID, Tag, URL string }
 
 // endpoint is a webhook bound to a monitor or a rule.
 type endpoint struct{ ID, Source, URL string }
@@ -154,9 +121,6 @@ const (
 	stateRetrying  = "retrying"
 	stateDelivered = "delivered"
 	stateFailed    = "failed"
-
-	replayRunning = "running"
-	replayDone    = "done"
 
 	maxAttempts = 4
 )

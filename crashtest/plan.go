@@ -9,15 +9,14 @@ import (
 type plan struct {
 	point point // none when its name is ""
 	skip  int
-	// after is how long after the first poll the parent kills the process or, for a
-	// point in a graceful stop, asks it to stop.
+	// after is how long after its start the process is killed or, for a point in a
+	// graceful stop, asked to stop.
 	after time.Duration
-	// disturbed is how long after the first poll the backend is disturbed as well; 0
-	// for never.
+	// disturbed is how long after its start the backend is disturbed as well; 0 for never.
 	disturbed time.Duration
 }
 
-// Bounds of a life, after its first poll.
+// Bounds of a life, after its start.
 const (
 	soonest = 5 * time.Millisecond
 	latest  = tempo * 500 * time.Millisecond
@@ -45,9 +44,8 @@ func newChooser(seed uint64, store string, want int) *chooser {
 // lack hits; the others come at any moment.
 const namedShare = 0.85
 
-// next plans a life, on a store that is fresh if it was never opened, and is
-// retaining if it removes settled events.
-func (c *chooser) next(fresh, retaining bool) plan {
+// next plans a life, on a store that is fresh if it was never opened.
+func (c *chooser) next(fresh bool) plan {
 	p := plan{after: soonest + time.Duration(c.rand.Int64N(int64(latest-soonest)))}
 	if c.rand.IntN(disturbEvery) == 0 {
 		p.disturbed = 1 + time.Duration(c.rand.Int64N(int64(p.after)))
@@ -58,7 +56,7 @@ func (c *chooser) next(fresh, retaining bool) plan {
 	var lacking []point
 	fewest := c.want
 	for _, pt := range c.of {
-		if (pt.when == opening) != fresh || pt.name == retentionPoint && !retaining {
+		if (pt.when == opening) != fresh {
 			continue
 		}
 		if n := c.hits[pt.name]; n < fewest {
@@ -74,15 +72,4 @@ func (c *chooser) next(fresh, retaining bool) plan {
 	p.point = lacking[c.rand.IntN(len(lacking))]
 	p.skip = c.rand.IntN(p.point.skip + 1)
 	return p
-}
-
-// opens says whether a point that is passed at a store's first opening only still
-// lacks hits.
-func (c *chooser) opens() bool {
-	for _, pt := range c.of {
-		if pt.when == opening && c.hits[pt.name] < c.want {
-			return true
-		}
-	}
-	return false
 }

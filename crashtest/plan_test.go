@@ -8,46 +8,12 @@ import (
 	"testing"
 )
 
-// Which points a life may be planned to end at.
-func TestChooserFollowsTheStore(t *testing.T) {
-	for _, row := range []struct {
-		name, store      string
-		fresh, retaining bool
-		want, never      []string
-	}{
-		{"a store that was never opened", kindSQLite, true, false,
-			[]string{"sqlite.schema.script", "sqlite.schema.committed"}, []string{"commit.done", "store.closed"}},
-		{"one in use", kindSQLite, false, false,
-			[]string{"commit.done", "store.closed", "store.opened", "sqlite.tx.written"}, []string{"sqlite.schema.script", retentionPoint}},
-		{"one that removes", kindSQLite, false, true, []string{retentionPoint, "commit.done"}, []string{"sqlite.schema.script"}},
-		{"redis", kindRedis, false, true, []string{"commit.done", "ledger.release.done"}, []string{retentionPoint, "sqlite.tx.written"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			c := newChooser(1, row.store, 10)
-			planned := make(map[string]int)
-			for range 2000 {
-				planned[c.next(row.fresh, row.retaining).point.name]++
-			}
-			for _, name := range append(row.want, "") {
-				if planned[name] == 0 {
-					t.Errorf("%q was never planned: %v", name, planned)
-				}
-			}
-			for _, name := range row.never {
-				if planned[name] > 0 {
-					t.Errorf("%q was planned", name)
-				}
-			}
-		})
-	}
-}
-
 // Points with few hits come first, until each has its share.
 func TestChooserIsFair(t *testing.T) {
 	const want = 3
 	c := newChooser(1, kindRedis, want)
 	for range 200 {
-		p := c.next(false, false)
+		p := c.next(false)
 		if p.after < soonest || p.after > latest || p.skip > p.point.skip {
 			t.Fatalf("plan %+v is out of bounds", p)
 		}
@@ -75,25 +41,12 @@ func TestChooserRepeats(t *testing.T) {
 	plans := func() (list []plan) {
 		c := newChooser(7, kindSQLite, 5)
 		for range 50 {
-			list = append(list, c.next(false, true))
+			list = append(list, c.next(false))
 		}
 		return list
 	}
 	if !slices.Equal(plans(), plans()) {
 		t.Error("the same seed planned other kills")
-	}
-}
-
-func TestPointsAreNamedOnce(t *testing.T) {
-	seen := make(map[string]bool)
-	for _, p := range points {
-		if seen[p.name] {
-			t.Errorf("point %s is there twice", p.name)
-		}
-		seen[p.name] = true
-	}
-	if len(pointsOf(kindRedis)) < 20 {
-		t.Errorf("%d points for redis, want at least 20", len(pointsOf(kindRedis)))
 	}
 }
 

@@ -16,10 +16,8 @@ import (
 // portPage is how many records are asked for at a time.
 const portPage = 10_000
 
-// readPorts fills in the state that can be read through a store's ports. No port
-// lists reservations.
+// readPorts fills in the state through a store's ports.
 func readPorts(ctx context.Context, store storage.Store, s *state) error {
-	s.ReservationsHidden = true
 	s.Balances = make(map[string]balance)
 	for _, owner := range []string{rich, poor} {
 		err := errors.Join(readEvents(ctx, store.Log(), owner, s), readDeliveries(ctx, store.Log(), owner, s), readMoney(ctx, store.Ledger(), owner, s))
@@ -33,15 +31,12 @@ func readPorts(ctx context.Context, store storage.Store, s *state) error {
 		for _, e := range bound {
 			s.Endpoints = append(s.Endpoints, endpoint{e.ID, e.Source.ID, e.URL})
 		}
-		if err := readReplays(ctx, store.Replays(), bound, s); err != nil {
-			return err
-		}
 	}
 	if err := readCursors(ctx, store.Journal(), s); err != nil {
 		return err
 	}
 	if err := store.Rules().Scan(ctx, func(r rule.Rule) error {
-		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL, r.Since})
+		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL})
 		return nil
 	}); err != nil {
 		return err
@@ -87,24 +82,6 @@ func readDeliveries(ctx context.Context, log deliver.Log, owner string, s *state
 			return nil
 		}
 	}
-}
-
-func readReplays(ctx context.Context, replays deliver.Replays, of []deliver.Endpoint, s *state) error {
-	for _, e := range of {
-		r, err := replays.Get(ctx, e.Source.Owner, e.ID)
-		if errors.Is(err, deliver.ErrReplayNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.Replays = append(s.Replays, replay{
-			ID: r.ID, EndpointID: r.EndpointID, SourceID: r.SourceID, State: string(r.State),
-			After: int64(r.After), Cursor: int64(r.Cursor), Last: int64(r.Last), Removed: int64(r.Removed),
-			Created: int64(r.Created), Reopened: int64(r.Reopened), Left: int64(r.Left),
-		})
-	}
-	return nil
 }
 
 func readMoney(ctx context.Context, ledger billing.Ledger, owner string, s *state) error {

@@ -67,7 +67,7 @@ func (p *process) listen(out io.Reader) {
 	}
 }
 
-// ask sends an operation. If that fails the process has ended, and lines will be
+// ask sends an operation. If that fails the process has ended, and replies will be
 // closed.
 func (p *process) ask(o op) { _ = p.asks.Encode(o) }
 

@@ -23,11 +23,10 @@ type receiver struct {
 	mu       sync.Mutex
 	requests map[string][]visit
 	handled  map[string][]visit
-	silence  map[string]int
 }
 
 func newReceiver(seed uint64) *receiver {
-	return &receiver{seed: seed, requests: make(map[string][]visit), handled: make(map[string][]visit), silence: make(map[string]int)}
+	return &receiver{seed: seed, requests: make(map[string][]visit), handled: make(map[string][]visit)}
 }
 
 // lifeOf is the process that a request came from.
@@ -42,14 +41,6 @@ func webhookKey(path string) string {
 	return hex.EncodeToString(digest[:20])
 }
 
-// unanswered records that a process got no answer to a request for the delivery, or to
-// a handler call for the event, with this id.
-func (r *receiver) unanswered(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.silence[id]++
-}
-
 // seen copies what has come so far into o.
 func (r *receiver) seen(o *outcome) {
 	r.mu.Lock()
@@ -59,7 +50,6 @@ func (r *receiver) seen(o *outcome) {
 		o.Requests[id] = slices.Clone(visits)
 	}
 	o.Handled = maps.Clone(r.handled) // its lists are appended to, never changed
-	o.Unanswered = maps.Clone(r.silence)
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -119,10 +109,9 @@ type answer struct {
 }
 
 func (r *receiver) answer(id string, n int) answer {
-	// Some deliveries are refused until they are given up, and accepted when a replay
-	// sends them again; very few are never accepted. With more of those, all sent
-	// again by one replay, the circuit breaker would make the run wait for minutes.
-	if c := r.chance(id, -1); c < 0.001 || c < 0.01 && n <= maxAttempts {
+	// A few deliveries are never accepted. With more of them, the circuit breaker would
+	// make the run wait for minutes.
+	if r.chance(id, -1) < 0.01 {
 		return answer{status: http.StatusInternalServerError}
 	}
 	switch c := r.chance(id, n); {

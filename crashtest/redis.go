@@ -11,18 +11,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
 // redisServer is the store under test on a redis-server of its own, which syncs
 // every write to the disk, and is killed now and then itself.
 type redisServer struct {
-	dir       string
-	address   string
-	retaining bool
-	settings  []string // flags besides those of every server
-	process   *exec.Cmd
-	client    *redis.Client // for commands of the harness
+	dir     string
+	address string
+	process *exec.Cmd
+	client  *redis.Client // for commands of the harness
 }
 
 // redisName is the store's name on the server.
@@ -31,16 +30,12 @@ const redisName = "crashtest"
 // answersWithin bounds how long a server takes to load what it has.
 const answersWithin = 20 * time.Second
 
-func startRedis(dir string, retaining bool) (*redisServer, error) {
-	return startServer(dir, retaining, "--appendfsync", "always")
-}
-
-func startServer(dir string, retaining bool, settings ...string) (*redisServer, error) {
+func startRedis(dir string) (*redisServer, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // for a free port
 	if err != nil {
 		return nil, err
 	}
-	s := &redisServer{dir: dir, address: l.Addr().String(), retaining: retaining, settings: settings}
+	s := &redisServer{dir: dir, address: l.Addr().String()}
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
@@ -57,8 +52,8 @@ func (s *redisServer) start() error {
 	if err != nil {
 		return err
 	}
-	s.process = exec.Command("redis-server", append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log",
-		"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction"}, s.settings...)...)
+	s.process = exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log",
+		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
 	endWithParent(s.process)
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("crashtest: redis-server: %w", err)
@@ -103,27 +98,15 @@ func (s *redisServer) kill() error {
 }
 
 func (s *redisServer) config() storeConfig {
-	return storeConfig{Kind: kindRedis, Address: s.address, Retaining: s.retaining}
+	return storeConfig{Kind: kindRedis, Address: s.address}
 }
 
-func (s *redisServer) backups() string { return "" }
-
-func (s *redisServer) disturb() (string, error) {
-	return "kills of redis-server", errors.Join(s.kill(), s.start())
-}
+func (s *redisServer) disturb() (bool, error) { return true, errors.Join(s.kill(), s.start()) }
 
 func (s *redisServer) close() error { return errors.Join(s.client.Close(), s.kill()) }
 
-func openRedis(ctx context.Context, cfg storeConfig) (opened, error) {
-	opts := redisstore.Options{Name: redisName}
-	if cfg.Retaining {
-		opts.Retention = retention
-	}
-	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: strings.Split(cfg.Address, ","), MasterName: cfg.Master}, opts)
-	if err != nil {
-		return opened{}, err
-	}
-	return opened{Store: store}, nil
+func openRedis(ctx context.Context, cfg storeConfig) (storage.Store, error) {
+	return redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{cfg.Address}}, redisstore.Options{Name: redisName})
 }
 
 // alone waits until the server has carried out what the killed process had sent. It
@@ -144,22 +127,15 @@ func (s *redisServer) alone(ctx context.Context) error {
 }
 
 // read reads through the store's own ports, because the format of its records is
-// its own affair. What was removed, which no port shows, it reads with Redis commands.
+// its own affair.
 func (s *redisServer) read(ctx context.Context) (st state, err error) {
 	if err := s.alone(ctx); err != nil {
 		return st, err
 	}
-	// This reader sets no retention, so it sees every event that is still there.
-	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{s.address}}, redisstore.Options{Name: redisName})
+	store, err := openRedis(ctx, s.config())
 	if err != nil {
 		return st, err
 	}
 	defer func() { err = errors.Join(err, store.Close(ctx)) }()
-	if st.Removed, err = s.client.LRange(ctx, "{"+redisName+"}:forgottenorder", 0, -1).Result(); err != nil {
-		return st, err
-	}
-	for i, e := range st.Removed {
-		st.Removed[i] = e[16:] // a time, and the id
-	}
 	return st, readPorts(ctx, store, &st)
 }

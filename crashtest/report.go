@@ -10,6 +10,13 @@ import (
 	"time"
 )
 
+// report is what a run prints.
+type report struct {
+	store   string
+	figures []figure
+	found   []violation
+}
+
 // figure is one line of JSON, as the benchmark programs print them.
 type figure struct {
 	Bench  string  `json:"bench"`
@@ -20,58 +27,39 @@ type figure struct {
 	Unit   string  `json:"unit"`
 }
 
-// figures are what a run found, in the order in which they are printed.
-func (r *run) figures() []figure {
-	t := r.tally
-	var list []figure
-	add := func(metric string, value float64, unit string) {
-		list = append(list, figure{"crashtest", r.kind, "streamwatch", metric, value, unit})
-	}
-	for _, n := range []struct {
-		metric string
-		value  int
-	}{
-		{"violations", len(t.found)}, {"rounds", t.rounds}, {"starts", t.starts}, {"kills", t.kills},
-		{"posts shown", t.posts}, {"detections", t.events + t.removed}, {"removed by retention", t.removed},
-		{"deliveries", t.deliveries}, {"delivered", t.delivered}, {"given up", t.failed}, {"attempts recorded", t.attempts},
-		{"requests received", t.requests}, {"received again", t.again},
-		{"ledger entries", t.entries}, {"charges", t.charges}, {"backups", t.backups},
-		{"replays", t.replays}, {"replayed", t.replayed},
-	} {
-		add(n.metric, float64(n.value), "count")
-	}
-	for _, how := range slices.Sorted(maps.Keys(t.disturbed)) {
-		add(how, float64(t.disturbed[how]), "count")
-	}
-	if n := len(t.firstPolls); n > 0 {
-		slices.Sort(t.firstPolls)
-		add("restart to first poll, median", milliseconds(t.firstPolls[n/2]), "ms")
-		add("restart to first poll, max", milliseconds(t.firstPolls[n-1]), "ms")
-	}
-	add("took", t.took.Seconds(), "s")
-	return list
+func (r *report) add(metric string, value float64, unit string) {
+	r.figures = append(r.figures, figure{"crashtest", r.store, "streamwatch", metric, value, unit})
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func (r *report) count(metric string, n int) { r.add(metric, float64(n), "count") }
 
-// write prints what a run found.
-func (r *run) write(w io.Writer) error {
-	if r.json {
-		list := r.figures()
-		for _, p := range r.chooser.of {
-			list = append(list, figure{"crashtest", r.kind, "streamwatch", "kills at " + p.name, float64(r.chooser.hits[p.name]), "count"})
+func (r *report) milliseconds(metric string, d time.Duration) {
+	r.add(metric, float64(d.Microseconds())/1000, "ms")
+}
+
+// value returns a figure by its name, 0 if there is none.
+func (r *report) value(metric string) int {
+	for _, f := range r.figures {
+		if f.Metric == metric {
+			return int(f.Value)
 		}
-		return writeLines(w, list)
+	}
+	return 0
+}
+
+// write prints a figure a line, as a table or as JSON, and then the violations.
+func (r *report) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		for _, f := range append([]figure{{"crashtest", r.store, "streamwatch", "violations", float64(len(r.found)), "count"}}, r.figures...) {
+			if err := enc.Encode(f); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "point\thits\n")
-	named := 0
-	for _, p := range r.chooser.of {
-		fmt.Fprintf(table, "%s\t%d\n", p.name, r.chooser.hits[p.name])
-		named += r.chooser.hits[p.name]
-	}
-	fmt.Fprintf(table, "any moment\t%d\n\t\n", r.tally.kills-named)
-	for _, f := range r.figures()[1:] {
+	for _, f := range r.figures {
 		if f.Unit == "count" {
 			fmt.Fprintf(table, "%s\t%.0f\n", f.Metric, f.Value)
 			continue
@@ -81,18 +69,7 @@ func (r *run) write(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	return writeFound(w, r.tally.found)
-}
-
-// writeLines prints a figure a line.
-func writeLines(w io.Writer, list []figure) error {
-	enc := json.NewEncoder(w)
-	for _, f := range list {
-		if err := enc.Encode(f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeFound(w, r.found)
 }
 
 // shownViolations bounds how many of one invariant are printed.

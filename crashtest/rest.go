@@ -1,45 +1,9 @@
 package main
 
-import (
-	"context"
-	"slices"
-	"time"
-)
+import "time"
 
-// rest lets a process finish: until every post is visible, every account was read
-// after that, and no delivery is open. Then it stops, and everything is checked.
-func (r *round) rest(ctx context.Context) error {
-	f := finishing{round: r}
-	if err := r.live(ctx, plan{point: point{when: stopping}}, f.done); err != nil || len(r.found) > 0 {
-		return err
-	}
-	if err := r.look(ctx, true); err != nil {
-		return err
-	}
-	for _, b := range r.customers.backups {
-		r.checkBackup(ctx, b)
-	}
-	r.tally.backups += len(r.customers.backups)
-	r.tally.add(r.last)
-	return nil
-}
-
-// checkBackup checks that a confirmed backup can be read, is undamaged, and has the
-// monitors that were there.
-func (r *round) checkBackup(ctx context.Context, b backup) {
-	s, err := readSQLite(ctx, b.path, time.Time{})
-	if err != nil || s.Damage != "" {
-		r.violated("backup", "%s cannot be read: %v %s", b.path, err, s.Damage)
-		return
-	}
-	for _, id := range b.has {
-		if !slices.ContainsFunc(s.Monitors, func(w watch) bool { return w.ID == id }) {
-			r.violated("backup", "%s lacks monitor %s", b.path, id)
-		}
-	}
-}
-
-// finishing is how far a resting process has come.
+// finishing is how far resting nodes have come: until every post is visible, every
+// account was read after that, and no delivery is open.
 type finishing struct {
 	*round
 	visible time.Time // when every post is visible, and leftovers are cleaned up
@@ -53,20 +17,15 @@ const (
 	appearing stage = iota // posts become visible, and leftovers are cleaned up
 	reading                // each account is read after that
 	sending                // deliveries end
-	closing                // a ledger write gives back what has expired
 	finished
 )
-
-func (s stage) String() string {
-	return [...]string{"posts to become visible", "accounts to be read again", "deliveries to end", "the ledger", "nothing"}[s]
-}
 
 // mendedAfter is how long a process takes at most to remove what others left half
 // done when they died: it looks twice, claimLasts apart.
 const mendedAfter = 3 * claimLasts
 
-// How many good polls and quiet answers it takes: more than one, so that an answer
-// that was wrong or too early does not end the rest.
+// How many good polls and quiet answers it takes: more than one, so an answer that was
+// wrong or too early does not end the rest.
 const (
 	readOften  = 5
 	quietOften = 3
@@ -74,7 +33,7 @@ const (
 
 // done takes one step, if one can be taken.
 func (f *finishing) done() bool {
-	if f.visible.IsZero() { // it has just polled for the first time: its start is not part of the wait
+	if f.visible.IsZero() { // nodes are up: their starts are not part of the wait
 		f.visible = time.Now().Add(max(lateUpTo, mendedAfter))
 	}
 	if !f.customers.idle() {
@@ -92,10 +51,7 @@ func (f *finishing) done() bool {
 		}
 	case sending:
 		if f.quiet >= quietOften {
-			f.rested = time.Now()
-			f.customers.append(rich, 1)
-			f.customers.append(poor, 1)
-			f.stage++
+			f.stage = finished
 			break
 		}
 		f.customers.ask(op{Do: doAsk}, func(r reply) {
@@ -103,8 +59,6 @@ func (f *finishing) done() bool {
 				f.quiet = 0
 			}
 		})
-	case closing:
-		f.stage++
 	}
 	return f.stage == finished
 }

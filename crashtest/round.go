@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"time"
@@ -13,38 +13,73 @@ import (
 // round is the life of a store, from its first opening over many kills to a rest.
 type round struct {
 	*run
-	seed      uint64
-	dir       string
-	retaining bool
+	seed uint64
+	left map[fate]int // how often each is still to happen
+	rand *rand.Rand
 
+	dir       string
 	world     *world
 	customers *customers
 	backend   backend
-	lived     int                  // processes so far
-	cursors   map[string]time.Time // as they were after the last kill, by target
-	ends      map[string]ending    // how deliveries had ended after the kills so far, by id
-	rested    time.Time
+	nodes     []*node
+	said      chan said
+	asked     map[int]*node // the node that was asked an operation, by its number
+	phase     phase
+	began     time.Time
+	lived     int            // processes so far
+	opened    bool           // one of them has come up
+	ends      map[string]int // see check
 	found     []violation
 }
+
+type phase int
+
+const (
+	settling   phase = iota // customers set up what a round begins with
+	disturbing              // nodes are killed, paused and cut off, and customers want more
+	resting                 // nodes finish what they have to do
+	stopping                // they were asked to stop
+)
 
 // errStopped ends a run early, when its context has ended.
 var errStopped = errors.New("crashtest: stopped")
 
-// play runs a round with so many kills, and returns the violations. The error is one
-// of the harness itself.
-func (r *round) play(ctx context.Context, kills int) (err error) {
+func newRound(r *run, seed uint64, left map[fate]int) *round {
+	return &round{run: r, seed: seed, left: left, rand: rand.New(rand.NewPCG(seed, 9)),
+		said: make(chan said, 1024), asked: make(map[int]*node), began: time.Now(), ends: make(map[string]int)}
+}
+
+// play runs the round, and leaves the violations in found. The error is one of the
+// harness itself.
+func (r *round) play(ctx context.Context) (err error) {
 	if r.dir, err = os.MkdirTemp(r.options.dir, "crashtest"); err != nil {
 		return err
 	}
-	if r.backend, err = newBackend(r.kind, r.dir, r.retaining); err != nil {
+	if r.backend, err = newBackend(r.kind, r.dir); err != nil {
 		return err
 	}
 	if r.world, err = newWorld(r.seed); err != nil {
 		return errors.Join(err, r.backend.close())
 	}
-	r.ends = make(map[string]ending)
-	r.customers = newCustomers(r.seed, r.world.receiverURL, r.backend.backups())
-	err = r.lives(ctx, kills)
+	r.customers = newCustomers(r.seed, r.world.receiverURL)
+	for i := 0; i < max(1, r.fleet) && err == nil; i++ {
+		n := &node{}
+		if r.fleet > 0 {
+			n.name = fmt.Sprintf("node-%d", i)
+		}
+		if r.cuts > 0 {
+			n.proxy, err = newProxy(r.backend.config().Address)
+		}
+		r.nodes = append(r.nodes, n)
+	}
+	if err == nil {
+		err = r.live(ctx)
+	}
+	for _, n := range r.nodes {
+		if n.proxy != nil {
+			n.proxy.close()
+		}
+	}
 	r.world.close()
 	err = errors.Join(err, r.backend.close())
 	if len(r.found) == 0 {
@@ -53,36 +88,67 @@ func (r *round) play(ctx context.Context, kills int) (err error) {
 	return err
 }
 
-func (r *round) lives(ctx context.Context, kills int) error {
-	for range min(2, kills) {
-		if !r.chooser.opens() {
-			break
-		}
-		p := r.chooser.next(true, r.retaining)
-		if p.point.name == "" {
-			continue
-		}
-		kills--
-		if err := r.live(ctx, p, nil); err != nil || len(r.found) > 0 {
-			return err
-		}
-	}
+// live goes through the phases, until something is violated.
+func (r *round) live(ctx context.Context) error {
+	defer r.killAll()
 	r.customers.settle(r.world.names)
-	if err := r.live(ctx, plan{after: soonest}, r.customers.idle); err != nil || len(r.found) > 0 {
+	if err := r.loop(ctx, settling, r.customers.idle); err != nil {
 		return err
 	}
 	stop := r.posting(ctx)
-	for kill := 1; kill < kills && len(r.found) == 0; kill++ {
-		if err := r.live(ctx, r.chooser.next(false, r.retaining), nil); err != nil {
-			stop()
-			return err
-		}
-	}
+	err := r.loop(ctx, disturbing, r.disturbed)
 	stop()
+	if err != nil {
+		return err
+	}
+	f := finishing{round: r}
+	if err := r.loop(ctx, resting, f.done); err != nil {
+		return err
+	}
+	for _, n := range r.nodes {
+		n.ask(op{N: stopNumber, Do: doStop})
+	}
+	if err := r.loop(ctx, stopping, func() bool { return r.well(isDown) }); err != nil || len(r.found) > 0 {
+		return err
+	}
+	o := r.look(ctx, true)
+	r.tally.add(o)
+	return nil
+}
+
+// loop serves customers and nodes until done says so or something was violated.
+func (r *round) loop(ctx context.Context, p phase, done func() bool) error {
 	if len(r.found) > 0 {
 		return nil
 	}
-	return r.rest(ctx)
+	r.phase = p
+	tick := time.NewTicker(4 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return errStopped
+		case s := <-r.said:
+			r.heard(ctx, s)
+		case now := <-tick.C:
+			for _, n := range r.nodes {
+				if err := r.next(n, now); err != nil {
+					return err
+				}
+			}
+			r.serve()
+			if done() && len(r.found) == 0 {
+				return nil
+			}
+			if p != disturbing && now.Sub(began) > r.patience {
+				r.violated([]string{settling: "rest", resting: "rest", stopping: "process"}[p],
+					"nodes have not finished after %s: %d operations wait for an answer and %d to be asked; %s", r.patience, len(r.customers.flight), len(r.customers.waiting), r.states())
+			}
+		}
+		if len(r.found) > 0 {
+			return nil
+		}
+	}
 }
 
 // posting has people post until stop.
@@ -96,62 +162,58 @@ func (r *round) posting(ctx context.Context) (stop func()) {
 	}
 }
 
-// ended counts how a life ended, and checks what it left.
-func (r *round) ended(ctx context.Context, proc *process, p plan) error {
-	how := proc.wait()
-	r.customers.orphaned(func(int) bool { return true })
-	if polled, ok := r.world.firstPoll(r.lived); ok {
-		took := polled.Sub(proc.started)
-		r.tally.firstPolls = append(r.tally.firstPolls, took)
-		if took > startsWithin {
-			r.violated("I7", "process %d polled first %s after its start, want at most %s", r.lived, took, startsWithin)
+// serve has customers ask one thing of a node that can answer.
+func (r *round) serve() {
+	var up []*node
+	for _, n := range r.nodes {
+		if n.state == isUp || n.state == isDoomed {
+			up = append(up, n)
 		}
 	}
-	switch {
-	case ctx.Err() != nil:
-		return errStopped
-	case how.signaled && !proc.killed && p.point.name == "":
-		r.violated("process", "process %d was killed by somebody else", r.lived)
-		return nil
-	case how.signaled && !proc.killed:
-		r.tally.kills++
-		r.chooser.hits[p.point.name]++
-	case how.signaled:
-		r.tally.kills++
-	case how.trouble != "":
-		r.violated("process", "process %d ended by itself: %s", r.lived, how.trouble)
-		return nil
+	if len(up) == 0 || r.phase == stopping {
+		return
 	}
-	return r.look(ctx, false)
+	n := up[r.rand.IntN(len(up))]
+	if r.phase == disturbing {
+		r.customers.want(n.point.do)
+		r.customers.want("")
+	}
+	if t := r.customers.next(); t != nil {
+		r.asked[t.N] = n
+		n.ask(t.op)
+	}
+}
+
+// heard handles a line of a process, or its end.
+func (r *round) heard(ctx context.Context, s said) {
+	switch {
+	case s.ended:
+		r.ended(ctx, s.node)
+	case s.Up && s.node.state == isStarting:
+		s.node.state, s.node.fails, r.opened = isUp, 0, true
+		s.node.due = time.Now().Add(s.node.after)
+		if s.node.disturbed > 0 {
+			s.node.suffers = time.Now().Add(s.node.disturbed)
+		}
+	case s.N > 0:
+		delete(r.asked, s.N)
+		r.customers.answered(s.reply)
+	}
 }
 
 // look checks what the store holds now.
-func (r *round) look(ctx context.Context, resting bool) error {
-	return r.lookAt(ctx, resting, func(*state) {})
-}
-
-// lookAt is look, after note was called with what the store holds.
-func (r *round) lookAt(ctx context.Context, resting bool, note func(*state)) error {
+func (r *round) look(ctx context.Context, rest bool) *outcome {
 	s, err := r.backend.read(ctx)
 	if err != nil {
 		s.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
-	note(&s)
-	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Retaining: r.retaining, Rested: r.rested, Life: r.lived, Shared: r.fleet > 0}
+	if r.fleet > 0 {
+		r.customers.noteUndone(&s, r.began)
+	}
+	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Life: r.lived, Shared: r.fleet > 0}
 	r.world.receiver.seen(o)
-	check := checkMoment
-	if resting {
-		check = checkRest
-	}
-	r.found = append(r.found, check(o)...)
-	if s.Damage == "" {
-		r.found = append(r.found, cursorsBack(r.cursors, s.Cursors, r.customers.facts.joined)...)
-		clear(r.customers.facts.joined)
-		r.cursors = maps.Clone(s.Cursors)
-		r.found = append(r.found, sentAfter(r.ends, o, resting)...)
-	}
-	r.last = o
-	return nil
+	r.found = append(r.found, check(o, r.ends, rest)...)
+	return o
 }
 
 func (r *round) violated(invariant, format string, args ...any) {

@@ -1,8 +1,6 @@
 package main
 
-import (
-	"time"
-)
+import "time"
 
 // changeMonitors asks for a change of one of the monitors that come and go, or first
 // for what that change needs.
@@ -74,11 +72,7 @@ func (c *customers) changeEndpoints(do string) {
 		return
 	}
 	if slot.id == "" {
-		var from time.Time
-		if c.rand.IntN(2) == 0 {
-			from = time.Now().Add(-time.Duration(c.rand.Int64N(int64(longAgo))))
-		}
-		c.createEndpoint(slot, rich, c.fixed, c.number("hook"), from)
+		c.createEndpoint(slot, rich, c.fixed, c.number("hook"))
 		return
 	}
 	// A webhook is mostly left to receive for a while, unless its deletion is asked for.
@@ -94,41 +88,65 @@ func (c *customers) changeEndpoints(do string) {
 	})
 }
 
-// longAgo is how far back a webhook is to get events: some kills ago.
-const longAgo = 10 * time.Second
+// ruleQuery finds nothing: the run tests how rules and their webhooks are created,
+// changed and deleted.
+const ruleQuery = `from:account0001 "nobody posts this"`
 
-// replay asks for a replay to a webhook of the first fixed monitor: to the one that
-// was there all the time, or to one that came later.
-func (c *customers) replay() {
-	slot := &c.second
-	if n := c.rand.IntN(len(c.endpoints) + 1); n > 0 {
-		slot = &c.endpoints[n-1]
-	}
-	switch {
-	case slot.busy || c.fixed == "":
-		return
-	case slot.id == "":
-		c.createEndpoint(slot, rich, c.fixed, c.number("hook"), time.Time{})
+// changeRules asks for a change of a rule, or first for what that change needs.
+func (c *customers) changeRules(do string) {
+	slot := &c.rules[c.rand.IntN(len(c.rules))]
+	if slot.busy {
 		return
 	}
-	rf := &replayFacts{Asked: time.Now(), Until: time.Now()}
-	if c.rand.IntN(2) == 0 {
-		rf.Since = rf.Until.Add(-time.Duration(1 + c.rand.Int64N(int64(longAgo))))
+	if slot.id == "" {
+		c.createRule(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("rule"))
+		return
 	}
-	ef := c.Endpoints[slot.id]
-	ef.Replays = append(ef.Replays, rf)
+	if do == doCreateRule { // the slot has one: delete that first
+		do = doDeleteRule
+	}
+	o := op{Do: do, Owner: slot.owner, ID: slot.id}
+	if do == doUpdateRule && c.rand.IntN(3) > 0 { // else it gets none
+		o.URL = c.urls + "/hook/" + c.number("moved")
+	}
+	of, now := c.Rules[slot.id], time.Now()
+	of.DeleteAsked = do == doDeleteRule
+	var gone []*endpointFacts
+	for _, e := range c.Endpoints {
+		if e.Source == slot.id && o.URL == "" && e.Deleted.IsZero() {
+			e.DeleteAsked = now
+			gone = append(gone, e)
+		}
+	}
 	slot.busy = true
-	o := op{Do: doReplay, Owner: rich, ID: slot.id, Since: rf.Since, Until: rf.Until}
 	c.ask(o, func(r reply) {
 		slot.busy = false
-		switch r.Err {
-		case "":
-			rf.Told = true
-		case wasRunning:
-		default:
-			c.broke("answers", "replay of %s, which was confirmed: %s", o.ID, r.Err)
+		if r.Err != "" && (do != doDeleteRule || r.Err != wasGone) {
+			c.broke("answers", "%s of %s, which was confirmed: %s", do, slot.id, r.Err)
 		}
-	}).asked = func() { rf.Tries++ }
+		for _, e := range gone {
+			e.Deleted = time.Now()
+		}
+		if of.Deleted = do == doDeleteRule; of.Deleted {
+			*slot = ruleSlot{}
+		}
+	})
+}
+
+// createRule asks for a rule with a webhook.
+func (c *customers) createRule(slot *ruleSlot, owner, tag string) {
+	slot.busy = true
+	path := "/hook/" + tag
+	c.ask(op{Do: doCreateRule, Owner: owner, Name: tag, URL: c.urls + path, Key: webhookKey(path)}, func(r reply) {
+		slot.busy = false
+		if r.Err != "" || r.Rule == "" || len(r.Endpoints) != 1 {
+			c.broke("answers", "create rule %s: %q with %d endpoints, %q", tag, r.Rule, len(r.Endpoints), r.Err)
+			return
+		}
+		c.Rules[r.Rule] = &ruleFacts{}
+		c.noteEndpoint(r.Endpoints[0]).Told = time.Now()
+		*slot = ruleSlot{owner: owner, id: r.Rule}
+	})
 }
 
 // changeMoney asks to reserve credits, to commit or release a reservation, or to
@@ -185,13 +203,11 @@ func (c *customers) reserve(slot *moneySlot, owner string) {
 	}
 	slot.busy = true
 	c.Entries[o.ID] = &entryFacts{Owner: owner, Amount: -o.Amount, Never: true} // until it is committed
-	rf := &reservationFacts{Owner: owner, Amount: o.Amount, Expires: o.Expires}
-	c.Reservations[o.ID] = rf
 	c.ask(o, func(r reply) {
 		slot.busy = false
 		switch {
 		case r.Err == "":
-			slot.id, rf.Held = o.ID, true
+			slot.id, slot.until = o.ID, o.Expires
 		case r.Err == wasInsufficient, r.Err == wasResolved && short:
 		default:
 			c.broke("I5", "reserve %s: %s", o.ID, r.Err)
@@ -201,13 +217,11 @@ func (c *customers) reserve(slot *moneySlot, owner string) {
 
 // resolve asks to commit or release the reservation of a slot.
 func (c *customers) resolve(slot *moneySlot, do string) {
-	id := slot.id
-	rf, ef := c.Reservations[id], c.Entries[id]
-	short := time.Until(rf.Expires) < time.Minute
-	rf.Held = false
+	id, ef := slot.id, c.Entries[slot.id]
+	short := time.Until(slot.until) < time.Minute
 	ef.Never = do == doRelease
 	slot.busy = true
-	c.ask(op{Do: do, Owner: rf.Owner, ID: id}, func(r reply) {
+	c.ask(op{Do: do, Owner: ef.Owner, ID: id}, func(r reply) {
 		*slot = moneySlot{}
 		switch {
 		case r.Err == "":

@@ -32,11 +32,10 @@ type world struct {
 	platformURL string
 	receiverURL string
 
-	mu      sync.Mutex
-	began   map[string]time.Time // first request of each process, by its user agent
-	polls   map[string]int       // good answers since watchPolls, by path
-	pollers map[string][]poller  // who got these answers, by path
-	there   map[string]time.Time // when the platform surely had a post, by id
+	mu    sync.Mutex
+	began map[string]time.Time // first request of each process, by its user agent
+	polls map[string]int       // good answers since watchPolls, by path
+	there map[string]time.Time // when the platform surely had a post, by id
 
 	ending sync.WaitGroup
 	end    []func()
@@ -96,7 +95,6 @@ func (w *world) watched(h http.Handler) http.Handler {
 			defer w.mu.Unlock()
 			if w.polls != nil {
 				w.polls[req.URL.Path]++
-				w.pollers[req.URL.Path] = append(w.pollers[req.URL.Path], poller{req.UserAgent(), time.Now()})
 			}
 		}
 	})
@@ -133,29 +131,6 @@ func (w *world) watchPolls() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.polls = make(map[string]int)
-	w.pollers = make(map[string][]poller)
-}
-
-// poller is a process that has read an account.
-type poller struct {
-	agent string
-	at    time.Time
-}
-
-// shared counts the good answers since watchPolls, and those of them that one process
-// got less than half an interval after another process got one.
-func (w *world) shared() (polls, twice int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, list := range w.pollers {
-		polls += len(list)
-		for i := 1; i < len(list); i++ {
-			if list[i].agent != list[i-1].agent && list[i].at.Sub(list[i-1].at) < pollInterval/2 {
-				twice++
-			}
-		}
-	}
-	return polls, twice
 }
 
 // polled says whether every account was read n times or more since watchPolls.

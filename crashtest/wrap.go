@@ -40,22 +40,18 @@ type pointedSharing struct {
 	storage.Eraser
 }
 
-func withPoints(s storage.Store) storage.Store { return pointedStore{s} }
-
 func (s pointedStore) Monitors() monitor.Store          { return pointedMonitors{s.Store.Monitors()} }
 func (s pointedStore) Rules() rule.Store                { return pointedRules{s.Store.Rules()} }
 func (s pointedStore) Endpoints() deliver.EndpointStore { return pointedEndpoints{s.Store.Endpoints()} }
 func (s pointedStore) Journal() detect.Journal          { return chargedJournal{s.Store.Journal()} }
 func (s pointedStore) Outbox() deliver.Outbox           { return pointedOutbox{s.Store.Outbox()} }
-func (s pointedStore) Replays() deliver.Replays         { return pointedReplays{s.Store.Replays()} }
-func (s pointedStore) Ledger() billing.Ledger           { return pointedLedger{s.Store.Ledger()} }
 
 type pointedMonitors struct{ monitor.Store }
 
 // Create is called when the manager has already created the endpoint.
 func (m pointedMonitors) Create(ctx context.Context, mon monitor.Monitor) error {
 	crashpoint.Hit("monitors.create.asked")
-	return passed("monitors.create.done", m.Store.Create(ctx, mon))
+	return m.Store.Create(ctx, mon)
 }
 
 func (m pointedMonitors) Update(ctx context.Context, mon monitor.Monitor) error {
@@ -69,16 +65,12 @@ func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
 	return m.Store.Delete(ctx, owner, id)
 }
 
-func (m pointedMonitors) Scan(ctx context.Context, fn func(monitor.Monitor) error) error {
-	return passed("monitors.scan.done", m.Store.Scan(ctx, fn))
-}
-
 type pointedRules struct{ rule.Store }
 
 // Create is called when the manager has already created the endpoint.
 func (p pointedRules) Create(ctx context.Context, r rule.Rule) error {
 	crashpoint.Hit("rules.create.asked")
-	return passed("rules.create.done", p.Store.Create(ctx, r))
+	return p.Store.Create(ctx, r)
 }
 
 // Update is called when the manager has not changed the endpoint yet.
@@ -94,10 +86,6 @@ func (p pointedRules) Delete(ctx context.Context, owner, id string) error {
 }
 
 type pointedEndpoints struct{ deliver.EndpointStore }
-
-func (e pointedEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
-	return passed("endpoints.create.done", e.EndpointStore.Create(ctx, ep))
-}
 
 func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
 	return passed("endpoints.delete.done", e.EndpointStore.Delete(ctx, owner, id))
@@ -130,15 +118,9 @@ func (j chargedJournal) Commit(ctx context.Context, batches []*detect.Batch) err
 	return passed("commit.done", j.Journal.Commit(ctx, batches))
 }
 
-func (j chargedJournal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
-	cs, err := j.Journal.Cursors(ctx, targets...)
-	return passing("cursors.done", cs, err)
-}
-
 type pointedOutbox struct{ deliver.Outbox }
 
 func (o pointedOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	crashpoint.Hit("claim.asked")
 	ds, err := o.Outbox.Claim(ctx, r)
 	return passing("claim.done", ds, err)
 }
@@ -151,35 +133,6 @@ func (o pointedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) err
 	return passed("settle.done", o.Outbox.Settle(ctx, ss...))
 }
 
-type pointedReplays struct{ deliver.Replays }
-
-func (p pointedReplays) Start(ctx context.Context, r deliver.Replay) error {
-	return passed("replays.start.done", p.Replays.Start(ctx, r))
-}
-
-func (p pointedReplays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
-	r, made, err := p.Replays.Step(ctx, q)
-	return r, made, passed("replays.step.done", err)
-}
-
-type pointedLedger struct{ billing.Ledger }
-
-func (l pointedLedger) Reserve(ctx context.Context, r billing.Reservation) error {
-	return passed("ledger.reserve.done", l.Ledger.Reserve(ctx, r))
-}
-
-func (l pointedLedger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return passed("ledger.commit.done", l.Ledger.Commit(ctx, id, e))
-}
-
-func (l pointedLedger) Release(ctx context.Context, id string) error {
-	return passed("ledger.release.done", l.Ledger.Release(ctx, id))
-}
-
-func (l pointedLedger) Append(ctx context.Context, entries ...billing.Entry) error {
-	return passed("ledger.append.done", l.Ledger.Append(ctx, entries...))
-}
-
 type pointedFetcher struct{ fetcher.Fetcher }
 
 func (f pointedFetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
@@ -190,25 +143,18 @@ func (f pointedFetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (
 type pointedTransport struct{ http.RoundTripper }
 
 func (t pointedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	crashpoint.Hit("send.asked")
 	resp, err := t.RoundTripper.RoundTrip(r)
 	return passing("send.done", resp, err)
 }
 
-// namedTransport adds to each request which process sends it, and reports the requests
-// that got no answer.
+// namedTransport adds to each request which process sends it.
 type namedTransport struct {
 	http.RoundTripper
-	life       int
-	unanswered func(id string)
+	life int
 }
 
 func (t namedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(headerLife, strconv.Itoa(t.life))
-	resp, err := t.RoundTripper.RoundTrip(r)
-	if err != nil {
-		t.unanswered(r.Header.Get(headerDeliveryID) + r.Header.Get(headerEventID)) // it has one of the two
-	}
-	return resp, err
+	return t.RoundTripper.RoundTrip(r)
 }

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // Backup copies the store, as it is at this moment, to a new file at path that Open
@@ -82,7 +80,6 @@ func backup(ctx context.Context, path, from string, file *file) error {
 	if err := syncFile(partial); err != nil {
 		return wrap(err)
 	}
-	crashpoint.Hit("sqlite.backup.copied")
 	if err := giveName(partial, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -32,7 +31,6 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 			return all, err
 		}
 		all.Add(e)
-		crashpoint.Hit("sqlite.erase.step")
 	}
 	for len(targets) > 0 {
 		step := targets[:min(len(targets), eraseStep)]

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // Members keeps which engines share the store. Its clock is Options.Now, which has
@@ -25,7 +24,6 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 		if err := t.endTerms(`name = ?`, n.Name); err != nil {
 			return err
 		}
-		crashpoint.Hit("sqlite.fleet.ended")
 		err := t.exec(`INSERT INTO terms (term, name, generation, weight, fingerprint, lease, until, beats, applied, says)
 			VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, x'')`,
 			f.Term, n.Name, int64(f.Generation), n.Weight, n.Fingerprint, int64(n.Lease), now+int64(n.Lease))
@@ -54,7 +52,6 @@ func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 		if err != nil {
 			return err
 		}
-		crashpoint.Hit("sqlite.fleet.given")
 		if err := t.exec(`UPDATE terms SET until = ?1 + lease WHERE until > ?1 + lease`, now); err != nil {
 			return err
 		}
@@ -72,7 +69,6 @@ func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 		if err != nil {
 			return err
 		}
-		crashpoint.Hit("sqlite.fleet.taken")
 		if err := t.grant(term, b.Asks); err != nil {
 			return err
 		}

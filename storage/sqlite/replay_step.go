@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // All other writes wait for a step of a replay. So it looks at up to replaySpan events, and
@@ -168,7 +167,6 @@ func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.De
 	if err := reopen(t, again, nanos(r.Due)); err != nil {
 		return nil, err
 	}
-	crashpoint.Hit("sqlite.replay.made")
 	if err := keepReplay(t, r); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // removeStep is how many rows of each kind a transaction removes at least, beside
@@ -127,7 +125,6 @@ func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	if err != nil {
 		return err
 	}
-	crashpoint.Hit("sqlite.retention.event")
 	_, _, err = dropEvents(t, events)
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	result "modernc.org/sqlite/lib"
-
-	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // scrubWait is how long Scrub waits for reads that go on, and scrubPause how long it
@@ -69,7 +67,6 @@ func (s *Store) scrub(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	crashpoint.Hit("sqlite.scrub.rewritten")
 	// Each try holds up the writes for as long as it waits for reads.
 	if err := setTimeout(ctx, conn, checkpointWait); err != nil {
 		return wrap(err)

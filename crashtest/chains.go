@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// link is one number of a part, as the store has it in an event.
+type link struct {
+	Term  string
+	Taken uint64
+	N     uint64
+}
+
+// tenure is the time for which a term had a part. A term can have the same part more than
+// once, and takes it in another generation each time.
+type tenure struct {
+	part  fleet.Part
+	term  string
+	taken uint64
+}
+
+// chains are the numbers that workers were told are written.
+type chains struct {
+	mu      sync.Mutex
+	acked   map[tenure]uint64 // the highest number
+	term    [fleet.Parts]string
+	handed  int // hand-overs: an estimate, as the lines of workers come in any order
+	refused int
+	last    time.Time // when a number was confirmed last
+}
+
+func newChains() *chains { return &chains{acked: make(map[tenure]uint64), last: time.Now()} }
+
+// heard records a line of a worker.
+func (c *chains) heard(s written) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.Refused {
+		c.refused++
+	}
+	for _, a := range s.Acks {
+		t := tenure{a.Part, s.Term, a.Taken}
+		if c.acked[t] == 0 && c.term[a.Part] != s.Term {
+			if c.term[a.Part] != "" {
+				c.handed++
+			}
+			c.term[a.Part] = s.Term
+		}
+		c.acked[t] = max(c.acked[t], a.N)
+		c.last = time.Now()
+	}
+}
+
+// counts returns the hand-overs and the refused commits so far, and for how long nothing
+// was written.
+func (c *chains) counts() (handed, refused int, silence time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.handed, c.refused, time.Since(c.last)
+}
+
+// verdict is what the store holds, compared with what the workers were told.
+type verdict struct {
+	writes, handovers    int
+	stale, doubled, lost int
+	found                []violation
+}
+
+func (v *verdict) add(count *int, invariant, format string, args ...any) {
+	*count++
+	v.found = append(v.found, violation{invariant, fmt.Sprintf(format, args...)})
+}
+
+// check compares the numbers of a part in the store, in the order of their commits, with
+// the confirmed ones.
+func (v *verdict) check(p fleet.Part, list []link, acked map[tenure]uint64) {
+	v.writes += len(list)
+	v.order(p, list)
+	there, have, high := make(map[uint64]bool), make(map[tenure]uint64), uint64(0)
+	for _, l := range list {
+		if there[l.N] {
+			v.add(&v.doubled, "doubled", "part %d: number %d was written twice", p, l.N)
+		}
+		there[l.N], high = true, max(high, l.N)
+		have[tenure{p, l.Term, l.Taken}] = l.N
+	}
+	for n := uint64(1); n <= high; n++ {
+		if !there[n] {
+			v.add(&v.lost, "lost", "part %d: number %d of %d is missing", p, n, high)
+		}
+	}
+	for t, n := range acked {
+		if t.part == p && have[t] < n {
+			v.add(&v.lost, "lost", "part %d: number %d was confirmed to term %s, and is not there", p, n, t.term)
+		}
+	}
+}
+
+// order finds writes of terms that did not have the part any more (F1): a write that comes
+// after one of a later term, and a write that a later term did not find in the store when
+// it took the part, which shows in that it began with the same number.
+func (v *verdict) order(p fleet.Part, list []link) {
+	ended := make(map[tenure]bool)
+	var now tenure
+	for i, l := range list {
+		t := tenure{p, l.Term, l.Taken}
+		switch {
+		case ended[t]:
+			v.add(&v.stale, "F1", "part %d: number %d was written by term %s, which had lost it to %s", p, l.N, l.Term, now.term)
+			continue
+		case t == now:
+			continue
+		}
+		if now.term != "" {
+			ended[now] = true
+			if now.term != t.term {
+				v.handovers++
+			}
+			for _, before := range list[:i] {
+				if before.Term == now.term && before.Taken == now.taken && before.N >= l.N {
+					v.add(&v.stale, "F1", "part %d: number %d was written by term %s after %s had taken the part", p, before.N, before.Term, l.Term)
+				}
+			}
+		}
+		now = t
+	}
+}
+
+// links reads the numbers of a part from the store, in the order of their commits.
+func links(ctx context.Context, store storage.Store, p fleet.Part) (list []link, err error) {
+	for after := uint64(0); ; {
+		events, err := store.Log().Events(ctx, ownerOf(p), after, portPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			var l link
+			if err := json.Unmarshal(e.Body, &l); err != nil {
+				return nil, fmt.Errorf("crashtest: event %s: %w", e.ID, err)
+			}
+			list, after = append(list, l), e.Seq
+		}
+		if len(events) < portPage {
+			return list, nil
+		}
+	}
+}
