@@ -18,8 +18,8 @@ import (
 
 // adminConfig has the values of the commands key, keys, revoke and credits.
 type adminConfig struct {
-	command string
-	stored
+	config
+	command                      string
 	owner, name, tier, id, scope string
 	rate                         int
 	credits                      int64
@@ -47,7 +47,6 @@ func runAdmin(command string) func(context.Context, process, []string) error {
 func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 	c := adminConfig{command: command}
 	fs := newFlags(command, adminAbout[command])
-	c.stored.flags(fs)
 	fs.StringVar(&c.owner, "owner", "", "whose keys and credits")
 	switch command {
 	case "key":
@@ -63,23 +62,20 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
 	var err error
-	if c.from, err = fs.fill(p, args); err != nil {
+	if c.config, err = storeConfig(p, args, fs); err != nil {
 		return c, err
 	}
-	if err := errors.Join(c.stored.check(), c.check()); err != nil {
-		return c, usageError{err}
-	}
-	return c, nil
+	return c, c.checkFlags()
 }
 
-func (c *adminConfig) check() error {
+func (c *adminConfig) checkFlags() error {
 	switch {
 	case c.owner == "":
-		return errors.New("-owner is missing: want whose keys and credits")
+		return usageError{errors.New("-owner is missing: want whose keys and credits")}
 	case c.command == "revoke" && c.id == "":
-		return errors.New("-id is missing: want the key's id, see the command keys")
+		return usageError{errors.New("-id is missing: want the key's id, see the command keys")}
 	case c.credits < 0 || c.credits > 1e15 || c.command == "credits" && c.credits == 0:
-		return fmt.Errorf("-credits %d is not allowed: want 1 to 1000000000000000", c.credits)
+		return usageError{fmt.Errorf("-credits %d is not allowed: want 1 to 1000000000000000", c.credits)}
 	}
 	return nil
 }
@@ -90,7 +86,7 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	if err := c.try(ctx); err != nil {
 		return err
 	}
-	store, done, err := openStore(ctx, c.stored, false, slog.New(slog.DiscardHandler))
+	store, done, err := openStore(ctx, c.config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -175,7 +171,7 @@ func (c *adminConfig) try(ctx context.Context) error {
 	var field *apikey.FieldError
 	if errors.As(err, &field) {
 		name := map[string]string{"rate_per_minute": "rate"}[field.Field]
-		return usageError{fmt.Errorf("%s %.40q is not allowed: want %s", c.from.called(cmp.Or(name, field.Field)), field.Value, field.Allowed)}
+		return usageError{fmt.Errorf("-%s %.40q is not allowed: want %s", cmp.Or(name, field.Field), field.Value, field.Allowed)}
 	}
 	return err
 }

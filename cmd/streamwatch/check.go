@@ -3,116 +3,75 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-const checkAbout = `Check takes the flags, the environment and the configuration file of serve, and tells what
-serve would do by them, where each value comes from, and what is missing. It opens neither
-store nor network. What is not allowed is told instead, and the exit status is then 78. So
-it is when serve would not start because a variable that is named for a secret is not set:
-all of them are under Missing.
+const checkAbout = `Check tells what serve would do with the same flags, environment and configuration file, where
+each value is from, and what is missing. It opens neither store nor network. What is not
+allowed is an error, with the exit status 78; so are variables that are not set.
 
-The file is YAML. Its keys are the names of the flags; sources is a list:
+The file is YAML. deploy/streamwatch.yaml has all keys. ${NAME} in a value is replaced by the
+environment variable of that name, which is how a secret gets in; ${NAME:-text} by the text
+where it is not set:
 
     addr: 0.0.0.0:8080
-    redis-env: REDIS_URL            # secrets are named by their variables; the address of Sentinels is
-                                    # redis://[user:password@]host:26379/0?master_name=NAME&addr=host:26379&password=…
-    seal-key-env: SEAL_KEY
-    fleet: true
+    db: ${REDIS_URL}
+    seal-key: ${SEAL_KEY}
     sources:
-      - {name: bsky, kind: bluesky, probe: true, stream: true, calls: 5}
+      - {name: bsky, kind: bluesky, probe: 1, stream: true, calls: 5}
       - name: masto
         kind: mastodon
         url: https://mastodon.social
-        token-env: MASTODON_TOKEN`
+        token: ${MASTODON_TOKEN}`
 
 // runCheck is the command check.
 func runCheck(_ context.Context, p process, args []string) error {
-	fs := newFlags("check", checkAbout)
-	c, err := readConfig(p, args, fs)
+	c, err := readServe(p, args, newFlags("check", checkAbout))
 	if err != nil {
 		return err
 	}
-	tried := c
-	tried.sources = slices.Clone(c.sources)
-	for i := range tried.sources {
-		s := &tried.sources[i]
-		s.memory = "" // try would make the directory
-		if s.tokenIn != "" && s.token == "" {
-			s.token = "stands for the one that is not set" // 32 bytes or more, as WebSub wants it
+	if len(c.unset) == 0 {
+		tried := c
+		tried.Sources = slices.Clone(c.Sources)
+		for i := range tried.Sources {
+			tried.Sources[i].Memory = "" // try would make the directory
+		}
+		if err := try(tried, c.scheme()+"://"+c.Addr, slog.New(slog.DiscardHandler)); err != nil {
+			return err
 		}
 	}
-	if err := try(tried, c.scheme()+"://"+c.addr, slog.New(slog.DiscardHandler)); err != nil {
-		return errors.Join(err, c.unsetError())
-	}
-	if err := report(p.out, c, fs); err != nil {
+	if err := report(p.out, c); err != nil {
 		return err
 	}
-	if n := len(c.unset); n > 0 {
-		return usageError{fmt.Errorf("%d of the environment variables that are named are empty or not set: see Missing", n)}
+	if err := c.unsetError(); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
 
 // report writes what serve would do, as a table.
-func report(w io.Writer, c config, fs flags) error {
+func report(w io.Writer, c config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "What runs\n\n")
-	fmt.Fprintf(t, "  service\t%s://%s/v1/%s/\n", c.scheme(), c.addr, c.segment)
-	fmt.Fprintf(t, "  console\t%s://%s/console/, %s\n", c.scheme(), c.addr, c.consoleText())
+	fmt.Fprintf(t, "  service\t%s://%s/v1/%s/\n", c.scheme(), c.Addr, c.Segment)
+	fmt.Fprintf(t, "  console\t%s://%s/console/, where each key shows its owner's%s\n", c.scheme(), c.Addr, c.operatorText())
 	fmt.Fprintf(t, "  operators\t%s\n", c.opsText())
-	fmt.Fprintf(t, "  store\t%s\n", c.storeText())
-	fmt.Fprintf(t, "  fleet\t%s\n", c.fleetText())
-	fmt.Fprintf(t, "  stop\t%s while /readyz says no, then up to %s for requests and %s for deliveries\n", c.drain, c.stopTime, c.stopTime)
-	fmt.Fprintf(t, "\nSources\n\n")
-	switch {
-	case c.demo:
-		fmt.Fprintf(t, "  (bare names)\tthe demonstration\t%s\t%s\n", c.paceText(), c.from.called("demo"))
-	case c.platform != "":
-		fmt.Fprintf(t, "  (bare names)\t%s\t%s\t%s\n", c.platform, c.paceText(), c.from.called("platform"))
-	}
-	for _, s := range c.sources {
-		fmt.Fprintf(t, "  %s:\t%s\t%s\t%s\n", s.name, s.text(), s.budget(c), s.from)
-	}
-	fmt.Fprintf(t, "\nSecrets\n\n")
-	for _, name := range []string{"seal-key", "cursor-key", "token"} {
-		switch {
-		case c.isUnset(name):
-			fmt.Fprintf(t, "  %s\tnot set\t%s\n", name, c.from.called(name))
-		case *c.secrets.values()[name] != "":
-			shown := secret.Redacted
-			if n := len(strings.Fields(string(c.sealKey))); name == "seal-key" && n > 1 {
-				shown += fmt.Sprintf(", and %d more that only open", n-1)
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", name, shown, c.from.called(name))
-		default:
-			fmt.Fprintf(t, "  %s\tnone\n", name)
-		}
+	fmt.Fprintf(t, "  store\t%s%s\n", c.storeText(), map[bool]string{true: ", whose servers share the work"}[c.onRedis()])
+	fmt.Fprintf(t, "  stop\t%s while /readyz says no, then up to %s for requests and %[2]s for deliveries\n", c.Drain, c.StopTime)
+	for _, s := range c.Sources {
+		fmt.Fprintf(t, "  accounts %s:\t%s, %s\n", s.Name, strings.TrimSpace(s.Kind+" "+s.URL), c.paceText(s))
 	}
 	fmt.Fprintf(t, "\nValues\n\n")
-	fs.VisitAll(func(one *flag.Flag) {
-		value := one.Value.String()
-		switch {
-		case one.Name == "config" || one.Name == "source":
-			return
-		case one.Name == "redis" && c.redis != "":
-			value = c.where()
-		case one.Name == "redis" && c.isUnset("redis"):
-			value = "not set"
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", one.Name, cmp.Or(value, "–"), cmp.Or(c.from[one.Name], "default"))
-	})
+	c.values(t, reflect.ValueOf(c), "")
 	fmt.Fprintf(t, "\nMissing\n\n")
 	missing := c.missing()
 	for _, m := range missing {
@@ -124,132 +83,113 @@ func report(w io.Writer, c config, fs flags) error {
 	return t.Flush()
 }
 
+// values writes the values of a struct, with where they are from. Of a source only those that
+// are given are written.
+func (c *config) values(w io.Writer, of reflect.Value, prefix string) {
+	for i := range of.NumField() {
+		key := prefix + of.Type().Field(i).Tag.Get("yaml")
+		switch value := of.Field(i); {
+		case key == prefix:
+		case value.Kind() == reflect.Struct:
+			c.values(w, value, key+".")
+		case value.Type() == reflect.TypeFor[[]source]():
+			for n := range value.Len() {
+				c.values(w, value.Index(n), fmt.Sprintf("%s[%d].", key, n))
+			}
+		case c.from[key] != "" || !strings.Contains(prefix, "["):
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", key, c.shown(key, value), cmp.Or(c.from[key], "default"))
+		}
+	}
+}
+
+// shown is a value as it may be printed.
+func (c *config) shown(key string, value reflect.Value) string {
+	switch {
+	case c.isUnset(key):
+		return "not set"
+	case value.IsZero():
+		return "–"
+	case key == "db":
+		return c.where()
+	case key == "seal-key" && len(strings.Fields(string(c.SealKey))) > 1:
+		return fmt.Sprintf("%s, and %d more that only open", secret.Redacted, len(strings.Fields(string(c.SealKey)))-1)
+	}
+	return fmt.Sprint(value.Interface())
+}
+
 // scheme is that of the service's addresses.
 func (c *config) scheme() string {
-	if c.tlsCert != "" {
+	if c.TLSCert != "" {
 		return "https"
 	}
 	return "http"
 }
 
-func (c *config) consoleText() string {
-	if c.operator == "" {
-		return "where each key shows its owner's"
+func (c *config) operatorText() string {
+	if c.Operator == "" {
+		return ""
 	}
-	return "where each key shows its owner's, and admin keys of " + c.operator + " show all"
+	return ", and admin keys of " + c.Operator + " show all"
 }
 
 func (c *config) opsText() string {
-	switch {
-	case c.opsAddr != "" && c.metrics:
-		return fmt.Sprintf("/metrics, /livez and /readyz on %s and on the service", c.opsAddr)
-	case c.opsAddr != "":
-		return fmt.Sprintf("/metrics, /livez and /readyz on %s, the last two on the service, too", c.opsAddr)
-	case c.metrics:
-		return "/metrics, /livez and /readyz on the service"
+	text := "/livez and /readyz on the service"
+	if c.OpsAddr != "" {
+		text += ", and with /metrics on " + c.OpsAddr
 	}
-	return "/livez and /readyz on the service"
+	if c.Demo {
+		text += ", /metrics, too"
+	}
+	return text
 }
 
 func (c *config) storeText() string {
 	switch {
-	case c.isUnset("redis"):
-		return "Redis, not set"
-	case c.redis != "":
-		return "Redis, " + c.where()
-	case c.demo:
+	case c.isUnset("db"):
+		return "not set"
+	case c.Demo:
 		return "SQLite, a file that is removed at the end"
+	case c.onRedis():
+		return "Redis, " + c.where()
 	}
 	return "SQLite, " + c.where()
 }
 
-func (c *config) fleetText() string {
-	switch {
-	case !c.fleet:
-		return "none: it works alone"
-	case c.node != "":
-		return fmt.Sprintf("with all on this store, as node %s", c.node)
+// paceText says how the accounts of a source are polled.
+func (c *config) paceText(s source) string {
+	if s.Calls == 0 {
+		return fmt.Sprintf("every %s, unless a monitor says otherwise", cmp.Or(c.Interval, defaultInterval))
 	}
-	return "with all on this store"
+	return fmt.Sprintf("%g calls a second", s.Calls)
 }
 
-// paceText says how accounts are polled whose source has no budget of its own.
-func (c *config) paceText() string {
-	if c.perSecond > 0 {
-		text := fmt.Sprintf("%g calls a second", c.perSecond)
-		if c.burst > 0 {
-			text += fmt.Sprintf(", up to %d at once", c.burst)
-		}
-		return text
-	}
-	return fmt.Sprintf("every %s, unless a monitor says otherwise", cmp.Or(c.interval, defaultInterval))
-}
-
-// defaultInterval is that of streamwatch.Config.
-const defaultInterval = time.Minute
-
-// text says what a source is, and what it is used for beside timelines.
-func (s *sourceFlag) text() string {
-	parts := []string{strings.TrimSpace(s.kind + " " + s.url)}
-	for _, o := range []struct {
-		has  bool
-		text string
-	}{
-		{s.pds, "as a PDS"}, {s.probe, "probed"}, {s.stream, strings.TrimSpace("stream " + s.streamURL)}, {s.rules, "stream of rules"},
-		{s.contact != "", "contact " + s.contact}, {s.memory != "", "remembered in " + s.memory}, {s.token != "", "token " + secret.Redacted},
-		{s.tokenIn != "" && s.token == "", "token not set"},
-	} {
-		if o.has {
-			parts = append(parts, o.text)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// budget says how much a source may be asked, and may charge.
-func (s *sourceFlag) budget(c config) string {
-	c.perSecond, c.burst = s.calls, s.burst
-	parts := []string{c.paceText()}
-	if s.probeRate > 0 {
-		parts = append(parts, fmt.Sprintf("%g probes a second", s.probeRate))
-	}
-	if s.limit > 0 {
-		parts = append(parts, fmt.Sprintf("at most $%g a day", s.limit))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// missing lists the secrets that are not set, and what is allowed but not advisable for a
+// missing lists the variables that are not set, and what is allowed but not advisable for a
 // service that runs for long.
 func (c *config) missing() (all []string) {
 	for _, u := range c.unset {
 		all = append(all, u.Error())
 	}
-	if c.demo {
+	if c.Demo {
 		return all
 	}
-	host, _, _ := net.SplitHostPort(c.addr)
+	host, _, _ := net.SplitHostPort(c.Addr)
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
-	for _, m := range []struct {
-		is   bool
-		text string
-	}{
-		{c.sealKey == "" && !c.isUnset("seal-key"), "seal-key: the secrets of webhooks are kept as they are; want " + variable("seal-key") + " of openssl rand -base64 32"},
-		{!local && c.tlsCert == "", "tls-cert, tls-key: API keys are sent in the clear, unless a proxy before the service has TLS"},
-		{c.opsAddr == "" && !c.metrics, "ops-addr: nobody can read /metrics"},
-		{(c.redis != "" || c.isUnset("redis")) && !c.fleet && c.cursorKey == "" && !c.isUnset("cursor-key"), "cursor-key: cursors of one process are unknown to the others"},
-	} {
-		if m.is {
-			all = append(all, m.text)
-		}
+	if c.SealKey == "" {
+		all = append(all, "seal-key: the secrets of webhooks are kept as they are; want one of openssl rand -base64 32")
 	}
-	for _, s := range c.sources {
+	if !local && c.TLSCert == "" {
+		all = append(all, "tls-cert, tls-key: API keys are sent in the clear, unless a proxy before the service has TLS")
+	}
+	if c.OpsAddr == "" {
+		all = append(all, "ops-addr: nobody can read /metrics")
+	}
+	for _, s := range c.Sources {
 		switch {
-		case s.kind == "x" && s.limit == 0:
-			all = append(all, fmt.Sprintf("source %s, limit: X may charge without a bound", s.name))
-		case s.kind == "feed" && s.contact == "":
-			all = append(all, fmt.Sprintf("source %s, contact: publishers cannot know whom to ask", s.name))
+		case s.Kind == "x" && s.Limit == 0:
+			all = append(all, fmt.Sprintf("source %s, limit: X may charge without a bound", s.Name))
+		case s.Kind == "feed" && s.Contact == "":
+			all = append(all, fmt.Sprintf("source %s, contact: publishers cannot know whom to ask", s.Name))
 		}
 	}
 	return all

@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		"version":             {0, "go          go1.", ""},
 		"version stray":       {78, "", `argument "stray" is not allowed`},
 		"serve -nonsense":     {78, "", "-nonsense"},
-		"serve":               {78, "", "want either -demo or -platform"},
+		"serve":               {78, "", "want either -demo, -platform"},
 		"keys -owner a -db /": {1, "", "/"},
 	} {
 		var out bytes.Buffer

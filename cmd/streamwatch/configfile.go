@@ -1,220 +1,211 @@
 package main
 
 import (
+	"encoding"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"slices"
+	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// configFile is a configuration file of serve, in YAML. Its keys are the names of flags,
-// sources, a list of what -source has, and those of secretKeys.
-type configFile struct {
-	path  string
-	root  *yaml.Node // a mapping; nil for a file without content
+// reader reads values into a config, and notes where each is from.
+type reader struct {
+	path  string // of the configuration file
+	env   func(string) (string, bool)
+	from  origins
 	errs  []error
-	unset []unset // secrets whose variable is not set
+	unset []unset
 }
 
 // maxConfigFile bounds a configuration file, in bytes.
 const maxConfigFile = 1 << 20
 
-// secretKeys are the keys whose value names an environment variable, with the name of the
-// secret that the variable has.
-var secretKeys = map[string]string{"seal-key-env": "seal-key", "cursor-key-env": "cursor-key", "token-env": "token", "redis-env": "redis"}
-
-// notYAML returns the parser's error with the file and the line in front, as "FILE:LINE: ".
-func notYAML(path string, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if line, what, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok && line != text {
-		return fmt.Errorf("%s:%s: is not YAML: %s", path, line, what)
-	}
-	return fmt.Errorf("%s: is not YAML: %s", path, text)
-}
-
-// readConfigFile reads a file. apply checks its keys and values.
-func readConfigFile(path string) (*configFile, error) {
-	r, err := os.Open(path)
+// file reads a YAML file into the config. Its error is of the file; what is wrong with keys
+// and values is in errs.
+func (r *reader) file(path string, into *config) error {
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, maxConfigFile+1))
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case len(text) > maxConfigFile:
-		return nil, fmt.Errorf("%s is not allowed: want at most %d bytes", path, maxConfigFile)
+		return fmt.Errorf("%s is not allowed: want at most %d bytes", path, maxConfigFile)
 	}
-	f := &configFile{path: path}
+	r.path = path
 	d := yaml.NewDecoder(strings.NewReader(string(text)))
 	var doc yaml.Node
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return f, nil
+		return nil
 	} else if err != nil {
-		return nil, notYAML(path, err)
+		return fmt.Errorf("%s is not YAML: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: a second document is not allowed: want one", path)
+		return fmt.Errorf("%s: a second document is not allowed: want one", path)
 	}
-	f.root = doc.Content[0]
-	if f.root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s:%d: a %s is not allowed: want keys and values, such as addr: 127.0.0.1:8080", path, f.root.Line, kindOf(f.root))
-	}
-	return f, nil
+	r.mapping(doc.Content[0], doc.Content[0], reflect.ValueOf(into).Elem(), "")
+	return nil
 }
 
-// at returns where a key is, as errors and the command check call it: "FILE:LINE: KEY".
-func (f *configFile) at(n *yaml.Node, key string) string {
-	return fmt.Sprintf("%s:%d: %s", f.path, n.Line, key)
+// refuse adds an error about a key, which is on the line of n.
+func (r *reader) refuse(n *yaml.Node, key, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("%s:%d: %s%w", r.path, n.Line, key, fmt.Errorf(format, args...)))
 }
 
-func (f *configFile) refuse(n *yaml.Node, key, format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("%s %w", f.at(n, key), fmt.Errorf(format, args...)))
-}
-
-// field is a key with its value.
-type field struct {
-	key   string
-	at    *yaml.Node // the key
-	value *yaml.Node
-}
-
-// fields returns the fields of a mapping. It refuses a key that is there twice.
-func (f *configFile) fields(of *yaml.Node) (all []field) {
-	for i := 0; i+1 < len(of.Content); i += 2 {
-		key := of.Content[i]
-		if j := slices.IndexFunc(all, func(o field) bool { return o.key == key.Value }); j >= 0 {
-			f.refuse(key, strconv.Quote(key.Value), "is not allowed twice: it is on line %d, too", all[j].at.Line)
-			continue
+// fieldOf returns the field of a struct with that key.
+func fieldOf(of reflect.Value, key string) (reflect.Value, bool) {
+	for i := range of.NumField() {
+		if of.Type().Field(i).Tag.Get("yaml") == key && key != "" {
+			return of.Field(i), true
 		}
-		all = append(all, field{key.Value, key, of.Content[i+1]})
 	}
-	return all
+	return reflect.Value{}, false
 }
 
-// text returns the value of a field that has a single one; others are refused.
-func (f *configFile) text(of field) (text string, ok bool) {
-	switch {
-	case of.value.Kind == yaml.ScalarNode && of.value.Tag != "!!null":
-		return of.value.Value, true
-	case of.value.Kind == yaml.ScalarNode:
-		f.refuse(of.at, of.key, "is empty: want a value, or no such line")
-	default:
-		f.refuse(of.at, of.key, "is a %s, which is not allowed: want a value", kindOf(of.value))
+// mapping reads a mapping into a struct. prefix is what comes before its keys.
+func (r *reader) mapping(at, n *yaml.Node, into reflect.Value, prefix string) {
+	if n.Kind != yaml.MappingNode {
+		r.refuse(at, strings.TrimRight(prefix, "."), " is not allowed: want keys and values, such as addr: 127.0.0.1:8080")
+		return
 	}
-	return "", false
-}
-
-// apply sets the flags and secrets that the file has, except those in from, which the
-// command line or the environment has set, and adds them to from. It returns the sources.
-func (f *configFile) apply(fs flags, secrets map[string]*secret.Value, from origins, env func(string) (string, bool)) (sources []sourceFlag, err error) {
-	if f.root == nil {
-		return nil, nil
-	}
-	var redis field // redis or redis-env, whichever came first
-	for _, one := range f.fields(f.root) {
-		if one.key == "redis" || one.key == "redis-env" {
-			if redis.at != nil {
-				f.refuse(one.at, one.key, "is not allowed with %s: want one of them", f.at(redis.at, redis.key))
-				continue
-			}
-			redis = one
-		}
-		name, isSecret := secretKeys[one.key]
-		known := fs.Lookup(one.key)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		name := prefix + key.Value
+		field, ok := fieldOf(into, key.Value)
 		switch {
-		case one.key == "sources":
-			if from["source"] == "" { // else the command line or the environment has some
-				from["source"] = f.at(one.at, one.key)
-				sources = f.sources(one, env)
-			}
-		case isSecret:
-			f.secret(fs, secrets, from, one, name, env)
-		case known == nil, one.key == "source", one.key == "config":
-			f.refuse(one.at, strconv.Quote(one.key), "is not allowed: want one of %s", strings.Join(fileKeys(fs), ", "))
+		case !ok:
+			r.refuse(key, prefix, "%.40q is not allowed: the nearest key is %q", key.Value, nearest(key.Value, into.Type()))
+		case r.from[name] != "":
+			r.refuse(key, name, " is not allowed twice: see %s", r.from[name])
 		default:
-			f.flag(fs, from, one, known)
+			r.from[name] = fmt.Sprintf("%s:%d: %s", r.path, key.Line, name)
+			r.value(key, n.Content[i+1], field, name)
 		}
-	}
-	return sources, errors.Join(f.errs...)
-}
-
-// flag sets one flag.
-func (f *configFile) flag(fs flags, from origins, one field, known *flag.Flag) {
-	text, ok := "", false
-	if one.value.Kind == yaml.SequenceNode && one.key == "origins" {
-		parts := make([]string, 0, len(one.value.Content))
-		for _, n := range one.value.Content {
-			parts = append(parts, n.Value)
-		}
-		text, ok = strings.Join(parts, ","), true
-	} else {
-		text, ok = f.text(one)
-	}
-	if !ok || from[one.key] != "" {
-		return // it is refused, or the command line or the environment has it
-	}
-	from[one.key] = f.at(one.at, one.key)
-	if err := fs.set(known, text); err != nil {
-		f.refuse(one.at, one.key, "%w", err)
 	}
 }
 
-// secret sets one secret, or -redis, whose address may have a password.
-func (f *configFile) secret(fs flags, secrets map[string]*secret.Value, from origins, one field, name string, env func(string) (string, bool)) {
-	named, ok := f.text(one)
-	if !ok || from[name] != "" {
-		return
+// value reads the value of a key, which is at that node.
+func (r *reader) value(at, n *yaml.Node, into reflect.Value, key string) {
+	switch {
+	case into.Kind() == reflect.Struct:
+		r.mapping(at, n, into, key+".")
+	case into.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
+		into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
+		for i, one := range n.Content {
+			name := fmt.Sprintf("%s[%d]", key, i)
+			r.from[name] = fmt.Sprintf("%s:%d: %s", r.path, one.Line, name)
+			r.value(one, one, into.Index(i), name)
+		}
+	case into.Kind() == reflect.Slice:
+		r.refuse(at, key, " is not allowed: want a list")
+	case n.Kind != yaml.ScalarNode:
+		r.refuse(at, key, " is not allowed: want a single value")
+	case n.Tag == "!!null":
+		r.refuse(at, key, " is empty: want a value, or no such line")
+	default:
+		r.set(into, key, n.Value)
 	}
-	value, err := secretOf(named, env)
-	if err != nil {
-		f.refuse(one.at, one.key, "%w", err)
-		return
-	}
-	from[name] = f.at(one.at, one.key)
-	if value == "" {
-		f.unset = append(f.unset, unset{from[name], name, named})
-	}
-	if known := fs.Lookup(name); known != nil {
-		known.Value.Set(string(value))
-		return
-	}
-	*secrets[name] = value
 }
 
-// fileKeys returns the keys that a file may have.
-func fileKeys(fs flags) (all []string) {
-	fs.VisitAll(func(one *flag.Flag) {
-		if one.Name != "source" && one.Name != "config" {
-			all = append(all, one.Name)
+// variable is a reference to an environment variable, with what stands for one that is not
+// set.
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+
+// set sets a single value from a text, in which variables are replaced. A value whose
+// variable is not set keeps the reference.
+func (r *reader) set(into reflect.Value, key, text string) {
+	missing := len(r.unset)
+	expanded := variable.ReplaceAllStringFunc(text, func(ref string) string {
+		m := variable.FindStringSubmatch(ref)
+		name, value := m[1], strings.TrimPrefix(m[2], ":-")
+		if v, ok := r.env(name); ok && v != "" {
+			value = v
 		}
+		if value == "" && m[2] == "" {
+			r.unset = append(r.unset, unset{r.from[key], key, name})
+			return ref
+		}
+		return value
 	})
-	for key := range secretKeys {
-		all = append(all, key)
+	if want := parse(into, expanded); want != "" && len(r.unset) == missing {
+		r.errs = append(r.errs, fmt.Errorf("%s %.40q is not allowed: want %s", r.from[key], text, want)) // as it is written, without the values of variables
 	}
-	all = append(all, "sources")
-	slices.Sort(all)
-	return all
 }
 
-// kindOf names the kind of a node, for messages.
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "mapping"
-	case yaml.SequenceNode:
-		return "list"
-	case yaml.AliasNode:
-		return "reference"
+// parse sets a value from a text, or returns what texts are allowed.
+func parse(into reflect.Value, text string) (want string) {
+	var err error
+	switch v := into.Addr().Interface().(type) {
+	case *string:
+		*v = text
+	case *secret.Value:
+		*v = secret.Value(text)
+	case *bool:
+		*v, err = strconv.ParseBool(text)
+		want = "true or false"
+	case *int:
+		*v, err = strconv.Atoi(text)
+		want = "a whole number"
+	case *float64:
+		*v, err = strconv.ParseFloat(text, 64)
+		want = "a number"
+	case *time.Duration:
+		*v, err = time.ParseDuration(text)
+		want = "a duration such as 1m30s"
+	case encoding.TextUnmarshaler:
+		err = v.UnmarshalText([]byte(text))
+		want = "debug, info, warn or error"
 	}
-	return "single value"
+	if err == nil {
+		return ""
+	}
+	return want
+}
+
+// nearest returns the key of a struct that takes the fewest changes of letters to make of
+// another text.
+func nearest(text string, of reflect.Type) string {
+	text = text[:min(len(text), 40)]
+	best, fewest := "", math.MaxInt
+	for i := range of.NumField() {
+		key := of.Field(i).Tag.Get("yaml")
+		if n := distance(text, key); key != "" && n < fewest {
+			best, fewest = key, n
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance of two texts.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0] // the distance of a[:i] and b[:j]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
 }

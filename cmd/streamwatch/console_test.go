@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +16,7 @@ import (
 // Every key opens the console, and sees its owner's; the whole engine is for admin keys
 // of the operator.
 func TestConsole(t *testing.T) {
-	console, keys := openedConsole(t, "-operator", "ops")
+	console, keys := openedConsole(t, "operator: ops")
 	ask := func(method, path, body, cookie string) *http.Response {
 		req := httptest.NewRequest(method, "http://h.example/console/"+path, strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -60,15 +59,15 @@ func TestConsole(t *testing.T) {
 // has sent before it.
 func TestClientAddress(t *testing.T) {
 	for _, tc := range []struct {
-		flags         []string
+		text          string
 		guesser, mine string // as the service is told
 		want          int
 	}{
-		{nil, "198.51.100.7", "203.0.113.9", 429},
-		{[]string{"-client-address", "X-Forwarded-For"}, "198.51.100.7", "203.0.113.9", 401},
-		{[]string{"-client-address", "X-Forwarded-For"}, "10.0.0.1, 198.51.100.7", "10.0.0.2, 198.51.100.7", 429},
+		{"", "198.51.100.7", "203.0.113.9", 429},
+		{"client-address: X-Forwarded-For", "198.51.100.7", "203.0.113.9", 401},
+		{"client-address: X-Forwarded-For", "10.0.0.1, 198.51.100.7", "10.0.0.2, 198.51.100.7", 429},
 	} {
-		console, _ := openedConsole(t, tc.flags...)
+		console, _ := openedConsole(t, tc.text)
 		guess := func(told string) int {
 			req := httptest.NewRequest("POST", "http://h.example/console/login", strings.NewReader("key=wrong"))
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -83,18 +82,18 @@ func TestClientAddress(t *testing.T) {
 			}
 		}
 		if got := guess(tc.guesser); got != 429 {
-			t.Fatalf("%v: %d for the guesser, want 429", tc.flags, got)
+			t.Fatalf("%q: %d for the guesser, want 429", tc.text, got)
 		}
 		if got := guess(tc.mine); got != tc.want {
-			t.Errorf("%v: %d for %q after guesses of %q, want %d", tc.flags, got, tc.mine, tc.guesser, tc.want)
+			t.Errorf("%q: %d for %q after guesses of %q, want %d", tc.text, got, tc.mine, tc.guesser, tc.want)
 		}
 	}
 }
 
-// openedConsole is the console of a service with these flags.
-func openedConsole(t *testing.T, flags ...string) (*engineui.Console, *apikey.Manager) {
+// openedConsole is the console of a service with this configuration.
+func openedConsole(t *testing.T, text string) (*engineui.Console, *apikey.Manager) {
 	t.Helper()
-	c, err := parseServe(process{env: noEnv, out: io.Discard}, append([]string{"-platform", "bluesky"}, flags...))
+	c, err := configured(t, "platform: bluesky\n"+text)
 	if err != nil {
 		t.Fatal(err)
 	}

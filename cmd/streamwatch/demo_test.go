@@ -25,13 +25,18 @@ type demo struct {
 	ended     chan error
 }
 
-func serveDemo(t *testing.T, args ...string) *demo {
+// serveDemo runs one with this configuration, on a free port unless that has an address.
+func serveDemo(t *testing.T, text string) *demo {
 	t.Helper()
+	if !strings.Contains(text, "\naddr:") {
+		text += "\naddr: 127.0.0.1:0"
+	}
+	path := written(t, text)
 	ctx, stop := context.WithCancel(t.Context())
 	d := &demo{client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
 	t.Cleanup(d.client.CloseIdleConnections)
-	go func() { // of two -addr the last counts
-		err := run(ctx, process{noEnv, &d.out, &d.log}, append([]string{"serve", "-demo", "-addr", "127.0.0.1:0"}, args...))
+	go func() {
+		err := run(ctx, process{noEnv, &d.out, &d.log}, []string{"serve", "-demo", "-config", path})
 		if err != nil {
 			fmt.Fprintln(&d.out, err)
 		}
@@ -96,7 +101,7 @@ func (d *demo) end(t *testing.T) {
 // when it is told to.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	d := serveDemo(t, "-log", "json", "-drain", "0s")
+	d := serveDemo(t, "drain: 0s\nlog: json")
 	ask := func(method, path, body string, want int) (doc map[string]any) {
 		t.Helper()
 		status, text := d.ask(t, method, path, body)
@@ -164,7 +169,7 @@ func TestDemo(t *testing.T) {
 // own webhooks may call.
 func TestDemoOnAllAddresses(t *testing.T) {
 	t.Parallel()
-	d := serveDemo(t, "-addr", ":0", "-drain", "0s")
+	d := serveDemo(t, "drain: 0s\naddr: :0")
 	if !strings.HasPrefix(d.base, "http://127.0.0.1:") {
 		t.Errorf("BASE=%s, want one of 127.0.0.1", d.base)
 	}

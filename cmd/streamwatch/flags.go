@@ -5,11 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
-	"regexp"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // flags are those of a command, with what -h says of it.
@@ -27,95 +23,58 @@ func newFlags(name, about string) flags {
 	return flags{FlagSet: fs, about: about}
 }
 
-// origins says where each flag has its value from, as an error calls it: "-addr",
-// "STREAMWATCH_ADDR" or "config.yaml:3: addr". Flags with their default are left out.
-type origins map[string]string
-
-// called is what an error calls a flag.
-func (o origins) called(name string) string {
-	if from := o[name]; from != "" {
-		return from
-	}
-	return "-" + name
+// setting is a flag for a value of the configuration, as a text.
+type setting struct {
+	text   string
+	isBool bool
 }
-
-// envPrefix begins the names of the environment variables.
-const envPrefix = "STREAMWATCH_"
-
-// variable is the environment variable of a flag: STREAMWATCH_OPS_ADDR is -ops-addr.
-func variable(name string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
-
-// fill sets the flags from the command line, which must have no arguments, and those that
-// it leaves out from the environment.
-func (f flags) fill(p process, args []string) (origins, error) {
-	if err := f.parse(p, args); err != nil {
-		return nil, err
-	}
-	from := origins{}
-	f.Visit(func(one *flag.Flag) { from[one.Name] = "-" + one.Name })
-	var errs []error
-	f.VisitAll(func(one *flag.Flag) {
-		text, ok := p.env(variable(one.Name))
-		values := []string{text}
-		if _, list := one.Value.(*texts); list {
-			values = strings.Fields(text)
-		}
-		if !ok || from[one.Name] != "" || len(values) == 0 {
-			return
-		}
-		from[one.Name] = variable(one.Name)
-		for _, v := range values {
-			if err := f.set(one, v); err != nil {
-				errs = append(errs, fmt.Errorf("%s %w", variable(one.Name), err))
-			}
-		}
-	})
-	if err := errors.Join(errs...); err != nil {
-		return from, usageError{err}
-	}
-	return from, nil
-}
-
-// set sets a flag. Unlike that of package flag, its error says which values are allowed.
-func (f flags) set(one *flag.Flag, text string) error {
-	err := one.Value.Set(text)
-	if err == nil {
-		return nil
-	}
-	want := ""
-	if g, ok := one.Value.(flag.Getter); ok {
-		switch g.Get().(type) {
-		case time.Duration:
-			want = "a duration such as 1m30s"
-		case bool:
-			want = "true or false"
-		case int, int64:
-			want = "a whole number"
-		case float64:
-			want = "a number"
-		case *slog.Level:
-			want = "debug, info, warn or error"
-		}
-	}
-	if want == "" { // the flag's own function has said it
-		return fmt.Errorf("%q is not allowed: %w", text, err)
-	}
-	return fmt.Errorf("%q is not allowed: want %s", text, want)
-}
-
-// texts are the values of a flag that may be given several times.
-type texts []string
 
 // String implements flag.Value.
-func (t *texts) String() string { return strings.Join(*t, " ") }
+func (s *setting) String() string { return s.text }
 
 // Set implements flag.Value.
-func (t *texts) Set(v string) error {
-	*t = append(*t, v)
+func (s *setting) Set(v string) error {
+	s.text = v
 	return nil
 }
+
+// IsBoolFlag has package flag take the flag without a value for true.
+func (s *setting) IsBoolFlag() bool { return s.isBool }
+
+// setting adds a flag for the value of the configuration that has its name.
+func (f flags) setting(name, text, usage string) {
+	f.Var(&setting{text, text == "false"}, name, usage+", or $"+variableOf(name))
+}
+
+// settings returns the names of these flags.
+func (f flags) settings() (names []string) {
+	f.VisitAll(func(one *flag.Flag) {
+		if _, ok := one.Value.(*setting); ok {
+			names = append(names, one.Name)
+		}
+	})
+	return names
+}
+
+// given returns the value of a setting from the command line, or else the environment, and
+// what an error calls it; "" if neither has one.
+func (f flags) given(name string, env func(string) (string, bool)) (text, from string) {
+	f.Visit(func(one *flag.Flag) {
+		if one.Name == name {
+			text, from = one.Value.String(), "-"+name
+		}
+	})
+	if from != "" {
+		return text, from
+	}
+	if text, ok := env(variableOf(name)); ok && text != "" {
+		return text, variableOf(name)
+	}
+	return "", ""
+}
+
+// variableOf is the environment variable of a setting.
+func variableOf(name string) string { return "STREAMWATCH_" + strings.ToUpper(name) }
 
 // parse reads the command line of a command without arguments.
 func (f flags) parse(p process, args []string) error {
@@ -133,31 +92,13 @@ func (f flags) parseAll(p process, args []string) (rest []string, err error) {
 			f.help(p.out)
 			return nil, err
 		} else if err != nil {
-			return nil, usageError{f.refusal(err)}
+			return nil, usageError{err}
 		}
 		if f.NArg() == 0 {
 			return rest, nil
 		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
-}
-
-// notAllowed matches the error of package flag for a value that is not allowed.
-var notAllowed = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^:]+): `)
-
-// refusal rewords err, an error of Parse, so that it says which values are allowed.
-func (f flags) refusal(err error) error {
-	m := notAllowed.FindStringSubmatch(err.Error())
-	if m == nil {
-		return err
-	}
-	text, badQuotes := strconv.Unquote(m[1])
-	if one := f.Lookup(m[2]); one != nil && badQuotes == nil {
-		if again := f.set(one, text); again != nil {
-			return fmt.Errorf("-%s %w", one.Name, again)
-		}
-	}
-	return err
 }
 
 // help prints what -h asks for.

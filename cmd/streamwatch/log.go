@@ -8,10 +8,10 @@ import (
 	"log/slog"
 )
 
-// logger writes the log to w, in the format of -log.
+// logger writes the log to w, in the format of log.
 func logger(c config, w io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: c.logLevel, ReplaceAttr: withTextDurations}
-	if c.logFormat == "json" {
+	o := &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: withTextDurations}
+	if c.Log == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))

@@ -14,7 +14,7 @@ func TestLogHasDurationsAsText(t *testing.T) {
 		"text": `source=a every=1m0s poll.wait=1.5s poll.calls=3`,
 	} {
 		var out bytes.Buffer
-		logger(config{logging: logging{logFormat: format}}, &out).With("source", "a", "every", time.Minute).WithGroup("poll").Info("late", "wait", 1500*time.Millisecond, "calls", 3)
+		logger(config{Log: format}, &out).With("source", "a", "every", time.Minute).WithGroup("poll").Info("late", "wait", 1500*time.Millisecond, "calls", 3)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %s, want %s", format, &out, want)
 		}

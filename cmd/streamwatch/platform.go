@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -12,39 +13,33 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
+// defaultInterval is that of streamwatch.Config.
+const defaultInterval = time.Minute
+
 // wantHost is what the address of a platform may be.
 const wantHost = "want http:// or https:// and a host, and nothing else"
 
-// openPlatform opens the platform of -platform or -demo, whose accounts have no source's
-// name before theirs. It returns nil if there are only sources.
+// openPlatform opens the platform of platform or demo, whose accounts have no source's name
+// before theirs. It returns nil if there are only sources.
 func openPlatform(c config) (fetcher.Fetcher, error) {
 	switch {
-	case !c.demo && c.platform == "":
-		return nil, nil
-	case c.demo:
+	case c.Demo:
 		return newDemoPlatform(), nil
-	case c.platform == "bluesky":
-		b, err := bluesky.New(bluesky.Config{BaseURL: c.appView, PDS: c.pds})
-		if name, value := "appview", c.appView; err != nil {
-			if c.pds != "" {
-				name, value = "pds", c.pds
-			}
-			return nil, fmt.Errorf("%s %q is not allowed: %s", c.from.called(name), netguard.RedactURL(value), wantHost)
-		}
-		return b, nil
+	case c.Platform == "":
+		return nil, nil
+	case c.Platform == "bluesky":
+		return bluesky.New(bluesky.Config{})
 	}
-	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
-	if m := inWords(err, map[string]string{"Token": c.from.called("token")}); m != err {
-		return nil, m
-	} else if err != nil {
-		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.platform), wantHost)
+	m, err := mastodon.New(mastodon.Config{BaseURL: c.Platform})
+	if err != nil {
+		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or where a Mastodon server is: %s", c.from.called("platform"), netguard.RedactURL(c.Platform), wantHost)
 	}
 	return m, nil
 }
 
 // providersOf returns what the pass-through endpoints call: what source can do, which is the
 // platform of names without a source, and readers of pages and products. Endpoints without a
-// provider answer 501. base is the service's address, where -demo has its products.
+// provider answer 501. base is the service's address, where the demonstration has its products.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}
 	p.Search = fetcher.RolesOf(source).Search
@@ -53,12 +48,12 @@ func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Prov
 	p.TweetsByIDs, _ = source.(fetcher.TweetsByIDs)
 	p.CommunityTweets, _ = source.(fetcher.CommunityTweets)
 	p.CommunitySearch, _ = source.(fetcher.CommunitySearch)
-	scraper, err := webscrape.New(webscrape.Config{MainContent: true, AllowPrivate: c.allowPrivate})
+	scraper, err := webscrape.New(webscrape.Config{MainContent: true, AllowPrivate: c.AllowPrivate})
 	if err != nil {
 		return p, err
 	}
 	fronts := shopee.DefaultStorefronts()
-	if c.demo {
+	if c.Demo {
 		for market, front := range fronts {
 			front.BaseURL = base
 			fronts[market] = front

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"math"
 	"net"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -16,93 +19,60 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// wantRedis says which addresses of Redis are allowed. It stands in place of go-redis' own
-// errors, which show values of the query, such as passwords.
-const wantRedis = "want redis://[user:password@]host:port, and behind it only a /database and options that go-redis knows"
-
-// wantSentinel says which addresses of Sentinels are allowed, in the form of go-redis.
-const wantSentinel = "want redis://[user:password@]host:port[/database]?master_name=NAME, where user and password are the Sentinels', and behind it addr=host:port for each other Sentinel, username= and password= for the servers, and options that go-redis knows"
-
-// storeOptions are the options of a client that the store sets, whatever an address says.
-var storeOptions = []string{
-	"max_retries", "min_retry_backoff", "max_retry_backoff", "dialer_retries", "dialer_retry_timeout", "context_timeout_enabled",
-	"read_only", "replica_only", "use_disconnected_replicas", "route_by_latency", "route_randomly",
-}
+// wantRedis says which addresses of Redis are allowed.
+const wantRedis = "want redis:// or rediss://[user:password@]host:port[/database]; of a cluster with ?addr=host:port&addr=…; " +
+	"of Sentinels with ?master_name=NAME&addr=host:port&username=…&password=…, where the user before the @ is the Sentinels', and the other one the servers'"
 
 // redisOptions parses the address of a server; of a cluster, if it names further addresses;
-// or of Sentinels, if it names the master that they watch. The error begins with "is not
-// allowed" or the redacted address, for the caller to put the flag's name before it. It
-// shows neither user nor password nor values of the query.
+// or of Sentinels, if it names the master that they watch. The error shows neither user nor
+// password nor values of the query.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
-	o, err := parseRedis(raw)
-	if err != nil {
-		return nil, err
-	}
-	for _, addr := range o.Addrs {
-		_, port, err := net.SplitHostPort(addr)
-		if n, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil || n < 1 || n > math.MaxUint16 {
-			return nil, fmt.Errorf("%s is not allowed: want host:port, also as addr, with a port of 1 to %d", netguard.RedactURL(raw), math.MaxUint16)
-		}
+	o, ok := parseRedis(raw)
+	if !ok {
+		return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
 	}
 	return o, nil
 }
 
-// parseRedis is redisOptions without the check of the ports.
-func parseRedis(raw string) (*redis.UniversalOptions, error) {
+func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, errors.New("is not allowed: " + wantRedis)
+	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" {
+		return nil, false
 	}
 	query := u.Query()
-	for _, name := range storeOptions {
-		if query.Has(name) {
-			return nil, fmt.Errorf("%s is not allowed: want it without %s, which is the store's to decide", netguard.RedactURL(raw), name)
+	for key, values := range query {
+		if key != "addr" && len(values) > 1 || !slices.Contains([]string{"addr", "master_name", "username", "password"}, key) {
+			return nil, false
 		}
 	}
-	if query.Has("master_name") {
-		o, err := redis.ParseFailoverURL(raw)
-		if err != nil || o.MasterName == "" || u.Port() == "" { // the default port is that of a server, not of a Sentinel
-			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantSentinel)
-		}
-		if o.TLSConfig != nil {
-			o.TLSConfig.ServerName = "" // each server has its own, which it is dialed by
-		}
-		return &redis.UniversalOptions{
-			Addrs: o.SentinelAddrs, MasterName: o.MasterName, SentinelUsername: o.SentinelUsername, SentinelPassword: o.SentinelPassword,
-			DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
-			Protocol: o.Protocol, ClientName: o.ClientName, DisableIdentity: o.DisableIdentity, IdentitySuffix: o.IdentitySuffix,
-			DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-			PoolFIFO: o.PoolFIFO, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout, MaxConcurrentDials: o.MaxConcurrentDials,
-			MinIdleConns: o.MinIdleConns, MaxIdleConns: o.MaxIdleConns, MaxActiveConns: o.MaxActiveConns,
-			ConnMaxIdleTime: o.ConnMaxIdleTime, ConnMaxLifetime: o.ConnMaxLifetime, ConnMaxLifetimeJitter: o.ConnMaxLifetimeJitter,
-		}, nil
+	o = &redis.UniversalOptions{MasterName: query.Get("master_name"), IsClusterMode: query.Has("addr") && !query.Has("master_name"), Username: u.User.Username()}
+	o.Password, _ = u.User.Password()
+	if o.MasterName != "" {
+		o.SentinelUsername, o.SentinelPassword = o.Username, o.Password
+		o.Username, o.Password = query.Get("username"), query.Get("password")
+	} else if query.Has("master_name") || query.Has("username") || query.Has("password") {
+		return nil, false
 	}
-	if query.Has("addr") {
-		o, err := redis.ParseClusterURL(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
+	host := u.Host
+	if u.Port() == "" && o.MasterName == "" { // the default port is that of a server, not of a Sentinel
+		host = net.JoinHostPort(u.Hostname(), "6379")
+	}
+	o.Addrs = append([]string{host}, query["addr"]...)
+	for _, addr := range o.Addrs {
+		host, port, err := net.SplitHostPort(addr)
+		if n, wrong := strconv.Atoi(port); err != nil || wrong != nil || host == "" || n < 1 || n > math.MaxUint16 {
+			return nil, false
 		}
-		return &redis.UniversalOptions{
-			Addrs: o.Addrs, IsClusterMode: true, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
-			Protocol: o.Protocol, ClientName: o.ClientName, MaxRedirects: o.MaxRedirects, FailingTimeoutSeconds: o.FailingTimeoutSeconds,
-			DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-			PoolFIFO: o.PoolFIFO, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout, MaxConcurrentDials: o.MaxConcurrentDials,
-			MinIdleConns: o.MinIdleConns, MaxIdleConns: o.MaxIdleConns, MaxActiveConns: o.MaxActiveConns,
-			ConnMaxIdleTime: o.ConnMaxIdleTime, ConnMaxLifetime: o.ConnMaxLifetime, ConnMaxLifetimeJitter: o.ConnMaxLifetimeJitter,
-		}, nil
 	}
-	o, err := redis.ParseURL(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
+	if u.Scheme == "rediss" {
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // each server is checked by the name that it is dialed by
 	}
-	return &redis.UniversalOptions{
-		Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
-		Protocol: o.Protocol, ClientName: o.ClientName,
-		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-		PoolFIFO: o.PoolFIFO, PoolSize: o.PoolSize, PoolTimeout: o.PoolTimeout, MaxConcurrentDials: o.MaxConcurrentDials,
-		MinIdleConns: o.MinIdleConns, MaxIdleConns: o.MaxIdleConns, MaxActiveConns: o.MaxActiveConns,
-		ConnMaxIdleTime: o.ConnMaxIdleTime, ConnMaxLifetime: o.ConnMaxLifetime, ConnMaxLifetimeJitter: o.ConnMaxLifetimeJitter,
-	}, nil
+	if db := strings.Trim(u.Path, "/"); db != "" {
+		if o.DB, err = strconv.Atoi(db); err != nil || o.DB < 0 || o.IsClusterMode {
+			return nil, false
+		}
+	}
+	return o, true
 }
 
 // redisLog is the logger of the client library. By default that writes to stderr, several

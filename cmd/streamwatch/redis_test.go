@@ -1,49 +1,107 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
-// What an address asks of the client the client gets; none of it is passed over.
-func TestRedisOptionsReachTheClient(t *testing.T) {
-	const query = "?protocol=2&client_name=sw&dial_timeout=1s&read_timeout=2s&write_timeout=3s&pool_fifo=true&pool_size=7&pool_timeout=4s" +
-		"&min_idle_conns=1&max_idle_conns=2&max_active_conns=9&max_concurrent_dials=3&conn_max_idle_time=5s&conn_max_lifetime=6s&conn_max_lifetime_jitter=1s"
-	for raw, cluster := range map[string]bool{"redis://h:1/2" + query: false, "redis://h:1" + query + "&addr=i:2&max_redirects=4": true, "redis://h:1/2" + query + "&master_name=m": false} {
+// An address names a server, a cluster, or Sentinels with the master that they watch, and who
+// asks them and it.
+func TestRedisOptions(t *testing.T) {
+	for raw, want := range map[string]redis.UniversalOptions{
+		"redis://h":                 {Addrs: []string{"h:6379"}},
+		"redis://me:pw@h:1/2":       {Addrs: []string{"h:1"}, DB: 2, Username: "me", Password: "pw"},
+		"redis://[::1]:65535":       {Addrs: []string{"[::1]:65535"}},
+		"rediss://h:1?addr=i:2":     {Addrs: []string{"h:1", "i:2"}, IsClusterMode: true},
+		"redis://h:1?master_name=m": {Addrs: []string{"h:1"}, MasterName: "m"},
+		"redis://w:wp@h:1/3?master_name=m&addr=i:2&username=app&password=ap": {
+			Addrs: []string{"h:1", "i:2"}, MasterName: "m", SentinelUsername: "w", SentinelPassword: "wp", Username: "app", Password: "ap", DB: 3},
+	} {
 		o, err := redisOptions(raw)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", raw, err)
+			continue
 		}
-		if o.Protocol != 2 || o.ClientName != "sw" || o.DialTimeout != time.Second || o.ReadTimeout != 2*time.Second || o.WriteTimeout != 3*time.Second ||
-			!o.PoolFIFO || o.PoolSize != 7 || o.PoolTimeout != 4*time.Second || o.MinIdleConns != 1 || o.MaxIdleConns != 2 || o.MaxActiveConns != 9 || o.MaxConcurrentDials != 3 ||
-			o.ConnMaxIdleTime != 5*time.Second || o.ConnMaxLifetime != 6*time.Second || o.ConnMaxLifetimeJitter != time.Second {
-			t.Errorf("%s: %+v, want all that it asks for", raw, o)
+		if !slices.Equal(o.Addrs, want.Addrs) || o.DB != want.DB || o.IsClusterMode != want.IsClusterMode || o.MasterName != want.MasterName ||
+			o.Username != want.Username || o.Password != want.Password || o.SentinelUsername != want.SentinelUsername || o.SentinelPassword != want.SentinelPassword {
+			t.Errorf("%s: %+v", raw, o)
 		}
-		if o.IsClusterMode != cluster || cluster && o.MaxRedirects != 4 {
-			t.Errorf("%s: %+v, want a cluster: %t", raw, o, cluster)
+		if tls := o.TLSConfig != nil && o.TLSConfig.ServerName == ""; tls != strings.HasPrefix(raw, "rediss:") {
+			t.Errorf("%s: TLS with each server checked by its own name: %t", raw, tls)
+		}
+	}
+	for _, raw := range []string{
+		"http://me:pw@h", "redis://me:pw@h:1/x", "redis://me:pw@h:x", "redis://h?password=pw", "redis://h?db=pw", "redis://h:1/2?addr=i:1", "redis://h/%zz?password=pw",
+		"redis://h:0", "redis://h:65536", "redis://:pw@:1", "redis://h:1?addr=i:99999", "redis://h:1?addr=i",
+		"redis://h:1?master_name=", "redis://me:pw@h?master_name=m", "redis://h:1?master_name=m&master_name=n", "redis://h:1?pool_size=5",
+	} {
+		if _, err := redisOptions(raw); err == nil || !strings.Contains(err.Error(), "is not allowed: want redis:// or rediss://") || strings.Contains(err.Error(), "pw") {
+			t.Errorf("%s: error %v, want one without the password", raw, err)
 		}
 	}
 }
 
+// The commands find the master through a Sentinel, each with the password of its own.
+func TestSentinelNamesTheMaster(t *testing.T) {
+	master, sentinel := miniredis.RunT(t), miniredis.RunT(t)
+	master.RequireAuth("master-pw")
+	sentinel.RequireAuth("sentinel-pw")
+	answer := func(m *miniredis.Miniredis, command string, reply func(p *server.Peer, args []string)) {
+		if err := m.Server().Register(command, func(p *server.Peer, _ string, args []string) { reply(p, args) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer(master, "CONFIG", func(p *server.Peer, _ []string) { p.WriteStrings([]string{"maxmemory-policy", "noeviction"}) })
+	answer(sentinel, "SENTINEL", func(p *server.Peer, args []string) {
+		switch {
+		case len(args) == 2 && strings.EqualFold(args[0], "get-master-addr-by-name") && args[1] == "mymaster":
+			p.WriteStrings([]string{master.Host(), master.Port()})
+		case len(args) == 2 && strings.EqualFold(args[0], "sentinels"):
+			p.WriteLen(0)
+		default:
+			p.WriteNull()
+		}
+	})
+	address := "redis://:sentinel-pw@" + sentinel.Addr() + "?master_name=mymaster&password=master-pw"
+	for _, args := range []string{"key -owner acme -name laptop", "keys -owner acme", "check -platform bluesky"} {
+		var out bytes.Buffer
+		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", address))
+		want := map[string]string{"keys": "laptop", "chec": "Redis, redis://***@" + sentinel.Addr() + "?master_name=***&password=***"}[args[:4]]
+		if err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "-pw") {
+			t.Errorf("%s: %v, %s", args, err, &out)
+		}
+	}
+	if keys := master.Keys(); len(keys) == 0 {
+		t.Error("the master has no keys: want the store there")
+	}
+}
+
 // While the server is away the client library has something to say for each attempt. It
-// says it in the format of -log, to who asks for debug, and not on stderr beside the log.
+// says it in the log, to who asks for debug, and not on stderr.
 func TestRedisClientLogsToTheLog(t *testing.T) {
 	for level, until := range map[string]string{"debug": `"msg":"redis client"`, "info": "redis does not answer"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		var logs heard.Output
 		logs.On(until, cancel)
-		err := run(ctx, process{noEnv, io.Discard, &logs}, strings.Fields("serve -platform https://mastodon.example -addr 127.0.0.1:0 -log json -redis redis://127.0.0.1:1 -log-level "+level))
+		path := written(t, "platform: https://mastodon.example\naddr: 127.0.0.1:0\nlog: json\ndb: redis://127.0.0.1:1\nlog-level: "+level)
+		err := run(ctx, process{noEnv, io.Discard, &logs}, []string{"serve", "-config", path})
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(logs.String(), `"msg":"redis client"`); got != (level == "debug") {
-			t.Errorf("-log-level %s: lines of the client %t: %s", level, got, &logs)
+			t.Errorf("log-level %s: lines of the client %t: %s", level, got, &logs)
 		}
 	}
 }

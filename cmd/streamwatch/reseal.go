@@ -4,52 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
-	"github.com/streamwatch/streamwatch/secret"
 )
 
 const resealAbout = `Reseal stores the secrets and header values of all webhooks again, encrypted with the first
-of the keys in STREAMWATCH_SEAL_KEY, also those that were stored in plain. The service may
+key of seal-key in the configuration, also those that were stored in plain. The service may
 run meanwhile. To change its key:
 
- 1. STREAMWATCH_SEAL_KEY="OLD NEW", and restart it, all servers of a fleet
- 2. STREAMWATCH_SEAL_KEY="NEW OLD", and restart it, all servers of a fleet
- 3. STREAMWATCH_SEAL_KEY="NEW OLD" streamwatch reseal
- 4. after a day STREAMWATCH_SEAL_KEY=NEW, and restart it: for so long answers to requests
+ 1. seal-key: ${OLD_KEY} ${NEW_KEY}, and restart it, all servers on a Redis
+ 2. seal-key: ${NEW_KEY} ${OLD_KEY}, and restart it, all servers on a Redis
+ 3. streamwatch reseal -config FILE
+ 4. after a day seal-key: ${NEW_KEY}, and restart it: for so long answers to requests
     with an Idempotency-Key are kept, and these stay encrypted with the old key
 
-A server that is no fleet may begin with 2.`
+A server alone may begin with 2.`
 
 // runReseal is the command reseal.
 func runReseal(ctx context.Context, p process, args []string) error {
-	var c stored
-	fs := newFlags("reseal", resealAbout)
-	c.flags(fs)
-	var err error
-	if c.from, err = fs.fill(p, args); err != nil {
+	c, err := storeConfig(p, args, newFlags("reseal", resealAbout), "seal-key")
+	if err != nil {
 		return err
 	}
-	if err := c.check(); err != nil {
-		return usageError{err}
+	name := c.from.called("seal-key")
+	if c.SealKey == "" {
+		return usageError{fmt.Errorf("%s is missing: want -config with the new key, and the old one behind it", name)}
 	}
-	name := variable("seal-key")
-	keys, _ := p.env(name)
-	if keys == "" {
-		return usageError{fmt.Errorf("%s is missing: want the new key, and the old one behind it", name)}
-	}
-	ring, err := newKeyring(secret.Value(keys))
+	ring, err := newKeyring(c.SealKey)
 	if err != nil {
 		return usageError{fmt.Errorf("%s %w", name, err)}
 	}
-	if err := c.checkThere(); err != nil {
-		return err
-	}
-	store, done, err := openStore(ctx, c, false, slog.New(slog.DiscardHandler))
+	store, done, err := openExisting(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,6 @@ const (
 	newSealKey = "bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmV3bmU="
 )
 
-// sealEnv has the keys of a service.
-func sealEnv(keys string) func(string) (string, bool) {
-	return func(name string) (string, bool) { return keys, name == "STREAMWATCH_SEAL_KEY" }
-}
-
 // A service gets another seal key without losing a secret: the way from none over one to
 // the next.
 func TestReseal(t *testing.T) {
@@ -39,11 +34,7 @@ func TestReseal(t *testing.T) {
 	secrets := map[string]deliver.Secret{} // by monitor
 	create := func(owner, keys string) {   // as a service with these keys does it
 		t.Helper()
-		c, err := parseServe(process{env: sealEnv(keys), out: io.Discard}, []string{"-platform", "bluesky"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		svc, err := newService(c, store, "http://127.0.0.1:1", slog.New(slog.DiscardHandler))
+		svc, err := newService(config{Platform: "bluesky", SealKey: secret.Value(keys), Keyless: 10}, store, "http://127.0.0.1:1", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +67,7 @@ func TestReseal(t *testing.T) {
 	}
 	reseal := func(keys string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{sealEnv(keys), &out, io.Discard}, []string{"reseal", "-db", db})
+		err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"reseal", "-db", db, "-config", written(t, "seal-key: "+keys)})
 		return out.String(), err
 	}
 	create("plain", "")
@@ -92,7 +83,7 @@ func TestReseal(t *testing.T) {
 	if n, err := opens(newSealKey); n != 1 || !errors.Is(err, deliver.ErrSealed) {
 		t.Errorf("before, the new key opens %d, %v, want 1", n, err)
 	}
-	if out, err := reseal(newSealKey); status(err) != 1 || !strings.HasPrefix(out, "resealed  1\n") || !strings.Contains(err.Error(), "not all is sealed with the first key, leave the others in STREAMWATCH_SEAL_KEY: ") {
+	if out, err := reseal(newSealKey); status(err) != 1 || !strings.HasPrefix(out, "resealed  1\n") || !strings.Contains(err.Error(), "not all is sealed with the first key, leave the others in ") {
 		t.Errorf("without the old key: %q, %v", out, err)
 	}
 	if out, err := reseal(newSealKey + " " + oldSealKey); err != nil || !strings.HasPrefix(out, "resealed  4\n") {
@@ -110,26 +101,24 @@ func TestReseal(t *testing.T) {
 func TestSealKeys(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "none.db")
 	for _, tc := range []struct {
-		keys, args, want string
+		text, args, want string
 		status           int
 	}{
-		{"", "reseal", "STREAMWATCH_SEAL_KEY is missing: want the new key", 78},
-		{oldSealKey, "reseal", "want a database that is there", 78},
-		{oldSealKey, "reseal -redis redis://h:1", "-db is not allowed with -redis", 78},
-		{oldSealKey + " secret", "reseal", "STREAMWATCH_SEAL_KEY is not allowed: want 32 bytes in base64, as of openssl rand -base64 32, and a space between several: key 2 is none", 78},
-		{" ", "check -platform bluesky", "STREAMWATCH_SEAL_KEY is empty", 78},
-		{oldSealKey + " secret", "check -platform bluesky", "key 2 is none", 78},
-		{oldSealKey + " " + newSealKey + "\n", "check -platform bluesky", "***, and 1 more that only open", 0},
-		{oldSealKey, "check -platform bluesky", "*** STREAMWATCH_SEAL_KEY", 0},
+		{"", "reseal", "seal-key is missing: want -config with the new key", 78},
+		{"seal-key: " + oldSealKey, "reseal", "want a database that is there", 78},
+		{"seal-key: " + oldSealKey + " secret", "reseal", ":1: seal-key is not allowed: want 32 bytes in base64, as of openssl rand -base64 32, and a space between several: key 2 is none", 78},
+		{"seal-key: ' '", "check -platform bluesky", ":1: seal-key is empty", 78},
+		{"seal-key: " + oldSealKey + " secret", "check -platform bluesky", "key 2 is none", 78},
+		{"seal-key: " + oldSealKey + " " + newSealKey, "check -platform bluesky", "***, and 1 more that only open", 0},
 	} {
 		var out bytes.Buffer
-		err := run(t.Context(), process{sealEnv(tc.keys), &out, io.Discard}, append(strings.Fields(tc.args), "-db", db))
+		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(tc.args), "-db", db, "-config", written(t, tc.text)))
 		text := strings.Join(strings.Fields(out.String()), " ")
 		if err != nil {
 			text = err.Error()
 		}
 		if status(err) != tc.status || !strings.Contains(text, tc.want) || strings.Contains(text, "secret ") && tc.status != 0 || strings.Contains(text, oldSealKey) {
-			t.Errorf("%q, %s: status %d, %s, want %d and %q", tc.keys, tc.args, status(err), text, tc.status, tc.want)
+			t.Errorf("%q, %s: status %d, %s, want %d and %q", tc.text, tc.args, status(err), text, tc.status, tc.want)
 		}
 	}
 }

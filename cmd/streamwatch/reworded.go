@@ -18,16 +18,13 @@ func (r reworded) Unwrap() error { return r.error }
 // packages that the error went through, and the name of the field, which is the submatch.
 var libraryField = regexp.MustCompile(`^(?:[a-z]+: (?:Config: |source [A-Za-z]+: )?)+([A-Z][A-Za-z.]*) `)
 
-// inWords returns err with the flag or variable that sets the field, by words, in place of
-// the field's name. It returns err itself, which may be nil, if words does not have the field.
-func inWords(err error, words map[string]string) error {
-	if err == nil {
-		return nil
-	}
+// inWords returns err with the key that sets the field, by words, in place of the field's
+// name, and whether words has the field.
+func inWords(err error, words map[string]string) (error, bool) {
 	text := err.Error()
 	m := libraryField.FindStringSubmatchIndex(text)
 	if m == nil || words[text[m[2]:m[3]]] == "" {
-		return err
+		return err, false
 	}
-	return reworded{err, words[text[m[2]:m[3]]] + text[m[3]:]}
+	return reworded{err, words[text[m[2]:m[3]]] + text[m[3]:]}, true
 }

@@ -24,48 +24,37 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // maxConnections bounds the connections of clients, WebSocket included.
 const maxConnections = 10_000
 
-// runServe is the command serve.
-func runServe(ctx context.Context, p process, args []string) error {
-	c, err := parseServe(p, args)
-	if err != nil {
-		return err
-	}
-	return serve(ctx, c, p.out, p.logs)
-}
-
 // serve runs the service until ctx ends, and then lets what is under way end.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
-	listener, err := listen(c, "addr", c.addr)
+	listener, err := listen(c, "addr", c.Addr)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()       // a second Close is harmless
 	var opsListener net.Listener // nil for none
-	if c.opsAddr != "" {
-		if opsListener, err = listen(c, "ops-addr", c.opsAddr); err != nil {
+	if c.OpsAddr != "" {
+		if opsListener, err = listen(c, "ops-addr", c.OpsAddr); err != nil {
 			return err
 		}
 		defer opsListener.Close()
 	}
 	base := c.scheme() + "://" + reached(listener.Addr())
-	// A flag that is refused must not leave a new database behind.
+	// A value that is refused must not leave a new database behind.
 	if err := try(c, base, log); err != nil {
 		return err
 	}
-	store, done, err := openStore(ctx, c.stored, c.demo, log)
+	store, done, err := openStore(ctx, c, log)
 	if err != nil && ctx.Err() != nil {
 		log.Warn("stopped: the store was never reached", "store", c.storeText())
 		return nil
@@ -90,7 +79,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer console.Close()
 	mux.Handle("/console/", console)
-	if c.demo {
+	if c.Demo {
 		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
 			return err
 		}
@@ -98,7 +87,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	defer startFakes(ctx, svc.platforms)()
 
 	// From here on goroutines run. They are stopped in reverse order, so that probes on
-	// -ops-addr are answered to the end.
+	// ops-addr are answered to the end.
 	failed := make(chan error, 2)
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)
@@ -107,20 +96,18 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
 	}
 	switch err := engine.Start(ctx); {
-	case errors.Is(err, fleet.ErrShared):
-		return fmt.Errorf("%s is missing, or the others are to be stopped first: %w", c.from.called("fleet"), err)
 	case err != nil && ctx.Err() != nil:
 		log.Warn("stopped: the engine was not started", "store", c.storeText(), "error", err)
 		return nil
 	case err != nil:
 		return err
 	}
-	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()
+	defer func() { err = errors.Join(err, stopEngine(engine, c.StopTime, log)) }()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	server.RegisterOnShutdown(console.Close) // Shutdown would wait for its live tails
 	go func() {
-		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.tlsCert, c.tlsKey)
+		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.TLSCert, c.TLSKey)
 	}()
 	log.Info("serving", "address", c.scheme()+"://"+listener.Addr().String(), "description", base+"/v1/openapi.json", "console", base+"/console/")
 
@@ -131,31 +118,30 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		probes.Drain()
 		select { // until load balancers have noticed, and send no more clients
 		case err = <-failed:
-		case <-time.After(c.drain):
+		case <-time.After(c.Drain):
 		}
 	}
-	return errors.Join(err, stopServer(server, c.stopTime, log))
+	return errors.Join(err, stopServer(server, c.StopTime, log))
 }
 
 // try returns a usageError for what is not allowed, without opening the store or connecting
 // to anything. It makes the directories that sources keep files in.
 func try(c config, base string, log *slog.Logger) error {
-	if c.tlsCert != "" {
-		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
-			return usageError{fmt.Errorf("%s and %s are not allowed: %w", c.from.called("tls-cert"), c.from.called("tls-key"), err)}
+	if c.TLSCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
+			return usageError{fmt.Errorf("%s and tls-key are not allowed: %w", c.from.called("tls-cert"), err)}
 		}
 	}
-	if _, err := newService(c, memory.New(memory.Options{}), base, log); errors.As(err, new(*fs.PathError)) {
-		return err // a directory that cannot be made now
-	} else if err != nil {
-		return usageError{inWords(err, map[string]string{
-			"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key"), "Fleet.Name": c.from.called("node"),
-		})}
+	c.DB = "" // the store is in memory
+	_, err := newService(c, memory.New(memory.Options{}), base, log)
+	if err == nil || errors.As(err, new(*fs.PathError)) { // a directory that cannot be made now
+		return err
 	}
-	return nil
+	err, _ = inWords(err, map[string]string{"Segment": c.from.called("segment"), "CursorKey": c.from.called("cursor-key")})
+	return usageError{err}
 }
 
-// service is what the flags ask for, on a store. Nothing of it runs yet.
+// service is what the configuration asks for, on a store. Nothing of it runs yet.
 type service struct {
 	platforms []fetcher.Fetcher // the first is that of names without a source
 	keys      *apikey.Manager
@@ -172,7 +158,7 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 	if source != nil {
 		s.platforms = append(s.platforms, source)
 	}
-	sources, hooks, err := openSources(c.sources, c.allowPrivate, log)
+	sources, hooks, err := openSources(c, log)
 	if err != nil {
 		return s, err
 	}
@@ -191,7 +177,7 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 		return s, err
 	}
 	s.api, err = enginehttp.New(s.engine, enginehttp.Options{
-		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Origins: c.origins, Logger: log,
+		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.Segment, CursorKey: c.CursorKey, Providers: providers, Origins: c.Origins, Logger: log,
 	})
 	return s, err
 }
@@ -199,10 +185,10 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: source, Sources: sources, Store: store, Logger: log,
-		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval}, Quotas: c.quotas,
-		Webhook: webhook.Config{AllowPrivate: c.allowPrivate},
+		DefaultInterval: c.Interval, MinInterval: c.MinInterval, Rules: streamwatch.RuleConfig{MinInterval: c.MinInterval}, Quotas: c.Limits.quotas(),
+		Webhook: webhook.Config{AllowPrivate: c.AllowPrivate},
 		WebSocket: &wshub.Options{
-			Authenticate: enginehttp.WebSocketAuth(keys), Origins: patterns(c.origins), MaxKeylessPerAddress: c.keyless,
+			Authenticate: enginehttp.WebSocketAuth(keys), Origins: patterns(c.Origins), MaxKeylessPerAddress: c.Keyless,
 		},
 		Billing: &billing.MeterConfig{
 			Thresholds: []billing.Credits{1000 * billing.Credit},
@@ -211,14 +197,11 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 			},
 		},
 	}
-	if c.fleet {
-		cfg.Fleet = &streamwatch.FleetConfig{Name: c.node}
+	if c.onRedis() {
+		cfg.Fleet = &streamwatch.FleetConfig{}
 	}
-	if c.perSecond > 0 {
-		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond, FetchBurst: c.burst}
-	}
-	if c.sealKey != "" {
-		ring, err := newKeyring(c.sealKey)
+	if c.SealKey != "" {
+		ring, err := newKeyring(c.SealKey)
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", c.from.called("seal-key"), err)
 		}
@@ -236,7 +219,7 @@ func patterns(origins []string) (out []string) {
 	return out
 }
 
-// muxes are what -addr and -ops-addr serve.
+// muxes are what addr and ops-addr serve.
 func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
 	public, ops = http.NewServeMux(), http.NewServeMux()
 	addProbes(public, probes)
@@ -246,7 +229,7 @@ func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *en
 		public.Handle(path, hook)
 	}
 	ops.Handle("GET /metrics", metrics)
-	if c.metrics {
+	if c.Demo {
 		public.Handle("GET /metrics", metrics)
 	}
 	return public, ops
@@ -262,19 +245,19 @@ func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
 // openConsole makes the console at /console/, which lets in those who have a key.
 func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (*engineui.Console, error) {
 	operator := func(p apikey.Principal) bool {
-		return c.operator != "" && p.Owner == c.operator && p.Scope == apikey.ScopeAdmin
+		return c.Operator != "" && p.Owner == c.Operator && p.Scope == apikey.ScopeAdmin
 	}
 	return engineui.New(engineui.Config{
 		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator, Address: c.address}, Ledger: ledger, Logger: log,
 	})
 }
 
-// address returns the client's address: the last one in the header of -client-address, which
+// address returns the client's address: the last one in the header of client-address, which
 // the nearest proxy has added, or that of the connection. A client may have written the
 // others in the header itself.
 func (c *config) address(r *http.Request) string {
-	if c.clientAddress != "" {
-		if told := r.Header.Values(c.clientAddress); len(told) > 0 {
+	if c.ClientAddress != "" {
+		if told := r.Header.Values(c.ClientAddress); len(told) > 0 {
 			last := told[len(told)-1]
 			return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 		}
@@ -293,7 +276,7 @@ func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
-// listen listens on the address that a flag has. Its error is no usageError: check has
+// listen listens on the address of a key. Its error is no usageError: check has
 // allowed the address, which may be free, or exist, the next time.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)

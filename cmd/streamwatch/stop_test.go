@@ -31,7 +31,7 @@ func TestSlowRequestIsCut(t *testing.T) {
 	defer slow.Close()
 	defer close(release)
 
-	d := serveDemo(t, "-ops-addr", "127.0.0.1:0", "-drain", "10s", "-stop-time", "200ms")
+	d := serveDemo(t, "ops-addr: 127.0.0.1:0\ndrain: 10s\nstop-time: 200ms")
 	ops := d.log.Wait(t, `msg="serving operators" address=(\S+)`)[1]
 	get := func(url string) (int, string) {
 		t.Helper()
@@ -79,24 +79,16 @@ func TestSlowRequestIsCut(t *testing.T) {
 	}
 }
 
-// Figures about customers are not for everybody who can reach the service.
+// Figures about customers are not for everybody who can reach the service; those of the
+// demonstration are.
 func TestMetricsAreForOperators(t *testing.T) {
-	for args, want := range map[string]bool{
-		"-platform bluesky":                       false,
-		"-platform bluesky -ops-addr 127.0.0.1:9": false,
-		"-platform bluesky -metrics":              true,
-		"-demo":                                   true,
-	} {
-		c, err := parseServe(process{env: noEnv, out: io.Discard}, strings.Fields(args))
-		if err != nil || c.metrics != want {
-			t.Errorf("%s: metrics for everybody %v, %v, want %v", args, c.metrics, err, want)
-		}
+	for _, demo := range []bool{false, true} {
 		yes := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-		public, ops := muxes(c, http.NotFoundHandler(), nil, enginehttp.NewProbes(nil, nil), yes)
-		for mux, want := range map[http.Handler]int{public: map[bool]int{true: 200, false: 404}[want], ops: 200} {
+		public, ops := muxes(config{Demo: demo}, http.NotFoundHandler(), nil, enginehttp.NewProbes(nil, nil), yes)
+		for mux, want := range map[http.Handler]int{public: map[bool]int{true: 200, false: 404}[demo], ops: 200} {
 			rec := httptest.NewRecorder()
 			if mux.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil)); rec.Code != want {
-				t.Errorf("%s: /metrics gave %d, want %d", args, rec.Code, want)
+				t.Errorf("demo %t: /metrics gave %d, want %d", demo, rec.Code, want)
 			}
 		}
 	}

@@ -27,8 +27,9 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // seen is revoked.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
+	config := written(t, "seal-key: "+newSealKey+"\ndb: "+db)
 	do := func(out io.Writer, args ...string) error {
-		return run(t.Context(), process{sealEnv(newSealKey), out, io.Discard}, append(args, "-db", db))
+		return run(t.Context(), process{noEnv, out, io.Discard}, append(args, "-config", config))
 	}
 	var shown bytes.Buffer
 	if err := do(&shown, "key", "-owner", "acme"); err != nil {

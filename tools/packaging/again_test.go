@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// The steps of the README are repeated for an upgrade: the seal key, and what is in the
+// The steps of the manual are repeated for an upgrade: the seal key, and what is in the
 // configuration, stay, and a file that has no key yet gets one.
 func TestStepsAgainKeepTheKey(t *testing.T) {
-	readme, err := os.ReadFile(deployed("README.md"))
+	manual, err := os.ReadFile("../../docs/service.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestStepsAgainKeepTheKey(t *testing.T) {
 		{"## One machine, systemd", "etc/streamwatch/env", "etc/streamwatch"},
 		{"Two servers that share a Redis", "deploy/.env", "deploy"},
 	} {
-		_, after, ok := strings.Cut(string(readme), of.heading)
+		_, after, ok := strings.Cut(string(manual), of.heading)
 		if !ok {
 			t.Fatalf("no %q", of.heading)
 		}

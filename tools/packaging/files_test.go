@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What serve does when it is told to stop, by default: see its flags -drain and
-// -stop-time. The rest is for what ignores its end.
+// What serve does when it is told to stop, by default: see drain and stop-time
+// of its configuration. The rest is for what ignores its end.
 const (
 	drain    = 2 * time.Second
 	stopTime = 15 * time.Second
@@ -74,8 +74,8 @@ func TestCompose(t *testing.T) {
 	decode(t, "compose.yaml", &c)
 	for _, name := range []string{"one", "two"} {
 		s := c.Services[name]
-		if len(s.Command) < 2 || s.Command[0] != "serve" || !slices.Contains(s.Command, "-fleet") {
-			t.Errorf("%s runs %q, want serve with -fleet", name, s.Command)
+		if !slices.Equal(s.Command, []string{"serve"}) || !slices.Contains(s.Volumes, "./streamwatch.yaml:"+s.Environment["STREAMWATCH_CONFIG"]+":ro") {
+			t.Errorf("%s runs %q with %v, want serve with the configuration", name, s.Command, s.Volumes)
 		}
 		if grace, err := time.ParseDuration(s.StopGrace); err != nil || grace < stops {
 			t.Errorf("%s has stop_grace_period %s, %v, want %s or more", name, s.StopGrace, err, stops)
@@ -83,7 +83,7 @@ func TestCompose(t *testing.T) {
 		if _, err := os.Stat(filepath.Join("../../deploy", s.Build.Context, s.Build.Dockerfile)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if s.Environment["STREAMWATCH_REDIS"] != "redis://redis:6379" || s.DependsOn["redis"].Condition != "service_healthy" {
+		if s.Environment["STREAMWATCH_DB"] != "redis://redis:6379" || s.Environment["OPS_ADDR"] != ":9090" || s.DependsOn["redis"].Condition != "service_healthy" {
 			t.Errorf("%s: environment %v, depends on %v", name, s.Environment, s.DependsOn)
 		}
 		if key := s.Environment["STREAMWATCH_SEAL_KEY"]; !strings.HasPrefix(key, "${STREAMWATCH_SEAL_KEY:?") {
@@ -147,9 +147,12 @@ type pod struct {
 type container struct {
 	Args []string
 	Env  []struct {
-		Name string
-		From map[string]any `yaml:"valueFrom"`
+		Name, Value string
+		From        map[string]any `yaml:"valueFrom"`
 	}
+	Mounts []struct {
+		Path string `yaml:"mountPath"`
+	} `yaml:"volumeMounts"`
 	Ports []struct {
 		Name string
 		Port int `yaml:"containerPort"`
@@ -162,6 +165,15 @@ type container struct {
 		ReadOnly   bool                    `yaml:"readOnlyRootFilesystem"`
 		Caps       struct{ Drop []string } `yaml:"capabilities"`
 	} `yaml:"securityContext"`
+}
+
+// env is the environment, without what is from elsewhere.
+func (c *container) env() map[string]string {
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+	}
+	return env
 }
 
 // The pods have the time to leave, get requests only while they are ready, and are not
@@ -206,16 +218,15 @@ func TestKubernetes(t *testing.T) {
 			t.Errorf("probe %+v, want one of %s on the port of operators", probe, path)
 		}
 	}
-	for flag, value := range map[string]string{"-addr": ":8080", "-ops-addr": ":9090"} {
-		if i := slices.Index(c.Args, flag); i < 0 || c.Args[i+1] != value {
-			t.Errorf("arguments %q, want %s %s", c.Args, flag, value)
-		}
+	if !slices.Equal(c.Args, []string{"serve"}) || len(c.Mounts) != 1 || c.Mounts[0].Path != "/etc/streamwatch" {
+		t.Errorf("arguments %q, mounts %v, want serve, and the configuration", c.Args, c.Mounts)
 	}
-	if c.Args[0] != "serve" || !slices.Contains(c.Args, "-fleet") {
-		t.Errorf("arguments %q, want serve with -fleet", c.Args)
+	env := c.env()
+	if env["STREAMWATCH_ADDR"] != ":8080" || env["OPS_ADDR"] != ":9090" || env["STREAMWATCH_CONFIG"] != "/etc/streamwatch/streamwatch.yaml" {
+		t.Errorf("environment %v, want the ports and the configuration", env)
 	}
 	for _, e := range c.Env {
-		if e.Name != "STREAMWATCH_NODE" && e.From["secretKeyRef"] == nil {
+		if (e.Name == "STREAMWATCH_DB" || e.Name == "STREAMWATCH_SEAL_KEY") && e.From["secretKeyRef"] == nil {
 			t.Errorf("%s is %v, want a secret", e.Name, e.From)
 		}
 	}

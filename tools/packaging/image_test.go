@@ -188,7 +188,7 @@ func (im *image) start(t *testing.T, args ...string) (out *heard, end func() err
 // zones, and an end.
 func TestImageServes(t *testing.T) {
 	im := open(t)
-	out, end := im.start(t, "serve", "-demo", "-addr", "127.0.0.1:0", "-drain", "0s")
+	out, end := im.start(t, "serve", "-demo", "-addr", "127.0.0.1:0")
 	base := out.wait(t, `msg=serving address=(\S+)`)
 	key := out.wait(t, `KEY=(\S+)`)
 	for _, path := range []string{"/livez", "/readyz", "/console/login"} {

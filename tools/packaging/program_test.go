@@ -11,31 +11,30 @@ import (
 	"testing"
 )
 
-// The program takes the arguments that it is started with, and stops in the time that
+// The program takes the configuration that it is started with, and stops in the time that
 // the other tests count on.
-func TestArguments(t *testing.T) {
+func TestConfigurations(t *testing.T) {
 	program := filepath.Join(laidOut(t), "streamwatch")
 	var c compose
 	decode(t, "compose.yaml", &c)
 	var d deployment
 	decode(t, "kubernetes.yaml", &d, new(any))
-	redis := []string{"STREAMWATCH_REDIS=redis://redis:6379"}
-	for name, s := range map[string]struct{ args, env []string }{
-		"compose":    {c.Services["one"].Command, redis},
-		"kubernetes": {d.Spec.Template.Spec.Containers[0].Args, redis},
-		"systemd":    {[]string{"serve", "-config", deployed("streamwatch.yaml")}, nil},
+	for name, env := range map[string]map[string]string{
+		"compose": c.Services["one"].Environment, "kubernetes": d.Spec.Template.Spec.Containers[0].env(), "systemd": {"STREAMWATCH_DB": "streamwatch.db"},
 	} {
-		args := s.args
-		cmd := exec.Command(program, append([]string{"check"}, args[1:]...)...)
-		cmd.Env = append(s.env, "STREAMWATCH_SEAL_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+		cmd := exec.Command(program, "check")
+		for key, value := range env {
+			cmd.Env = append(cmd.Env, key+"="+value)
+		}
+		cmd.Env = append(cmd.Env, "STREAMWATCH_CONFIG="+deployed("streamwatch.yaml"), "STREAMWATCH_SEAL_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Errorf("%s: %q: %v\n%s", name, args, err, out)
+			t.Errorf("%s: %v\n%s", name, err, out)
 			continue
 		}
-		for flag, want := range map[string]string{"drain": drain.String(), "stop-time": stopTime.String()} {
-			if !regexp.MustCompile(`(?m)^ +` + flag + ` +` + want + ` `).Match(out) {
-				t.Errorf("%s: -%s is not %s:\n%s", name, flag, want, out)
+		for key, want := range map[string]string{"drain": drain.String(), "stop-time": stopTime.String(), "db": ".*" + regexp.QuoteMeta(env["STREAMWATCH_DB"])} {
+			if !regexp.MustCompile(`(?m)^ +` + key + ` +` + want + ` `).Match(out) {
+				t.Errorf("%s: %s is not %s:\n%s", name, key, want, out)
 			}
 		}
 	}

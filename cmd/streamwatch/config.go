@@ -1,0 +1,251 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// config is what serve is asked for. The tags are the keys of the configuration file.
+type config struct {
+	Addr          string        `yaml:"addr"`
+	DB            string        `yaml:"db"`
+	Demo          bool          `yaml:"demo"`
+	Platform      string        `yaml:"platform"`
+	Log           string        `yaml:"log"`
+	LogLevel      slog.Level    `yaml:"log-level"`
+	TLSCert       string        `yaml:"tls-cert"`
+	TLSKey        string        `yaml:"tls-key"`
+	OpsAddr       string        `yaml:"ops-addr"`
+	Origins       []string      `yaml:"origins"`
+	Operator      string        `yaml:"operator"`
+	ClientAddress string        `yaml:"client-address"`
+	Keyless       int           `yaml:"keyless"`
+	Segment       string        `yaml:"segment"`
+	AllowPrivate  bool          `yaml:"allow-private"`
+	Interval      time.Duration `yaml:"interval"`
+	MinInterval   time.Duration `yaml:"min-interval"`
+	Drain         time.Duration `yaml:"drain"`
+	StopTime      time.Duration `yaml:"stop-time"`
+	SealKey       secret.Value  `yaml:"seal-key"`
+	CursorKey     secret.Value  `yaml:"cursor-key"`
+	Limits        limits        `yaml:"limits"`
+	Sources       []source      `yaml:"sources"`
+
+	from  origins
+	unset []unset
+}
+
+// limits bound what an owner may have; 0 is no bound.
+type limits struct {
+	Monitors   int `yaml:"monitors"`
+	Rules      int `yaml:"rules"`
+	Webhooks   int `yaml:"webhooks"`
+	Accounts   int `yaml:"accounts"`
+	WebSockets int `yaml:"websockets"`
+}
+
+func (l limits) quotas() streamwatch.Quotas {
+	return streamwatch.Quotas{Monitors: l.Monitors, Rules: l.Rules, Endpoints: l.Webhooks, Accounts: l.Accounts, Connections: l.WebSockets}
+}
+
+// origins says where each value is from, as an error calls it: "-addr", "STREAMWATCH_ADDR"
+// or "config.yaml:3: addr". Values that are the default are left out.
+type origins map[string]string
+
+// called is what an error calls the value of a key.
+func (o origins) called(key string) string { return cmp.Or(o[key], key) }
+
+// unset is an environment variable that the configuration names and that is empty or not set.
+type unset struct{ at, key, variable string }
+
+// Error says what is to be done.
+func (u unset) Error() string {
+	return fmt.Sprintf("%s is missing: the environment variable %s is empty or not set", u.at, u.variable)
+}
+
+// isUnset reports whether the value of a key names a variable that is not set.
+func (c *config) isUnset(key string) bool {
+	return slices.ContainsFunc(c.unset, func(u unset) bool { return u.key == key })
+}
+
+// unsetError returns an error for the values of these keys, or of all, that name variables
+// which are not set.
+func (c *config) unsetError(keys ...string) error {
+	var all []error
+	for _, u := range c.unset {
+		if len(keys) == 0 || slices.Contains(keys, u.key) {
+			all = append(all, u)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// serveFlags are the values that may also be given as flags or environment variables.
+func (f flags) serveFlags() {
+	f.storeFlags()
+	f.setting("addr", "127.0.0.1:8080", "listen on this `host:port`")
+	f.setting("platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; more of them are sources of the configuration")
+	f.setting("demo", "false", "a fake platform, a key with credits, a database that is removed at the end")
+	f.setting("log", "text", "write the log as `text` or json")
+}
+
+// storeFlags are those of all commands that use the store.
+func (f flags) storeFlags() {
+	f.setting("config", "", "configuration `file`, in YAML: see streamwatch check -h")
+	f.setting("db", "streamwatch.db", "SQLite `file`, or redis://[user:password@]host:port of the Redis that servers share; with ?addr=host:port&addr=… of a cluster; with ?master_name=NAME of Sentinels")
+}
+
+// readConfig reads the flags, the environment and the configuration file; each has precedence
+// over the next. Its error has all values that cannot be read. Variables that are not set are
+// no error: they are in unset.
+func readConfig(p process, fs flags) (config, error) {
+	c := config{
+		Addr: "127.0.0.1:8080", DB: "streamwatch.db", Log: "text", Keyless: 10, Segment: "social",
+		Drain: 2 * time.Second, StopTime: 15 * time.Second, from: origins{},
+	}
+	r := reader{env: p.env, from: c.from}
+	path, from := fs.given("config", p.env)
+	if path != "" {
+		if err := r.file(path, &c); err != nil {
+			return c, usageError{fmt.Errorf("%s: %w", from, err)}
+		}
+	}
+	for _, name := range fs.settings() {
+		text, from := fs.given(name, p.env)
+		if name == "config" || from == "" {
+			continue
+		}
+		c.from[name] = from
+		into, _ := fieldOf(reflect.ValueOf(&c).Elem(), name)
+		r.set(into, name, text)
+	}
+	c.unset = r.unset
+	if err := errors.Join(r.errs...); err != nil {
+		return c, usageError{errors.Join(err, c.unsetError())}
+	}
+	return c, nil
+}
+
+// readServe reads what serve is asked for, and checks it.
+func readServe(p process, args []string, fs flags) (config, error) {
+	fs.serveFlags()
+	if err := fs.parse(p, args); err != nil {
+		return config{}, err
+	}
+	c, err := readConfig(p, fs)
+	if err != nil {
+		return c, err
+	}
+	if err := c.check(); err != nil {
+		return c, usageError{errors.Join(err, c.unsetError())}
+	}
+	if c.Demo {
+		c.AllowPrivate = c.AllowPrivate || c.from["allow-private"] == ""
+		c.Operator = cmp.Or(c.Operator, demoOwner)
+		c.Interval = cmp.Or(c.Interval, max(time.Second, c.MinInterval))
+	}
+	return c, nil
+}
+
+// maxSockets is the most connections of an owner or address, as of wshub.Options.
+const maxSockets = 1_000_000
+
+// headerName is a token of RFC 9110, 5.6.2.
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// refuse adds an error about the value of a key to the list, if it is wrong, and does not
+// name a variable that is not set.
+type refuse func(wrong bool, key, format string, args ...any)
+
+// check compares the values with each other and with their bounds, and returns all that
+// is wrong.
+func (c *config) check() error {
+	var all []error
+	refuse := func(wrong bool, key, format string, args ...any) {
+		if wrong && !c.isUnset(key) {
+			all = append(all, fmt.Errorf("%s %w", c.from.called(key), fmt.Errorf(format, args...)))
+		}
+	}
+	if c.Demo && c.Platform != "" || !c.Demo && c.Platform == "" && c.from["sources"] == "" {
+		all = append(all, errors.New("want either -demo, -platform, such as -platform https://mastodon.social, or -config with sources"))
+	}
+	const wantAddress = "%q is not allowed: want host:port, such as 127.0.0.1:8080 or :8080"
+	shortest := cmp.Or(c.MinInterval, time.Second)
+	refuse(!isAddress(c.Addr), "addr", wantAddress, c.Addr)
+	refuse(c.OpsAddr != "" && !isAddress(c.OpsAddr), "ops-addr", wantAddress, c.OpsAddr)
+	refuse(c.Demo && c.from["db"] != "", "db", "is not allowed with demo: its file is removed at the end")
+	refuse(c.Demo && c.SealKey != "", "seal-key", "is not allowed with demo: its receiver reads the secrets from the store")
+	refuse(c.Platform != "" && c.Platform != "bluesky" && !isPlainURL(c.Platform, "http", "https"), "platform",
+		"%q is not allowed: want bluesky, or http:// or https:// and the host of a Mastodon server", netguard.RedactURL(c.Platform))
+	refuse((c.TLSCert == "") != (c.TLSKey == ""), "tls-cert", "%q and tls-key %q are not allowed: want both or neither", c.TLSCert, c.TLSKey)
+	refuse(c.Log != "text" && c.Log != "json", "log", "%q is not allowed: want text or json", c.Log)
+	refuse(c.MinInterval != 0 && (c.MinInterval < rule.MinInterval || c.MinInterval > rule.MaxInterval),
+		"min-interval", "%s is not allowed: want %s to %s", c.MinInterval, rule.MinInterval, rule.MaxInterval)
+	refuse(c.Interval != 0 && (c.Interval < shortest || c.Interval > monitor.MaxInterval),
+		"interval", "%s is not allowed: want %s, see min-interval, to %s", c.Interval, shortest, monitor.MaxInterval)
+	refuse(c.Drain < 0 || c.Drain > time.Minute, "drain", "%s is not allowed: want 0s to 1m", c.Drain)
+	refuse(c.StopTime <= 0 || c.StopTime > time.Hour, "stop-time", "%s is not allowed: want more than 0s and at most 1h", c.StopTime)
+	for key, n := range map[string]int{"monitors": c.Limits.Monitors, "rules": c.Limits.Rules, "webhooks": c.Limits.Webhooks, "accounts": c.Limits.Accounts, "websockets": c.Limits.WebSockets} {
+		refuse(n < 0 || key == "websockets" && n > maxSockets, "limits."+key, "%d is not allowed: want 1 or more, websockets at most %d, or 0 for no bound", n, maxSockets)
+	}
+	refuse(c.Keyless < 1 || c.Keyless > maxSockets, "keyless", "%d is not allowed: want 1 to %d", c.Keyless, maxSockets)
+	refuse(c.ClientAddress != "" && !headerName.MatchString(c.ClientAddress), "client-address", "%q is not allowed: want the name of a header, such as X-Forwarded-For", c.ClientAddress)
+	for i, o := range c.Origins {
+		err := enginehttp.CheckOrigin(o)
+		refuse(err != nil, fmt.Sprintf("origins[%d]", i), "is not allowed: %w", err)
+	}
+	for i := range c.Sources {
+		c.checkSource(i, refuse)
+	}
+	refuse(c.from["sources"] != "" && len(c.Sources) == 0, "sources", "is empty: want a source, or no such line")
+	if c.onRedis() {
+		_, err := redisOptions(c.DB)
+		refuse(err != nil, "db", "%w", err)
+	}
+	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(all...)
+}
+
+// isAddress reports whether an address is host:port, or :port, with a port that exists.
+func isAddress(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	n, err := net.LookupPort("tcp", port)
+	return err == nil && n <= math.MaxUint16
+}
+
+// onRedis reports whether the store is a Redis, which servers share.
+func (c *config) onRedis() bool {
+	return strings.HasPrefix(c.DB, "redis://") || strings.HasPrefix(c.DB, "rediss://")
+}
+
+// runServe is the command serve.
+func runServe(ctx context.Context, p process, args []string) error {
+	c, err := readServe(p, args, newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM."))
+	if err != nil {
+		return err
+	}
+	if err := c.unsetError(); err != nil {
+		return usageError{err}
+	}
+	return serve(ctx, c, p.out, p.logs)
+}
