@@ -39,7 +39,7 @@
 //     computes. Package fetcher/scan finds the ids in a page of JSON without decoding it.
 //  6. If a page can be told to be the same as last time, give it a Page.Version
 //     and answer TimelineQuery.Known with Page.Unchanged. Type upstream.Pages
-//     does so by ETag and a hash of the body.
+//     does so by ETag, Last-Modified and a hash of the body.
 //  7. Test it with fetchertest.TestFetcher: one call checks all of this contract
 //     on a stand-in for the platform.
 //

@@ -134,7 +134,7 @@ type account struct {
 // account that is deactivated; ErrProtected for an account of which the server says
 // that it is taken down, suspended, deactivated or blocked; ErrUnauthorized for a
 // server that wants a login; ErrMalformed for an answer that is not a list of posts.
-// Page.Unchanged goes by the ETag of the server and, where it
+// Page.Unchanged goes by the server's validators (ETag, Last-Modified) and, where it
 // sends none, by the body; from a PDS both lists must be unchanged.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username

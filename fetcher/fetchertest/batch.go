@@ -14,6 +14,8 @@ func batchCases() []testCase {
 	return []testCase{
 		{"pages come in the order of the queries", func(t *test) {
 			t.postEach()
+			t.pages() // of the first account: its share does not fit
+			t.followed(t.batch(t.account)[0], t.account)
 			accounts := slices.Clone(t.up.Accounts[:3])
 			for range 2 {
 				for i, p := range t.batch(accounts...) {
@@ -21,17 +23,6 @@ func batchCases() []testCase {
 				}
 				slices.Reverse(accounts)
 			}
-		}},
-		{"pages lead on to all posts", func(t *test) {
-			t.postEach()
-			t.pages() // of the first account: its share does not fit
-			for i, p := range t.batch(t.up.Accounts[:3]...) {
-				t.followed(p, t.up.Accounts[i])
-			}
-		}},
-		{"one account alone has a page", func(t *test) {
-			t.postMany(3)
-			t.followed(t.batch(t.account)[0], t.account)
 		}},
 		{"OldestAt does not reach further than what was read", func(t *test) {
 			t.pages()
@@ -97,15 +88,6 @@ func batchCases() []testCase {
 			t.post(t.up.Accounts[1], "private", time.Minute)
 			t.up.Protect(t.up.Accounts[1])
 			t.failsAlone(t.up.Accounts[1], fetcher.ErrProtected)
-		}},
-		{"BatchLimit is one or more", func(t *test) {
-			b, ok := t.batcher().(interface{ BatchLimit() int })
-			if !ok {
-				t.Skip("the Fetcher has no BatchLimit")
-			}
-			if b.BatchLimit() < 1 {
-				t.Errorf("BatchLimit is %d: want 1 or more", b.BatchLimit())
-			}
 		}},
 		{"a context that has ended is an error", func(t *test) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -21,18 +21,12 @@ func errorCases() []testCase {
 				t.Skip("Upstream.Protect is nil")
 			}
 			t.postMany(2)
-			t.up.Protect(t.account)
-			t.refused(t.account, fetcher.ErrProtected, fetcher.ErrNotFound, fetcher.ErrUnauthorized)
-			t.read(t.query(t.up.Accounts[1]))
-		}},
-		{"an account that becomes private after it was read is ErrProtected", func(t *test) {
-			if t.up.Protect == nil {
-				t.Skip("Upstream.Protect is nil")
-			}
-			t.postMany(2)
 			t.read(t.query(t.account))
-			t.up.Protect(t.account)
-			t.refused(t.account, fetcher.ErrProtected, fetcher.ErrNotFound, fetcher.ErrUnauthorized)
+			for _, account := range t.up.Accounts[:2] { // one that was read, and one that was not
+				t.up.Protect(account)
+				t.refused(account, fetcher.ErrProtected, fetcher.ErrNotFound, fetcher.ErrUnauthorized)
+			}
+			t.read(t.query(t.up.Accounts[2]))
 		}},
 		{"refused credentials are ErrUnauthorized", func(t *test) {
 			if t.up.Unauthorized == nil {
@@ -46,27 +40,16 @@ func errorCases() []testCase {
 				t.Skip("Upstream.Limit is nil")
 			}
 			const wait = 42 * time.Second
-			t.up.Limit(wait)
-			_, err := t.fetcher.Timeline(t.Context(), t.query(t.account))
-			var limit *fetcher.RateLimitError
-			if !errors.As(err, &limit) {
-				t.Errorf("a rate limit is the error %v: want a *fetcher.RateLimitError", err)
-				return
-			}
-			if limit.RetryAfter < wait-2*time.Second || limit.RetryAfter > wait+2*time.Second {
-				t.Errorf("RetryAfter is %s: want %s, as the platform asked", limit.RetryAfter, wait)
-			}
-		}},
-		{"a rate limit is no other error", func(t *test) {
-			if t.up.Limit == nil {
-				t.Skip("Upstream.Limit is nil")
-			}
 			t.read(t.query(t.account)) // the account is known
-			t.up.Limit(time.Minute)
+			t.up.Limit(wait)
 			_, err := t.fetcher.Timeline(t.Context(), t.query(t.account))
 			var limit *fetcher.RateLimitError
 			if !errors.As(err, &limit) || t.lasting(err) {
 				t.Errorf("a rate limit is the error %v: want a *fetcher.RateLimitError alone", err)
+				return
+			}
+			if limit.RetryAfter < wait-2*time.Second || limit.RetryAfter > wait+2*time.Second {
+				t.Errorf("RetryAfter is %s: want %s, as the platform asked", limit.RetryAfter, wait)
 			}
 		}},
 		{"an answer that is a web page is ErrMalformed", func(t *test) {

@@ -1,7 +1,6 @@
 package fetchertest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -82,8 +81,6 @@ func TestFetcher(t *testing.T, kit Kit) {
 // validate checks the kit and fills in its defaults.
 func (k *Kit) validate() error {
 	switch {
-	case k.Open == nil:
-		return errors.New("fetchertest: Kit.Open is missing: want a function that starts an upstream")
 	case k.PageSize < 4 || k.PageSize > 1000:
 		return fmt.Errorf("fetchertest: Kit.PageSize %d is not allowed: want 4 to 1000, the posts of a full page", k.PageSize)
 	case k.Resolution < 0 || k.Resolution > time.Minute:
@@ -97,18 +94,6 @@ func (k *Kit) validate() error {
 	}
 	if k.patience == 0 {
 		k.patience = 10 * time.Second
-	}
-	return nil
-}
-
-func (u *Upstream) validate() error {
-	switch {
-	case u.New == nil:
-		return errors.New("fetchertest: Upstream.New is missing: want a function that makes a Fetcher")
-	case len(u.Accounts) < 3:
-		return fmt.Errorf("fetchertest: Upstream.Accounts has %d handles: want 3 or more", len(u.Accounts))
-	case u.Post == nil:
-		return errors.New("fetchertest: Upstream.Post is missing: want a function that publishes a text")
 	}
 	return nil
 }

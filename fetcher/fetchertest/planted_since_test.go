@@ -25,21 +25,21 @@ var plantedSince = []plantedFault{
 			return fetcher.Page{OldestAt: q.Since}, nil
 		}
 		return f.Timeline(ctx, q)
-	}), "since/a Since before all posts leaves none out", "is missing"},
+	}), "since/a Since leaves out no post that is not older", "each once"},
 	{"ends a page of Since at the first", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
 		if !q.Since.IsZero() {
 			p.Next, p.OldestAt = "", q.Since
 		}
-	}), "since/a Since between two posts leaves none of the newer out", "is missing"},
+	}), "since/a Since leaves out no post that is not older", "each once"},
 	{"leaves out the post of the moment of Since", asksSince(func(q *fetcher.TimelineQuery) { q.Since = q.Since.Add(time.Millisecond) }),
-		"since/a post of the very moment of Since is not left out", "is missing"},
+		"since/a Since leaves out no post that is not older", "each once"},
 	{"gives one post of the moment of Since", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		p, err := f.Timeline(ctx, q)
 		if i := slices.IndexFunc(p.Tweets, func(tw fetcher.Tweet) bool { return !q.Since.IsZero() && tw.PublishedAt.Equal(q.Since) }); i >= 0 {
 			p.Tweets = p.Tweets[:i+1]
 		}
 		return p, err
-	}), "since/a Since among posts of one moment leaves none of them out", "is missing"},
+	}), "since/a Since leaves out no post that is not older", "each once"},
 	{"remembers that nothing was there", func(f fetcher.Fetcher) fetcher.Fetcher {
 		empty := map[string]bool{}
 		return wrong{f, func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
@@ -51,7 +51,7 @@ var plantedSince = []plantedFault{
 			empty[key] = len(p.Tweets) == 0
 			return p, err
 		}}
-	}, "since/a Since after all posts hides none that comes later", "is missing"},
+	}, "since/a Since leaves out no post that is not older", "each once"},
 	{"stops at a known post when Since is set", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
 		if q.Seen != nil && !q.Since.IsZero() && p.Skipped > 0 {
 			p.Tweets = p.Tweets[:1]
@@ -72,7 +72,7 @@ var plantedSince = []plantedFault{
 			return fetcher.Page{}, nil
 		}
 		return f.Timeline(ctx, q)
-	}), "since/a cursor from a page with Since leads on without one", "is missing"},
+	}), "since/a cursor from a page with Since leads on without one", "each once"},
 	{"claims to have read back to Since", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
 		if !q.Since.IsZero() {
 			p.OldestAt = q.Since

@@ -41,7 +41,7 @@ func TestPlantedStreamsOfQueries(t *testing.T) {
 			if g.Kind == fetcher.SignalUp {
 				g.Queries = nil
 			}
-		}), "SignalUp is the first, with the accounts", "is missing"},
+		}), "SignalUp is the first, with the accounts", "as the query named them"},
 		{"does not say which queries a post matches", signals(func(g *fetcher.Signal) {
 			if g.Kind == fetcher.SignalPost {
 				g.Queries = nil
@@ -57,10 +57,10 @@ func TestPlantedStreamsOfQueries(t *testing.T) {
 			for i := range g.Queries {
 				g.Queries[i] = "(" + g.Queries[i] + ")"
 			}
-		}), "SignalUp is the first, with the accounts", "is missing"},
+		}), "SignalUp is the first, with the accounts", "as the query named them"},
 		{"brings what nobody asked for", queries(func(q *fetcher.StreamQuery) {
 			q.Queries = append(slices.Clone(q.Queries), fetcher.SearchQuery{Query: "from:bob"})
-		}), "posts of other accounts do not come", "which the query does not have"},
+		}), "posts of other accounts do not come", "as the query named them"},
 		{"does not take changes", queries(func(q *fetcher.StreamQuery) { q.QueryChanges = nil }), "an account is added by Changes", "in vain"},
 		{"forgets its position", queries(func(q *fetcher.StreamQuery) { q.Position = "" }), "a position resumes with nothing lost", "want two, three, four"},
 	} {

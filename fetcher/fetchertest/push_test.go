@@ -113,7 +113,7 @@ func TestPlantedProbes(t *testing.T) {
 		{"gives a mark less", marksOf(func(_ []fetcher.Account, m []fetcher.Mark) []fetcher.Mark { return m[:max(0, len(m)-1)] }),
 			"there is a mark for each account", "want one for each"},
 		{"gives a mark too many", marksOf(func(_ []fetcher.Account, m []fetcher.Mark) []fetcher.Mark { return append(m, 1) }),
-			"a probe of nobody is no error", "want one for each"},
+			"there is a mark for each account", "want one for each"},
 		{"has a zero for nobody", marksOf(func(_ []fetcher.Account, m []fetcher.Mark) []fetcher.Mark {
 			for i := range m {
 				m[i]++
@@ -142,7 +142,7 @@ func TestPlantedProbes(t *testing.T) {
 				}
 			}
 			return m
-		}), "an account that is asked for twice has its mark twice", "want the first and last equal"},
+		}), "marks come in the order of the accounts", "want the first and last equal"},
 		{"has no limit", func(p fetcher.Prober) fetcher.Prober { return noLimit{p} }, "a call takes ProbeLimit accounts", "want 1 or more"},
 		{"takes less than its limit", func(p fetcher.Prober) fetcher.Prober { return bigLimit{p} }, "a call takes ProbeLimit accounts", "failed"},
 		{"cuts what is too much", func(p fetcher.Prober) fetcher.Prober {
@@ -225,8 +225,8 @@ func TestPlantedStreams(t *testing.T) {
 		says  string
 	}{
 		{"does not say that it is up", kindless(fetcher.SignalUp, fetcher.SignalHeartbeat), "SignalUp is the first, with the accounts", "want SignalUp"},
-		{"does not tell its accounts", signals(func(g *fetcher.Signal) { g.Accounts = nil }), "SignalUp is the first, with the accounts", "is missing"},
-		{"tells others", signals(func(g *fetcher.Signal) { g.Accounts = platformAccounts }), "SignalUp is the first, with the accounts", "which the query does not have"},
+		{"does not tell its accounts", signals(func(g *fetcher.Signal) { g.Accounts = nil }), "SignalUp is the first, with the accounts", "as the query named them"},
+		{"tells others", signals(func(g *fetcher.Signal) { g.Accounts = platformAccounts }), "SignalUp is the first, with the accounts", "as the query named them"},
 		{"always says that it resumed", signals(func(g *fetcher.Signal) { g.Resumed = true }), "SignalUp is the first, with the accounts", "has no Position"},
 		{"hides a clamped position", signals(func(g *fetcher.Signal) { g.Resumed = true }), "SignalUp does not say Resumed when something is lost", "too old"},
 		{"does not say whose posts are", signals(func(g *fetcher.Signal) {

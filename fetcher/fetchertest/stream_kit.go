@@ -1,8 +1,6 @@
 package fetchertest
 
 import (
-	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,25 +54,10 @@ type StreamUpstream struct {
 	Clamp func()
 }
 
-func (u *StreamUpstream) validate() error {
-	switch {
-	case u.New == nil:
-		return errors.New("fetchertest: StreamUpstream.New is missing: want a function that makes a Streamer")
-	case len(u.Accounts) < 3:
-		return fmt.Errorf("fetchertest: StreamUpstream.Accounts has %d accounts: want 3 or more", len(u.Accounts))
-	case u.Post == nil:
-		return errors.New("fetchertest: StreamUpstream.Post is missing: want a function that publishes a text")
-	}
-	return nil
-}
-
 // TestStreamer checks that a Streamer keeps its contract, as package fetcher has it,
 // in named subtests: one of accounts, or with StreamUpstream.Query one of queries.
 func TestStreamer(t *testing.T, kit StreamKit) {
 	t.Helper()
-	if kit.Open == nil {
-		t.Fatal("fetchertest: StreamKit.Open is missing: want a function that starts an upstream")
-	}
 	for _, c := range streamCases() {
 		t.Run(c.name, func(t *testing.T) {
 			if kit.Bubble {
@@ -107,10 +90,6 @@ func runStream(tb testing.TB, kit StreamKit, c streamCase) {
 		kit.patience = time.Minute
 	}
 	t := &streamTest{TB: tb, kit: kit, up: kit.Open(tb)}
-	if err := t.up.validate(); err != nil {
-		tb.Fatalf("%v", err)
-		return
-	}
 	t.a, t.b, t.c = t.up.Accounts[0], t.up.Accounts[1], t.up.Accounts[2]
 	t.streamer = t.up.open(t)
 	c.run(t)

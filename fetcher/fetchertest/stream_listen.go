@@ -156,18 +156,8 @@ func sameAccounts(a, b []fetcher.Account) bool {
 // tells wants the accounts of a signal as the query named them, in any order.
 func (l *listener) tells(g fetcher.Signal, accounts []fetcher.Account) {
 	l.t.Helper()
-	told := map[fetcher.Account]bool{}
-	for _, a := range g.Accounts {
-		told[a] = true
-	}
-	for _, a := range accounts {
-		if !told[a] {
-			l.t.Errorf("the accounts %v are told: %v is missing, as the query named it", g.Accounts, a)
-		}
-		delete(told, a)
-	}
-	for a := range told {
-		l.t.Errorf("the account %v is told, which the query does not have", a)
+	if !sameAccounts(g.Accounts, accounts) {
+		l.t.Errorf("the accounts %v are told: want %v, as the query named them", g.Accounts, accounts)
 	}
 }
 
@@ -175,12 +165,6 @@ func (l *listener) tells(g fetcher.Signal, accounts []fetcher.Account) {
 func (l *listener) post(a fetcher.Account, text string) fetcher.Signal {
 	l.t.Helper()
 	g := l.next("the post " + text)
-	l.brings(g, a, text)
-	return g
-}
-
-func (l *listener) brings(g fetcher.Signal, a fetcher.Account, text string) {
-	l.t.Helper()
 	switch {
 	case g.Kind != fetcher.SignalPost:
 		l.t.Errorf("a signal has the kind %d: want SignalPost, with %q", g.Kind, text)
@@ -195,6 +179,7 @@ func (l *listener) brings(g fetcher.Signal, a fetcher.Account, text string) {
 	case !l.t.streamer.Brings(g.Post):
 		l.t.Errorf("Brings says that %q, which came, is left out", text)
 	}
+	return g
 }
 
 // shows reports whether a post has a text.

@@ -30,42 +30,37 @@ func versionCases() []testCase {
 			}
 		}},
 		{"a new post changes the Version", func(t *test) {
-			first := versioned(t)
-			t.post(t.account, "newest", time.Hour)
-			changed(t, first, "newest")
-		}},
-		{"a post that becomes visible late changes the Version", func(t *test) {
-			first := versioned(t)
-			t.post(t.account, "late", t.posted[t.newest[1]].Sub(t.start)+time.Millisecond)
-			changed(t, first, "late")
-		}},
-		{"a second post of the same moment changes the Version", func(t *test) {
-			first := versioned(t)
-			t.post(t.account, "twin", t.posted[t.newest[0]].Sub(t.start))
-			changed(t, first, "twin")
-		}},
-		{"a page that changed twice is not the first again", func(t *test) {
-			first := versioned(t)
-			t.post(t.account, "newest", time.Hour)
-			second := t.read(knowing(t, first))
-			t.post(t.account, "newest of all", time.Hour+time.Second)
-			changed(t, second, "newest of all")
-		}},
-		{"an unknown Known is ignored", func(t *test) {
-			first := versioned(t)
-			first.Version = ^first.Version
-			if p := t.read(knowing(t, first)); p.Unchanged {
-				t.Errorf("a page is Unchanged from version %d, which no page had", first.Version)
+			page := versioned(t)
+			for _, p := range []struct {
+				text  string
+				after time.Duration
+			}{
+				{"newest", time.Hour},
+				{"late", t.posted[t.newest[1]].Sub(t.start) + time.Millisecond},
+				{"twin", time.Hour},
+				{"newest of all", time.Hour + time.Second},
+			} {
+				t.post(t.account, p.text, p.after)
+				changed(t, page, p.text)
+				q := t.query(t.account)
+				q.Seen = nothing
+				page = t.read(q)
 			}
 		}},
-		{"another account's Known is ignored", func(t *test) {
+		{"a Known of another page is ignored", func(t *test) {
 			first := versioned(t)
-			other := t.up.Accounts[1]
-			t.post(other, "of another", time.Minute)
-			q := knowing(t, first)
-			q.Username, q.UserID = other, ""
-			if p := t.read(q); p.Unchanged {
-				t.Errorf("the page of %q is Unchanged from a version of %q", other, t.account)
+			t.post(t.up.Accounts[1], "of another", time.Minute)
+			if first.Next == "" {
+				t.Fatalf("a page of %d posts of %d has no Next", shown(&first), len(t.newest))
+			}
+			older, unknown, other := knowing(t, first), knowing(t, first), knowing(t, first)
+			older.Cursor = first.Next
+			unknown.Known = ^first.Version
+			other.Username, other.UserID = t.up.Accounts[1], ""
+			for what, q := range map[string]fetcher.TimelineQuery{"older posts": older, "a version that no page had": unknown, "another account": other} {
+				if p := t.read(q); p.Unchanged {
+					t.Errorf("a page is Unchanged for a query of %s", what)
+				}
 			}
 		}},
 		{seenCase, func(t *test) {
@@ -74,17 +69,6 @@ func versionCases() []testCase {
 			p := t.read(q)
 			if p.Unchanged {
 				t.Error("a page is Unchanged although Seen is nil: all posts are wanted")
-			}
-		}},
-		{"Known with a Cursor is ignored", func(t *test) {
-			first := versioned(t)
-			if first.Next == "" {
-				t.Fatalf("a page of %d posts of %d has no Next", shown(&first), len(t.newest))
-			}
-			q := knowing(t, first)
-			q.Cursor = first.Next
-			if p := t.read(q); p.Unchanged {
-				t.Error("a page of older posts is Unchanged from a version of the first page")
 			}
 		}},
 		{"the next process reads the page", func(t *test) {

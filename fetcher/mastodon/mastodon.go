@@ -105,7 +105,7 @@ func New(cfg Config) (*Fetcher, error) {
 // ErrNotFound also for a host that the server does not know, ErrUnauthorized for a
 // server that wants a token, ErrProtected for a suspended account, ErrMalformed for
 // an answer that is not a list of posts. Page.Unchanged goes by the server's
-// ETag and, where it sends none, by the body.
+// validators (ETag, Last-Modified) and, where it sends none, by the body.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {

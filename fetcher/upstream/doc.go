@@ -16,10 +16,11 @@
 //
 // # Unchanged pages
 //
-// Most polls find nothing new. Pages keeps, per account, the ETag that the server sent
-// with the newest page and a hash of it. A server that honours its ETags (RFC 9110)
-// answers 304 without a body. With other servers the hash saves the decoding, at a third
-// of the cost of a scan for ids. A page in which only counts (likes) are different has
+// Most polls find nothing new. Pages keeps, per account, the validators that the server
+// sent with the newest page and a hash of it. A server that honours its validators (RFC
+// 9110: ETag, else a Last-Modified that is at least five minutes old) answers 304 without
+// a body. With other servers the hash saves the decoding, at a third of the cost of a
+// scan for ids. A page in which only counts (likes) are different has
 // changed: it is decoded, which costs nothing but time.
 //
 // No post is lost by this: a page is only Unchanged for a caller that was given its

@@ -2,12 +2,15 @@ package upstream
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestConditions(t *testing.T) {
-	const tag = "Etag"
+	const tag, modified = "Etag", "Last-Modified"
+	ago := func(d time.Duration) string { return noon.Add(-d).Format(http.TimeFormat) }
 	long := `"` + strings.Repeat("x", maxValidator) + `"`
 	for _, tc := range []struct {
 		name   string
@@ -23,6 +26,14 @@ func TestConditions(t *testing.T) {
 		{"half a tag", []string{tag, `"`}, ""},
 		{"two tags", []string{tag, `"a", "b"`}, ""},
 		{"a tag too long to keep", []string{tag, long}, ""},
+		{"a time", []string{modified, ago(time.Hour)}, "If-Modified-Since: " + ago(time.Hour)},
+		{"a time of just now", []string{modified, ago(0)}, ""},
+		{"a time that posts can still come behind", []string{modified, ago(settled - time.Second)}, ""},
+		{"a time they cannot", []string{modified, ago(settled)}, "If-Modified-Since: " + ago(settled)},
+		{"a time ahead", []string{modified, ago(-time.Hour)}, ""},
+		{"no time", []string{modified, "yesterday"}, ""},
+		{"a tag and a time", []string{tag, `"abc"`, modified, ago(time.Hour)}, `If-None-Match: "abc"`},
+		{"a bad tag and a time", []string{tag, `*`, modified, ago(time.Hour)}, "If-Modified-Since: " + ago(time.Hour)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := ""
@@ -34,6 +45,13 @@ func TestConditions(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a time from a server without a clock", func(t *testing.T) {
+		r := said("body", modified, ago(time.Hour))
+		r.ServerTime = time.Time{}
+		if h := r.fingerprint().header(); h != nil {
+			t.Errorf("%v, want none", h)
+		}
+	})
 }
 
 // Every byte of a body counts.
