@@ -88,7 +88,7 @@ func (d *Detector) account(ctx context.Context, username string, sees func(owner
 	var found *AccountStatus
 	err = shardOf(d, username).Ask(ctx, func(sh *shards.Shard) {
 		a, hash := sh.Accounts, accounts.HashName(username)
-		if slot, ok := a.Find(hash, username); ok && a.Watched(slot) {
+		if slot, ok := a.Find(hash, username); ok && a.At(slot).Watched {
 			st := newAccountStatus(d, a, slot, sees)
 			st.Delay = shards.Delays(a)[slot]
 			for _, p := range a.Polls.Memory.Past(hash) {
@@ -126,18 +126,18 @@ func (s *sharing) account(ctx context.Context, username string, sees func(owner 
 }
 
 func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(owner string) bool) AccountStatus {
-	t := a.At(slot)
-	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
-		Rate: a.PostRate(slot), Gaps: gapsAs[Gap](a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
-	if !t.Is(accounts.Cold) { // else the poll was another process's
+	t, read := a.At(slot), a.Status(slot)
+	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: read.Since, LastPost: read.Post,
+		Rate: a.PostRate(slot), Gaps: gapsAs[Gap](t.Gaps()), Failures: t.Failures()}
+	if !read.Cold { // else the poll was another process's
 		st.LastContact = st.LastPoll
 	}
-	if at, ok := a.Polls.Contact(slot); ok {
+	if at, ok := t.Contact(); ok {
 		st.LastContact = at
 	}
 	st.Missing = shards.Missing(a, slot, d.deps.Now())
 	st.Sources, st.Interval = a.WantedBy(slot, sees)
-	if st.Err, _ = a.Polls.Trouble(slot); st.Err != nil {
+	if st.Err, _ = t.Trouble(); st.Err != nil {
 		st.Error = st.Err.Error()
 	}
 	if at, ok := a.Sched.At(slot); ok {

@@ -66,7 +66,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 				}
 				say("nasa", "fourth", 1000)
 				wantSorted(t, w, want...)
-				if n := d.shards[0].Accounts.Table.Programs(); n != rules-1 {
+				if n := d.shards[0].Accounts.Programs(); n != rules-1 {
 					t.Errorf("%d programs are kept of %d rules", n, rules-1)
 				}
 			})

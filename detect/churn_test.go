@@ -130,14 +130,14 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		if calls, polls := sh.UnderWay(); calls > 4 || polls > 12 {
 			t.Errorf("%d calls, %d polls", calls, polls)
 		}
-		table, watched := sh.Accounts.Table, 0
+		table, watched := sh.Accounts, 0
 		for slot := range table.Size() {
-			if table.At(slot).State != accounts.Free {
+			if table.At(slot).Watched {
 				watched++
 				continue
 			}
 			_, planned := sh.Accounts.Sched.At(slot)
-			if rate, paced := sh.Accounts.Sched.Rate(slot); planned || paced && rate > 0 || len(sh.Accounts.Polls.Gaps(slot)) > 0 {
+			if planned || d.paced != nil && d.paced.Rate(slot) > 0 || len(table.At(slot).Gaps()) > 0 {
 				t.Errorf("free slot %d is planned", slot)
 			}
 		}

@@ -102,14 +102,14 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	}
 	d.teller = shards.Teller{Shards: d.shards, Done: d.done, Stopped: ErrStopped}
 	if cfg.Pace != PaceInterval {
-		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
+		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: planner{d: d}.pollRate, LostFrom: d.env.Budget.LostFrom(), MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
-		d.shards[0].Accounts.Sched = d.paced
+		d.shards[0].Accounts.Sched, d.shards[0].Accounts.Paced = d.paced, d.paced
 	}
 	return d, nil
 }
@@ -117,7 +117,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 // newSweep gives a shard its part of the probes.
 func newSweep(d *Detector, sh *shards.Shard) *probe.Sweep {
 	return probe.New(probe.Config{
-		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: accounts.Probed{Targets: sh.Accounts},
+		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: sh.Accounts,
 		PerSecond: d.cfg.ProbeRate / float64(min(d.cfg.Shards, d.cfg.FetchSlots)),
 		Timeout:   d.cfg.FetchTimeout, Backoff: d.env.Backoff, Logger: d.deps.Logger, Now: d.deps.Now,
 	})

@@ -26,7 +26,14 @@ func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.c
 func (d *Detector) SetRate(perSecond float64) {
 	d.env.Budget.SetRate(max(0, perSecond))
 	if perSecond > 0 {
-		d.shards[0].Tell(func(sh *shards.Shard) { sh.Accounts.Sched.Refresh() })
+		d.refresh()
+	}
+}
+
+// refresh has a budget follow a change of how many calls accounts may take.
+func (d *Detector) refresh() {
+	if d.paced != nil {
+		d.shards[0].Tell(func(*shards.Shard) { d.paced.Refresh() })
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
@@ -156,9 +155,7 @@ func (r *router) note() {
 	d.count.covered.Store(int64(r.rules.Covered()))
 	d.streams[poll.Queries].Changed()
 	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * planner{d: d}.pagesPer(poll.Queries)))
-	for _, sh := range d.shards {
-		sh.Tell(func(sh *shards.Shard) { sh.Accounts.Sched.Refresh() })
-	}
+	d.refresh()
 }
 
 // planned returns the rules for a forecast.

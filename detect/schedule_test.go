@@ -36,7 +36,7 @@ func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
 		s := sub("m", accountNames(100)...)
 		set(t, d, s)
 		if err := d.shards[0].Ask(t.Context(), func(sh *shards.Shard) {
-			table := sh.Accounts.Table
+			table := sh.Accounts
 			for slot := int32(1); slot < table.Size(); slot++ {
 				if before, it := table.Username(slot-1), table.Username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
 					t.Errorf("%s lies before %s, whose phase is lower", before, it)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // Rate is a rate of posts in 16 bits: its logarithm in steps of 0.04 %; 0 while unknown.
@@ -61,4 +63,33 @@ func (r Rate) After(posts int, took, watched time.Duration) Rate {
 // The prior is a twentieth of a post in a tenth of a day.
 func RateOf(posts int, over time.Duration) Rate {
 	return toRate((float64(posts) + 0.05) / (max(0, over) + 144*time.Minute).Seconds())
+}
+
+// UnknownRate is the rate assumed of accounts that were not polled yet: a post a day.
+const UnknownRate = 1.0 / 86_400
+
+// PostRate returns how many posts a second an account publishes; 0 while unknown.
+func (a *Targets) PostRate(slot int32) float64 {
+	if a.Paced != nil {
+		return a.Paced.Rate(slot)
+	}
+	return a.at(slot).rate.PerSecond()
+}
+
+// Groups adds the accounts in the n slots from a slot on to counts, by the group in which a
+// forecast counts them: rates are rounded to an eighth of an e-fold. It reports whether slots
+// are left.
+func (a *Targets) Groups(from, n int32, counts map[pace.Group]int) (more bool) {
+	for slot := from; slot < min(from+n, a.size); slot++ {
+		if !a.at(slot).Watched {
+			continue
+		}
+		ask := a.Ask(slot)
+		g := pace.Group{Interval: ask.Interval, Weight: ask.Weight, Rate: UnknownRate}
+		if r := a.PostRate(slot); r > 0 {
+			g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
+		}
+		counts[g]++
+	}
+	return from+n < a.size
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Source is a monitor or a rule that watches accounts of the table.
+// Source is a monitor or a rule that watches accounts.
 type Source struct {
 	interest.Source
 	Weight float64
@@ -32,27 +32,27 @@ type Terms struct {
 }
 
 // Source returns a source by its id, nil when it has no account here.
-func (t *Table) Source(id string) *Source { return t.sources[id] }
+func (a *Targets) Source(id string) *Source { return a.sources[id] }
 
-// SetSource finds or adds a source and sets its terms. changed reports whether these change
+// setSource finds or adds a source and sets its terms. changed reports whether these change
 // when the accounts of the source are due.
-func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
-	if src = t.sources[terms.ID]; src == nil {
+func (a *Targets) setSource(terms Terms) (src *Source, changed bool) {
+	if src = a.sources[terms.ID]; src == nil {
 		src = &Source{}
-		t.sources[terms.ID] = src
+		a.sources[terms.ID] = src
 	}
 	changed = src.interval != terms.Interval || src.Weight != terms.Weight || src.Owner != terms.Owner
 	src.Source.Source, src.Match = terms.Source.Source, terms.Match
 	src.interval, src.Weight = terms.Interval, terms.Weight
 	src.read, src.resumes = terms.Read, terms.Resumes
-	t.wants.setInterval(src)
+	a.wants.setInterval(src)
 	return src, changed
 }
 
-// SetAccounts sets which accounts a source has, by sorted slots that it is subscribed to,
+// setAccounts sets which accounts a source has, by sorted slots that it is subscribed to,
 // and the program that decides for it, nil for none. It calls left for each account that
 // the source has no more. A source without accounts is forgotten.
-func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
+func (a *Targets) setAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
 	had := src.slots
 	src.slots = setOf(sorted)
 	had.each(func(slot int32) {
@@ -62,20 +62,20 @@ func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left 
 	})
 	if len(sorted) == 0 {
 		p = nil
-		delete(t.sources, src.ID)
+		delete(a.sources, src.ID)
 	}
-	t.index.Follow(&src.Source, p)
+	a.index.Follow(&src.Source, p)
 }
 
 // Programs returns how many sources have a program that decides for them.
-func (t *Table) Programs() int { return t.index.Len() }
+func (a *Targets) Programs() int { return a.index.Len() }
 
 // drop removes accounts from a source, by sorted slots. A source without accounts is
 // forgotten.
-func (t *Table) drop(src *Source, sorted []int32) {
+func (a *Targets) drop(src *Source, sorted []int32) {
 	if src.slots = src.slots.without(sorted); len(src.slots) == 0 {
-		delete(t.sources, src.ID)
-		t.index.Follow(&src.Source, nil)
+		delete(a.sources, src.ID)
+		a.index.Follow(&src.Source, nil)
 	}
 }
 

@@ -49,12 +49,12 @@ type Account struct {
 func (a *Targets) SetSubscription(s *Subscription) bool {
 	for _, mine := range s.Mine {
 		if mine.Known {
-			if _, ok := a.Table.Find(mine.Hash, s.All[mine.Index].Username); !ok {
+			if _, ok := a.Find(mine.Hash, s.All[mine.Index].Username); !ok {
 				return false
 			}
 		}
 	}
-	src, changed := a.SetSource(s.Terms)
+	src, changed := a.setSource(s.Terms)
 	anew := src.QueryChanged(s.Program)
 	slots := make([]int32, 0, len(s.Mine))
 	for _, mine := range s.Mine {
@@ -62,20 +62,20 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 		if c := mine.Cursor; c != nil {
 			account.Since = a.env.Begins(account.Since, c.Since, poll.StampsDiffer)
 		}
-		slot := slotFor(a, mine, account, s.Shared)
+		slot := a.slotFor(mine, account, s.Shared)
 		slots = append(slots, slot)
 		var from time.Time
-		unheard := Unheard(readBefore(a, slot, mine.Taken), s.Joined)
+		unheard := Unheard(a.readBefore(slot, mine.Taken), s.Joined)
 		if mine.Taken && !unheard {
-			from = readElsewhere(a, slot)
+			from = a.readElsewhere(slot)
 		}
-		added := a.Subscribe(slot, src, account.Since, from, anew)
+		added := a.subscribe(slot, src, account.Since, from, anew)
 		if added {
-			if err, told := a.Polls.Trouble(slot); told {
-				a.tell(slot, src, err)
+			if err, reported := a.at(slot).Trouble(); reported {
+				a.Polls.Tell(a.Username(slot), src.Source.Source, err)
 			}
 			if unheard || s.Late && !s.Resumes && !mine.Taken {
-				rewindFor(a, slot, latest(account.Since, src.read))
+				a.rewindFor(slot, latest(account.Since, src.read))
 			}
 		}
 		if added || changed {
@@ -85,41 +85,41 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 		}
 	}
 	slices.Sort(slots)
-	a.SetAccounts(src, slots, s.Program, func(slot int32) { unsubscribe(a, slot, src) })
-	a.Pack()
+	a.setAccounts(src, slots, s.Program, func(slot int32) { a.unsubscribe(slot, src) })
+	a.pack()
 	return true
 }
 
 // readBefore returns the time up to which others have read an account: another node if taken
 // is set, else earlier processes, as long as this one has not read it. It is zero if none has.
-func readBefore(a *Targets, slot int32, taken bool) time.Time {
-	switch {
-	case taken && a.found.chunks != nil:
-		return a.found.at(slot).Time()
-	case a.Table.At(slot).Is(Cold):
-		return a.Table.At(slot).Since.Time()
+func (a *Targets) readBefore(slot int32, taken bool) time.Time {
+	switch t := a.at(slot); {
+	case taken && t.found != 0:
+		return t.found.time()
+	case t.is(cold):
+		return t.since.time()
 	}
 	return time.Time{}
 }
 
-// slotFor returns an account's slot, and adds the account if it is not in the table.
-func slotFor(a *Targets, mine Account, account monitor.Account, shared bool) int32 {
-	if slot, ok := a.Table.Find(mine.Hash, account.Username); ok {
+// slotFor returns an account's slot, and adds the account if it is not there.
+func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) int32 {
+	if slot, ok := a.Find(mine.Hash, account.Username); ok {
 		return slot
 	}
-	slot := a.Table.Add(account.Username)
+	slot := a.add(account.Username)
 	if c := mine.Cursor; c != nil {
-		t := a.Table.At(slot)
-		t.Since = ToSeconds(c.Since)
-		t.Set(Cold, true)
+		t := a.at(slot)
+		t.since = toSeconds(c.Since)
+		t.set(cold, true)
 		a.Polls.Restore(slot, c.Gaps)
 		if shared {
-			*a.found.at(slot) = t.Since
+			t.found = t.since
 		}
 		// The account had this id when it was read last; a subscriber that begins later
 		// means the account that has the handle then.
 		if !account.Since.After(c.Since) {
-			a.Table.SetUserID(slot, c.UserID)
+			a.setUserID(slot, c.UserID)
 		}
 	}
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(1)
@@ -129,12 +129,12 @@ func slotFor(a *Targets, mine Account, account monitor.Account, shared bool) int
 // schedule adds an account to the schedule, or follows a change in what its
 // subscribers ask for.
 func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
-	first := schedule.AtOnce
+	first, t := schedule.AtOnce, a.at(slot)
 	switch {
-	case a.Polled(slot):
-		a.Table.At(slot).Set(Again, true)
+	case t.Polled:
+		t.set(again, true)
 		first = schedule.Planned
-	case a.Polls.Failures(slot) > 0: // it is resting
+	case t.Failures() > 0: // it is resting
 		first = schedule.Planned
 	case s.Spread:
 		first = schedule.Spread
@@ -144,31 +144,29 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	ask := a.ask(slot)
 	ask.Missed = s.Missed
 	a.Sched.Set(slot, a.env.Clock(), ask, first)
-	a.Pushed.told(slot, ask)
+	t.set(audited, ask.Audited)
 }
 
 // rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that
 // may lack posts from before it. The journal drops the posts that other subscribers
 // have got.
-func rewindFor(a *Targets, slot int32, since time.Time) {
-	t := a.Table.At(slot)
-	if oldest := a.env.Oldest(); since.Before(oldest) {
-		since = oldest
-	}
-	if t.Is(Cold) && since.Before(t.Since.Time().Add(-a.env.Late.Least())) {
-		t.Since = ToSeconds(since)
-		a.rewound[slot] = struct{}{}
+func (a *Targets) rewindFor(slot int32, since time.Time) {
+	t := a.at(slot)
+	since = latest(since, a.env.Oldest())
+	if t.is(cold) && since.Before(t.since.time().Add(-a.env.Late.Least())) {
+		t.since = toSeconds(since)
+		t.set(rewound, true)
 	}
 }
 
 // unsubscribe removes a subscriber from an account. An account without subscribers is
 // released when no poll of it is under way.
-func unsubscribe(a *Targets, slot int32, src *Source) {
-	a.Table.Unsubscribe(slot, src)
-	switch {
-	case a.Watched(slot):
+func (a *Targets) unsubscribe(slot int32, src *Source) {
+	a.leave(slot, src)
+	switch t := a.at(slot); {
+	case t.Watched:
 		a.Sched.Set(slot, a.env.Clock(), a.ask(slot), schedule.Planned)
-	case !a.Polled(slot):
+	case !t.Polled:
 		a.Polls.Release(slot)
 	}
 }
@@ -177,7 +175,7 @@ func unsubscribe(a *Targets, slot int32, src *Source) {
 // their commit are still committed.
 func (a *Targets) RemoveSubscription(sourceID string) {
 	if src := a.Source(sourceID); src != nil {
-		a.SetAccounts(src, nil, nil, func(slot int32) { unsubscribe(a, slot, src) })
+		a.setAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })
 	}
-	a.Pack()
+	a.pack()
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
@@ -21,85 +20,69 @@ type Subscriber struct {
 
 // Each calls fn for each subscriber of an account, with its source and the time from
 // which on posts are for it.
-func (t *Table) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
-	tg := t.At(slot)
-	if tg.want < 0 {
+func (a *Targets) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
+	t := a.at(slot)
+	if t.want < 0 {
 		return
 	}
-	call := func(s Subscriber) {
-		w := &t.wants.list[s.want]
+	w := &a.wants.list[t.want]
+	fn(t.first(), w.source, w.since)
+	for _, s := range t.subs() {
+		w := &a.wants.list[s.want]
 		fn(s, w.source, w.since)
-	}
-	call(tg.first())
-	if tg.Is(shared) {
-		for _, s := range t.more[slot] {
-			call(s)
-		}
 	}
 }
 
 // change replaces each subscriber by what fn returns for it.
-func (t *Table) change(slot int32, fn func(Subscriber) Subscriber) {
-	tg := t.At(slot)
-	if tg.want < 0 {
+func (a *Targets) change(slot int32, fn func(Subscriber) Subscriber) {
+	t := a.at(slot)
+	if t.want < 0 {
 		return
 	}
-	tg.setFirst(fn(tg.first()))
-	if tg.Is(shared) {
-		more := t.more[slot]
-		for i := range more {
-			more[i] = fn(more[i])
-		}
+	t.setFirst(fn(t.first()))
+	subs := t.subs()
+	for i := range subs {
+		subs[i] = fn(subs[i])
 	}
 }
 
-func (t *Table) subscribers(slot int32) int {
-	tg := t.At(slot)
-	switch {
-	case tg.want < 0:
-		return 0
-	case !tg.Is(shared):
-		return 1
+func (a *Targets) subscribers(slot int32) int {
+	if t := a.at(slot); t.want >= 0 {
+		return 1 + len(t.subs())
 	}
-	return 1 + len(t.more[slot])
+	return 0
 }
-
-// Asker returns the Asker that decides which subscribers of an account want a post.
-func (t *Table) Asker(slot int32) interest.Asker { return t.index.Asker(t.subscribers(slot)) }
 
 // correct corrects the beginnings of subscribers that were stamped by a clock which was set back
 // since. A whole poll was made for them: what was published since the last one is for them.
-func (t *Table) correct(slot int32, env *poll.Env) {
-	read, latest := t.At(slot).Since.Time(), env.Now().Add(poll.Differ)
-	t.change(slot, func(s Subscriber) Subscriber {
-		if w := t.wants.list[s.want]; !s.Fresh && w.since.After(latest) {
-			t.wants.drop(s.want)
-			s.want = t.wants.take(w.source, env.Begins(w.since, read, poll.Differ), w.from)
+func (a *Targets) correct(slot int32) {
+	read, latest := a.at(slot).since.time(), a.env.Now().Add(poll.Differ)
+	a.change(slot, func(s Subscriber) Subscriber {
+		if w := a.wants.list[s.want]; !s.Fresh && w.since.After(latest) {
+			a.wants.drop(s.want)
+			s.want = a.wants.take(w.source, a.env.Begins(w.since, read, poll.Differ), w.from)
 		}
 		return s
 	})
 }
 
-// AnyFresh reports whether a subscriber is fresh.
-func (t *Table) AnyFresh(slot int32) (any bool) {
-	t.Each(slot, func(s Subscriber, _ *Source, _ time.Time) { any = any || s.Fresh })
-	return any
+// anyFresh reports whether a subscriber is fresh.
+func (a *Targets) anyFresh(slot int32) (any bool) {
+	t := a.at(slot)
+	return t.is(fresh) || slices.ContainsFunc(t.subs(), func(s Subscriber) bool { return s.Fresh })
 }
 
-// Cover notes that the poll that begins is made for the subscribers that are fresh now.
-func (t *Table) Cover(slot int32) {
-	t.change(slot, func(s Subscriber) Subscriber {
+// cover notes that the poll that begins is made for the subscribers that are fresh now.
+func (a *Targets) cover(slot int32) {
+	a.change(slot, func(s Subscriber) Subscriber {
 		s.covered = s.Fresh
 		return s
 	})
 }
 
-// Covered notes that this poll was whole: its subscribers are not fresh any more.
-func (t *Table) Covered(slot int32) {
-	if !t.At(slot).Is(fresh | shared) {
-		return
-	}
-	t.change(slot, func(s Subscriber) Subscriber {
+// served notes that this poll was whole: its subscribers are not fresh any more.
+func (a *Targets) served(slot int32) {
+	a.change(slot, func(s Subscriber) Subscriber {
 		if s.covered {
 			s.Fresh, s.covered = false, false
 		}
@@ -107,46 +90,34 @@ func (t *Table) Covered(slot int32) {
 	})
 }
 
-// Uncovered returns the earliest time from which on a subscriber that joined during the
-// poll lacks posts: its beginning, or the time up to which the account was read for it,
-// whichever is later. ok is false if none joined.
-func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
-	tg := t.At(slot)
-	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
-		if until := latest(src.read, t.wants.list[s.want].from); until.After(from) {
-			from = until
-		}
-		if found := tg.Since.Time(); src.resumes && tg.Is(Cold) && found.After(from) {
-			from = found
-		}
-		if s.Fresh && !s.covered && (!ok || from.Before(since)) {
-			since, ok = from, true
-		}
-	})
-	return since, ok
+// lacks returns the time from which on a fresh subscriber lacks posts: its beginning, or the
+// time up to which the account was read for it, whichever is later.
+func (a *Targets) lacks(t *account, s Subscriber, src *Source, since time.Time) time.Time {
+	from := latest(since, latest(src.read, a.wants.list[s.want].from))
+	if src.resumes && t.is(cold) {
+		from = latest(from, t.since.time())
+	}
+	return from
 }
 
-// Interval returns the shortest interval that a subscriber of an account asks for; 0 for
-// none.
-func (t *Table) Interval(slot int32) (shortest time.Duration) {
-	tg := t.At(slot)
-	if tg.want < 0 {
+// asked returns the shortest interval that a subscriber of an account asks for; 0 for none.
+func (a *Targets) asked(slot int32) (shortest time.Duration) {
+	t := a.at(slot)
+	if t.want < 0 {
 		return 0
 	}
-	shortest = t.wants.list[tg.want].interval
-	if tg.Is(shared) {
-		for _, s := range t.more[slot] {
-			if iv := t.wants.list[s.want].interval; iv > 0 && (shortest == 0 || iv < shortest) {
-				shortest = iv
-			}
+	shortest = a.wants.list[t.want].interval
+	for _, s := range t.subs() {
+		if iv := a.wants.list[s.want].interval; iv > 0 && (shortest == 0 || iv < shortest) {
+			shortest = iv
 		}
 	}
 	return shortest
 }
 
 // MonitorInterval returns the shortest interval that a monitor asks for; 0 for none.
-func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
-	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+func (a *Targets) MonitorInterval(slot int32) (shortest time.Duration) {
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
 			shortest = src.interval
 		}
@@ -155,40 +126,54 @@ func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
 }
 
 // Ask sums up what the subscribers of an account ask for.
-func (t *Table) Ask(slot int32) (a schedule.Ask) {
+func (a *Targets) Ask(slot int32) (ask schedule.Ask) {
 	var most float64 // the highest weight, whose owner is returned; of several owners the first by name
-	a.Interval = t.Interval(slot)
-	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
-		a.Weight += src.Weight
-		if src.Weight > most || src.Weight == most && src.Owner < a.Owner {
-			most, a.Owner = src.Weight, src.Owner
+	ask.Interval = a.asked(slot)
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+		ask.Weight += src.Weight
+		if src.Weight > most || src.Weight == most && src.Owner < ask.Owner {
+			most, ask.Owner = src.Weight, src.Owner
 		}
 	})
-	return a
+	return ask
 }
 
-// Cutoff returns how far back the next poll must read: by the overlap before the last
+// WantedBy counts the sources of an account of the owners for which of returns true, and
+// returns the shortest interval that one of them asks for; 0 for none.
+func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int, shortest time.Duration) {
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+		if !of(src.Owner) {
+			return
+		}
+		sources++
+		if src.interval > 0 && (shortest == 0 || src.interval < shortest) {
+			shortest = src.interval
+		}
+	})
+	return sources, shortest
+}
+
+// cutoff returns how far back the next poll must read: by the overlap before the last
 // complete poll; for a fresh subscriber to its beginning; and never beyond the earliest
 // beginning of all subscribers. A cold account is read back over the overlap alone: after a
 // start all subscribers are fresh, and the process before has dealt with earlier posts.
-//
-// ahead is how far our clock is ahead of the upstream's: the poll reads back so much further.
-func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
-	tg := t.At(slot)
+// The poll reads back further by as much as our clock is ahead of the upstream's.
+func (a *Targets) cutoff(slot int32, overlap time.Duration) time.Time {
+	t := a.at(slot)
 	first := true
 	var wanted time.Time // earliest beginning of all subscribers
-	back := tg.Since.Time()
+	back := t.since.time()
 	if !back.IsZero() {
 		back = back.Add(-overlap)
 	}
-	skew := max(0, ahead)
-	t.Each(slot, func(s Subscriber, _ *Source, since time.Time) {
+	skew := max(0, t.Skew())
+	a.Each(slot, func(s Subscriber, _ *Source, since time.Time) {
 		since = since.Add(-skew)
 		if first || since.Before(wanted) {
 			wanted, first = since, false
 		}
-		since = latest(since, t.wants.list[s.want].from)
-		if s.Fresh && !tg.Is(Cold) && since.Before(back) {
+		since = latest(since, a.wants.list[s.want].from)
+		if s.Fresh && !t.is(cold) && since.Before(back) {
 			back = since
 		}
 	})
@@ -205,61 +190,58 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Subscribe adds a subscriber to an account, or renews the source's subscriber, and reports
+// subscribe adds a subscriber to an account, or renews the source's subscriber, and reports
 // whether it was added. With anew set, a renewed subscriber asks for other posts than
 // before, and has got none yet. An added subscriber has got all posts before from through
 // another node; zero for none.
-func (t *Table) Subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
+func (a *Targets) subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
-	t.change(slot, func(s Subscriber) Subscriber {
-		if t.wants.list[s.want].source != src {
+	a.change(slot, func(s Subscriber) Subscriber {
+		if a.wants.list[s.want].source != src {
 			return s
 		}
 		added = false
 		if anew {
 			s.Fresh, s.covered = true, false
 		}
-		if had := t.wants.list[s.want]; anew || since.After(had.since) {
+		if had := a.wants.list[s.want]; anew || since.After(had.since) {
 			if anew {
 				had.from = time.Time{}
 			}
-			t.wants.drop(s.want)
-			s.want = t.wants.take(src, since, had.from)
+			a.wants.drop(s.want)
+			s.want = a.wants.take(src, since, had.from)
 		}
 		return s
 	})
 	if !added {
 		return false
 	}
-	tg := t.At(slot)
-	s := Subscriber{want: t.wants.take(src, since, from), Fresh: true}
-	if tg.want < 0 {
-		tg.setFirst(s)
+	t := a.at(slot)
+	s := Subscriber{want: a.wants.take(src, since, from), Fresh: true}
+	if t.want < 0 {
+		t.setFirst(s)
 	} else {
-		t.more[slot] = append(t.more[slot], s)
-		tg.Set(shared, true)
+		t.setMore(append(t.subs(), s), t.posts())
 	}
 	return true
 }
 
-// Unsubscribe removes a source's subscriber from an account, if there is one.
-func (t *Table) Unsubscribe(slot int32, src *Source) {
-	tg := t.At(slot)
-	more := t.more[slot]
-	if tg.want >= 0 && t.wants.list[tg.want].source == src {
-		t.wants.drop(tg.want)
-		tg.want = -1
-		if n := len(more); n > 0 {
-			tg.setFirst(more[n-1])
-			more = more[:n-1]
+// leave removes a source's subscriber from an account, if there is one.
+func (a *Targets) leave(slot int32, src *Source) {
+	t := a.at(slot)
+	subs := t.subs()
+	if t.want >= 0 && a.wants.list[t.want].source == src {
+		a.wants.drop(t.want)
+		t.want, t.Watched = -1, false
+		if n := len(subs); n > 0 {
+			t.setFirst(subs[n-1])
+			subs = subs[:n-1]
+		} else {
+			t.set(fresh|covered, false)
 		}
-	} else if i := slices.IndexFunc(more, func(s Subscriber) bool { return t.wants.list[s.want].source == src }); i >= 0 {
-		t.wants.drop(more[i].want)
-		more = slices.Delete(more, i, i+1)
+	} else if i := slices.IndexFunc(subs, func(s Subscriber) bool { return a.wants.list[s.want].source == src }); i >= 0 {
+		a.wants.drop(subs[i].want)
+		subs = slices.Delete(subs, i, i+1)
 	}
-	t.more[slot] = more
-	if len(more) == 0 {
-		delete(t.more, slot)
-		tg.Set(shared, false)
-	}
+	t.setMore(subs, t.posts())
 }

@@ -2,57 +2,204 @@ package accounts
 
 import (
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/probe"
+	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Targets has the accounts of a shard polled, for their subscribers.
+// Targets has the accounts of a shard polled, for their subscribers. It is not safe for
+// concurrent use.
 type Targets struct {
-	*Table
 	Sched schedule.Schedule
+	Paced *schedule.ByBudget // Sched where a budget sets the pace, nil elsewhere
 	Polls *poll.Machine
-	// Probes makes the probes, and is told of polls; nil without a Prober.
+	// Probes makes the probes, and learns of polls; nil without a Prober.
 	Probes *probe.Sweep
 	// Pushed follows the stream, nil without a Streamer.
 	Pushed *Pushed
-	env    *poll.Env
-	times  *poll.Times
 
-	found   dense[Seconds]     // Since in the journal, of accounts added with Subscription.Shared
-	rewound map[int32]struct{} // slots that rewindFor has moved back, and that were not read since
+	env   *poll.Env
+	times *poll.Times
+
+	// By slot.
+	slab
+	windows seen.Windows // posts that the timelines showed
+	roster  roster
+	names   names
+
+	sources map[string]*Source
+	wants   wants
+	index   *interest.Index
 }
 
-var _ poll.Targets = (*Targets)(nil)
+var (
+	_ poll.Targets      = (*Targets)(nil)
+	_ schedule.Accounts = (*Targets)(nil)
+	_ probe.Accounts    = (*Targets)(nil)
+)
 
 // NewTargets returns Targets without accounts. Accounts are polled at their intervals. times
 // and commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
-	a := &Targets{Table: NewTable(), env: env, times: times, rewound: map[int32]struct{}{}}
-	a.Sched = schedule.NewByInterval(intervals{a}, env.Epoch)
+	a := &Targets{env: env, times: times, sources: map[string]*Source{}, index: interest.NewIndex()}
+	a.roster.hash = a.Hash
+	a.Sched = schedule.NewByInterval(a, env.Epoch)
 	a.Polls = poll.NewMachine(env, times, traits, a, commit)
 	return a
+}
+
+// Size returns one more than the highest slot that was ever used.
+func (a *Targets) Size() int32 { return a.size }
+
+// At returns what polls keep of the account in a slot. The pointer stays valid.
+func (a *Targets) At(slot int32) *poll.Target { return &a.at(slot).Target }
+
+// Find returns the slot of an account; hash is its HashName.
+func (a *Targets) Find(hash uint64, username string) (slot int32, ok bool) {
+	return a.roster.find(hash, func(slot int32) bool { return sameAccount(a.Username(slot), username) })
+}
+
+// add adds an account that is not there yet, without subscribers.
+func (a *Targets) add(username string) (slot int32) {
+	slot = a.take()
+	*a.at(slot) = account{name: a.names.add(strings.TrimPrefix(username, "@")), want: -1}
+	a.roster.add(slot)
+	return slot
+}
+
+// Release frees the slot of an account that nobody watches. Call Polls.Release.
+func (a *Targets) Release(slot int32) {
+	a.Sched.Remove(slot)
+	if a.Probes != nil {
+		a.Probes.Forget(slot)
+	}
+	a.roster.remove(slot)
+	a.setUserID(slot, "")
+	a.names.drop(a.at(slot).name)
+	*a.at(slot) = account{want: -1, flags: free}
+	a.windows.Set(int(slot), seen.Window{})
+	a.free = append(a.free, slot)
+	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
+}
+
+// pack rewrites the names when most of their space belongs to accounts that were
+// released. Strings returned before stay valid.
+func (a *Targets) pack() {
+	if !a.names.wasteful() {
+		return
+	}
+	old := a.names
+	a.names = names{}
+	for slot := range a.size {
+		t := a.at(slot)
+		if t.is(free) {
+			continue
+		}
+		t.name = a.names.add(old.at(t.name))
+		if t.is(textID) {
+			t.id = uint64(a.names.add(old.at(uint32(t.id))))
+		}
+	}
+}
+
+// Username returns the account's name as its first subscriber wrote it, without "@".
+func (a *Targets) Username(slot int32) string { return a.names.at(a.at(slot).name) }
+
+// Hash returns the account's HashName.
+func (a *Targets) Hash(slot int32) uint64 { return HashName(a.Username(slot)) }
+
+// UserID returns the account's id on its platform, "" while unknown. Numeric ids are kept
+// as numbers, others among the names.
+func (a *Targets) UserID(slot int32) string {
+	t := a.at(slot)
+	switch {
+	case t.is(textID):
+		return a.names.at(uint32(t.id))
+	case t.id != 0:
+		return strconv.FormatUint(t.id, 10)
+	}
+	return ""
+}
+
+// setUserID sets the id that UserID returns.
+func (a *Targets) setUserID(slot int32, id string) {
+	t := a.at(slot)
+	if a.UserID(slot) == id {
+		return
+	}
+	if t.is(textID) {
+		a.names.drop(uint32(t.id))
+	}
+	t.set(textID, false)
+	t.id = 0
+	if id == "" {
+		return
+	}
+	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n != 0 && strconv.FormatUint(n, 10) == id {
+		t.id = n
+		return
+	}
+	t.set(textID, true)
+	t.id = uint64(a.names.add(id))
+}
+
+// Status is how far an account was read.
+type Status struct {
+	Since, Post time.Time // beginning of the last complete poll; publication of the newest post
+	Cold        bool      // another process made that poll
+}
+
+// Status returns how far an account was read.
+func (a *Targets) Status(slot int32) Status {
+	t := a.at(slot)
+	return Status{t.since.time(), t.post.time(), t.is(cold)}
+}
+
+// Ready reports whether an account is watched, and was read before.
+func (a *Targets) Ready(slot int32) bool { return a.at(slot).Watched && a.at(slot).since != 0 }
+
+// Account returns the name and id of an account.
+func (a *Targets) Account(slot int32) fetcher.Account {
+	return fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}
+}
+
+// ReadAhead touches the state of accounts that are to be polled, which is scattered over
+// memory. In this loop the processor waits for several cache misses at a time; otherwise it
+// would wait for one after the other, longer than the rest of a poll takes. The sum that it
+// returns keeps the reads from being optimized away.
+func (a *Targets) ReadAhead(due []schedule.Due) (sum int) {
+	for i := range due {
+		sum += int(a.at(due[i].Slot).since)
+	}
+	for i := range due {
+		w := a.windows.At(int(due[i].Slot))
+		sum += len(a.Username(due[i].Slot)) + w.Len()
+	}
+	return sum
 }
 
 // Plan plans a poll that reads the account's timeline, back to the overlap before the last
 // complete poll, or from a gap on.
 func (a *Targets) Plan(p *poll.Poll) {
 	slot, plan := p.Slot, &p.Plan
-	t, window := a.Table.At(slot), a.Table.Shown.Window(slot)
-	t.State = Polled
-	p.Name = a.Table.Username(slot)
+	t, window := a.at(slot), a.windows.At(int(slot))
+	p.Name = a.Username(slot)
 	p.Hash = HashName(p.Name)
 	plan.Window = window.Poll()
-	a.Table.correct(slot, a.env)
+	a.correct(slot)
 	if plan.Pushed {
 		plan.Cutoff = a.env.Oldest()
 		return
 	}
-	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.Table.UserID(slot), Limit: a.env.PageSize}
+	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.UserID(slot), Limit: a.env.PageSize}
 	if plan.Gap != nil {
 		// No Seen: the window may have posts that were history, or that a poll showed
 		// which did not cover every subscriber. Expected, since an empty answer does not
@@ -60,38 +207,32 @@ func (a *Targets) Plan(p *poll.Poll) {
 		plan.Timeline.Cursor, plan.Cutoff, plan.Expected = plan.Gap.Resume, plan.Gap.From, true
 		return
 	}
-	t.Set(Again, false)
-	plan.Cutoff = a.Table.Cutoff(slot, a.env.Late.Overlap(), a.Polls.Skew(slot))
-	plan.Since = t.Since.Time()
-	plan.Expected = window.Len() > 0 || t.Is(Cold)
-	plan.First = t.Since == 0 || t.Is(Cold)
-	if t.Since != 0 {
+	t.set(again, false)
+	plan.Cutoff = a.cutoff(slot, a.env.Late.Overlap())
+	plan.Since = t.since.time()
+	plan.Expected = window.Len() > 0 || t.is(cold)
+	plan.First = t.since == 0 || t.is(cold)
+	if t.since != 0 {
 		plan.Timeline.Since = plan.Cutoff
 	}
 	if !plan.First {
-		plan.Covered = a.Pushed.since(slot)
+		plan.Covered = t.from.time()
 	}
-	if a.Table.AnyFresh(slot) {
-		a.Table.Cover(slot)
+	if a.anyFresh(slot) {
+		a.cover(slot)
 		return
 	}
 	plan.Timeline.Seen = plan.Window.Has
 	plan.Joins = plan.Since
-	a.Polls.AskKnown(p, a.Table.Shown.Version(slot))
+	a.Polls.AskKnown(p, t.version)
 }
 
-// Landed sets Alone for an account whose call, shared with others, failed.
-func (a *Targets) Landed(p *poll.Poll) {
-	if p.Out.Err != nil && p.Out.Together {
-		a.Table.At(p.Slot).Set(Alone, true)
-	}
-}
-
+// View sets who gets which posts of a poll.
 func (a *Targets) View(p *poll.Poll, v *poll.View) {
-	t := a.Table.At(p.Slot)
-	v.Asker = a.Table.Asker(p.Slot)
-	v.Since = t.Since.Time()
-	if t.Is(Cold) {
+	t := a.at(p.Slot)
+	v.Asker = a.index.Asker(a.subscribers(p.Slot))
+	v.Since, v.Every = t.since.time(), a.Interval(p.Slot)
+	if t.is(cold) {
 		v.Cold = v.Since.Add(-a.env.MaxOverlap)
 	}
 	if p.Replaced() { // it had another name then, or none
@@ -103,34 +244,42 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	}
 	switch {
 	case p.Plan.Pushed:
-		v.UserID = a.Table.UserID(p.Slot)
+		v.UserID = a.UserID(p.Slot)
 		v.First = time.Time{} // the post did not wait for a poll
 	case !p.Plan.First:
-		v.Last, v.Grid = v.Since, a.Sched
+		v.Last = v.Since
+		if a.Paced == nil {
+			v.Grid = v.Every
+		}
 	}
 	a.Each(p.Slot, func(s Subscriber, src *Source, since time.Time) {
-		v.Readers = append(v.Readers, poll.Reader{Source: &src.Source, Since: since, Fresh: s.Fresh})
+		r := poll.Reader{Source: &src.Source, Since: since, Fresh: s.Fresh, Covered: s.covered}
+		if s.Fresh {
+			r.From = a.lacks(t, s, src, since)
+		}
+		v.Readers = append(v.Readers, r)
 	})
 }
 
+// Apply remembers what a poll brought.
 func (a *Targets) Apply(p *poll.Poll) {
 	slot, out := p.Slot, &p.Out
-	t := a.Table.At(slot)
-	if p.Cursor != nil && a.Table.UserID(slot) != p.Cursor.UserID {
-		a.Table.SetUserID(slot, p.Cursor.UserID)
-		if p.Replaced() {
-			a.Pushed.replaced(slot)
+	t := a.at(slot)
+	if p.Cursor != nil && a.UserID(slot) != p.Cursor.UserID {
+		a.setUserID(slot, p.Cursor.UserID)
+		if p.Replaced() && t.from != 0 { // the stream brings the new account's posts, if at all, only from now on
+			t.from = after(a.env.Now())
 		}
 		a.env.On.Account()
 	}
-	t.Post = max(t.Post, ToSeconds(p.Posted))
-	window := a.Table.Shown.Window(slot)
+	t.post = max(t.post, toSeconds(p.Posted))
+	window := a.windows.At(int(slot))
 	if p.Whole() && !out.Unchanged {
 		window.Renew(p.Plan.Window, p.News)
 	} else {
 		window.Add(p.News) // of older pages, when those of the first were not asked for
 	}
-	a.Table.Shown.SetWindow(slot, window)
+	a.windows.Set(int(slot), window)
 	a.Pushed.applied(p)
 	if !p.Whole() {
 		return
@@ -140,181 +289,90 @@ func (a *Targets) Apply(p *poll.Poll) {
 		if !out.Reach.IsZero() {
 			over = out.Begun.Sub(out.Reach)
 		}
-		t.Rate = RateOf(out.Posts, over)
+		t.rate = RateOf(out.Posts, over)
 	} else {
-		t.Rate = t.Rate.After(len(p.Found)+len(a.Pushed.between(slot)), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
+		t.rate = t.rate.After(len(p.Found)+len(t.posts()), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
 	}
-	version := out.Version
+	t.version = out.Version
 	if !p.Sound { // a dropped post may be fit to deliver later
-		version = 0
+		t.version = 0
 	}
-	a.Table.Shown.SetVersion(slot, version)
-	t.Since = ToSeconds(out.Begun)
-	t.Set(Cold, false)
-	if len(a.rewound) > 0 {
-		delete(a.rewound, slot)
-	}
-	a.Table.Covered(slot)
+	t.since = toSeconds(out.Begun)
+	t.set(cold|rewound, false)
+	a.served(slot)
 }
-
-func (a *Targets) Ended(slot int32)        { a.Table.At(slot).State = Idle }
-func (a *Targets) Watched(slot int32) bool { return a.Table.At(slot).Watched() }
-
-func (a *Targets) Release(slot int32) {
-	a.Sched.Remove(slot)
-	if a.Probes != nil {
-		a.Probes.Forget(slot)
-	}
-	a.Pushed.forget(slot)
-	delete(a.rewound, slot)
-	if a.found.chunks != nil {
-		*a.found.at(slot) = 0
-	}
-	a.Table.Release(slot)
-	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
-}
-
-// WantedBy counts the sources of an account of the owners for which of returns true, and
-// returns the shortest interval that one of them asks for; 0 for none.
-func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int, shortest time.Duration) {
-	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
-		if !of(src.Owner) {
-			return
-		}
-		sources++
-		if src.interval > 0 && (shortest == 0 || src.interval < shortest) {
-			shortest = src.interval
-		}
-	})
-	return sources, shortest
-}
-
-func (a *Targets) Tell(slot int32, err error) {
-	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { a.tell(slot, src, err) })
-}
-
-// tell reports to one source that an account's polls fail, or with nil that they recover.
-func (a *Targets) tell(slot int32, src *Source, err error) {
-	a.env.On.Trouble(poll.Trouble{Username: a.Username(slot), Source: src.Source.Source, Err: err})
-}
-
-func (a *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
-	return a.Table.Uncovered(slot)
-}
-
-func (a *Targets) Key(slot int32) string          { return Key(a.Table.Username(slot)) }
-func (a *Targets) Since(slot int32) time.Time     { return a.Table.At(slot).Since.Time() }
-func (a *Targets) Every(slot int32) time.Duration { return a.Table.Interval(slot) }
-func (a *Targets) Fail(slot int32, until int64)   { a.Sched.Fail(slot, until) }
-func (a *Targets) Polled(slot int32) bool         { return a.Table.At(slot).State != Idle }
 
 // Waits returns until when an account cannot be polled: it is being polled already, to read a
 // gap or to commit pushed posts, or the bucket of its calls is closed; 0 if it can be polled
 // now.
 func (a *Targets) Waits(slot int32) (until int64) {
-	if a.Polled(slot) {
+	if a.at(slot).Polled {
 		return a.times.Now + poll.BusyPause
 	}
 	if !a.env.Budget.Buckets.Any() {
 		return 0
 	}
-	until = a.env.Budget.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline,
-		Account: fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}}))
+	until = a.env.Budget.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: a.Account(slot)}))
 	if until > a.times.Now { // not all at once when it opens
 		until += rand.Int64N(1 + (until-a.times.Now)/10)
 	}
 	return until
 }
 
-func (a *Targets) DropOnce(slot int32) bool {
-	t := a.Table.At(slot)
-	first := !t.Is(Dropped)
-	t.Set(Dropped, true)
-	return first
-}
+// Rest has an account polled at a time.
+func (a *Targets) Rest(slot int32, until int64) { a.Sched.Put(slot, until, schedule.Rested) }
 
-func (a *Targets) Done(p *poll.Poll, now int64) {
-	t := a.Table.At(p.Slot)
-	again := t.Is(Again)
-	if p.Plan.Gap != nil {
-		if again {
-			t.Set(Again, false)
-			a.Sched.Hurry(p.Slot, now)
+// Next schedules the poll after one that has ended: at once if a subscriber or a probe wants
+// it, or if pushed posts could not be committed.
+func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
+	t := a.at(p.Slot)
+	hurried := t.is(again)
+	switch {
+	case p.Plan.Pushed:
+		if failed || hurried {
+			t.set(again, false)
+			a.Hurry(p.Slot, now)
+		}
+		return
+	case p.Plan.Gap != nil:
+		if hurried {
+			t.set(again, false)
+			a.Sched.Put(p.Slot, now, schedule.Hurried)
 		}
 		return
 	}
-	t.Set(Again|Alone, false)
+	t.set(again, false)
+	t.Alone = false
 	a.Pushed.follow(p.Slot, now)
-	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), again)
-	if a.Probes != nil && !again { // else the next poll, which begins after the mark, counts
+	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), hurried)
+	if a.Probes != nil && !hurried { // else the next poll, which begins after the mark, counts
 		a.Probes.Polled(p.Slot, p.Found, p.Plan.First, now)
-	}
-}
-
-// Brought has an account polled at once, after a pushed post, if meanwhile a subscriber was
-// added or its polls ceased to rest, or if the post could not be committed.
-func (a *Targets) Brought(slot int32, failed bool, now int64) {
-	t := a.At(slot)
-	if failed || t.Is(Again) {
-		t.Set(Again, false)
-		a.Hurry(slot, now)
 	}
 }
 
 // Hurry has an account polled at once, or after the poll under way, which may have begun
 // too early. An account whose polls fail waits as before.
 func (a *Targets) Hurry(slot int32, now int64) {
-	switch t := a.At(slot); {
-	case t.State == Polled:
-		t.Set(Again, true)
-	case a.Polls.Failures(slot) == 0:
-		a.Sched.Alarm(slot, now)
+	switch t := a.at(slot); {
+	case t.Polled:
+		t.set(again, true)
+	case t.Failures() == 0:
+		a.Sched.Put(slot, now, schedule.Alarmed)
 	}
 }
 
-// ask returns what the schedule is asked for: Table.Ask, with the interval of audits while
-// the stream is trusted with the account.
+// ask returns what the schedule is asked for: Ask, with the interval of audits while the
+// stream is trusted with the account.
 func (a *Targets) ask(slot int32) schedule.Ask {
-	ask := a.Table.Ask(slot)
+	ask := a.Ask(slot)
 	if every := a.Pushed.audits(slot); every > 0 {
 		ask.Interval, ask.Audited = max(ask.Interval, every), true
 	}
 	return ask
 }
 
-// PolledEvery returns the time between two polls of an account: its interval, or that of
-// audits while a stream brings its posts.
-func PolledEvery(a *Targets, slot int32) time.Duration { return intervals{a}.Interval(slot) }
-
-// intervals has the accounts in the form of schedule.ByInterval.
-type intervals struct{ *Targets }
-
-func (i intervals) Interval(slot int32) time.Duration {
-	return max(i.Table.Interval(slot), i.Pushed.audits(slot))
-}
-
-// ReadFor returns the time up to which an account was read for a source, without a gap that
-// is still to be read; zero if it was not read.
-func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
-	until := poll.ReadUntil(a.Since(slot), a.Polls.Gaps(slot), a.env.Oldest())
-	a.Each(slot, func(s Subscriber, src *Source, _ time.Time) {
-		if !s.Fresh || src.ID != sourceID {
-			return
-		}
-		if from := a.wants.list[s.want].from; !from.IsZero() { // another node has read it
-			from = from.Add(a.env.MaxOverlap)
-			until = earliest(until, from)
-			return
-		}
-		until = time.Time{} // it does not have all posts yet
-	})
-	return until
-}
-
-// PostRate returns how many posts a second an account publishes; 0 while unknown.
-func (a *Targets) PostRate(slot int32) float64 {
-	if r, ok := a.Sched.Rate(slot); ok {
-		return r
-	}
-	return a.At(slot).Rate.PerSecond()
+// Interval returns the time between two polls of an account: the shortest that a subscriber
+// asks for, or that of audits while a stream brings its posts; 0 for none.
+func (a *Targets) Interval(slot int32) time.Duration {
+	return max(a.asked(slot), a.Pushed.audits(slot))
 }

@@ -10,6 +10,7 @@ import (
 // traits are those of polls that read accounts' timelines.
 var traits = poll.Traits{
 	Kind: poll.Accounts, Noun: "account", Key: "username",
+	Target:      Key,
 	Call:        call,
 	EndsKnown:   func(p *poll.Poll, pg *fetcher.Page) bool { return p.Plan.KnowsAll(pg) },
 	NewestFirst: true, OneAuthor: true, Resumes: true, ShowsLateness: true,

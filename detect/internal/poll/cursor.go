@@ -51,12 +51,12 @@ const (
 // cursor returns the cursor to store with this poll, nil when that can wait: a stored
 // cursor that lags only makes the next process read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {
-	since, id, out := m.targets.Since(p.Slot), p.Plan.Timeline.UserID, &p.Out
+	id, out := p.Plan.Timeline.UserID, &p.Out
 	if p.Plan.Gap != nil {
 		if p.Closing == nil {
 			return nil
 		}
-		return &Cursor{Since: m.targets.Resume(p.Slot), UserID: id, Gaps: m.book.after(p)}
+		return &Cursor{Since: m.targets.Resume(p.Slot), UserID: id, Gaps: m.gapsAfter(p)}
 	}
 	if !p.Whole() {
 		return nil
@@ -65,19 +65,20 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 	if learned {
 		id = out.UserID
 	}
+	since := p.Plan.Since
 	if p.Opened == nil && len(p.Healed) == 0 && !learned && p.New == 0 && !since.IsZero() && period(p.Hash, since) == period(p.Hash, out.Begun) {
 		return nil
 	}
 	since = out.Begun
-	// The cursor stays behind subscribers that joined during this poll, so that a
-	// restart reads back for them.
-	if from, ok := m.targets.Uncovered(p.Slot); ok && from.Before(since) {
+	// The cursor stays behind subscribers that joined during this poll: a restart reads
+	// back for them.
+	if from, ok := m.view(p).uncovered(); ok && from.Before(since) {
 		since = from
 		if oldest := m.env.Oldest(); since.Before(oldest) {
 			since = oldest
 		}
 	}
-	return &Cursor{Since: since, UserID: id, Gaps: m.book.after(p)}
+	return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
 }
 
 // period numbers the times within which a cursor that moved without events
@@ -87,9 +88,9 @@ func period(hash uint64, at time.Time) int64 {
 	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
 }
 
-// after returns a target's gaps as they are after the poll.
-func (b *gapBook) after(p *Poll) []Gap {
-	gaps := b.gaps[p.Slot]
+// gapsAfter returns a target's gaps as they are after the poll.
+func (m *Machine) gapsAfter(p *Poll) []Gap {
+	gaps := m.targets.At(p.Slot).Gaps()
 	if len(p.Healed) > 0 {
 		gaps = slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool {
 			return slices.ContainsFunc(p.Healed, func(done Gap) bool { return done.FoundAt.Equal(g.FoundAt) && done.To.Equal(g.To) })

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // Gap is a range of a target that could not be read within the page cap. It converts to
@@ -53,56 +52,37 @@ func (c *GapCounters) Stats() GapStats {
 	return GapStats{c.Gaps.Load(), c.Filled.Load(), c.open.Load()}
 }
 
-// gapBook is the gaps of targets, and when to read them on.
-type gapBook struct {
-	env     *Env
-	resumes bool // see Traits
-	gaps    map[int32][]Gap
-	queue   due.Queue     // targets with gaps to read on, by when to try
-	tries   map[int32]int // by target, how many fills have failed in a row
-	starved int           // polls started since the last fill
-}
-
-func newGapBook(env *Env, resumes bool) gapBook {
-	return gapBook{env: env, resumes: resumes, gaps: map[int32][]Gap{}, tries: map[int32]int{}}
-}
-
-func (b *gapBook) release(slot int32) {
-	b.set(slot, nil)
-	b.queue.Remove(slot)
-	delete(b.tries, slot)
-}
-
 // giveUpPage ends a poll at an older page that keeps failing, as the page cap would: what
 // is on that page and behind it becomes a gap, and the newer pages need not wait for it.
-func giveUpPage(p *Poll, tr *trouble) {
+func (m *Machine) giveUpPage(p *Poll) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
-	if p.Machine.traits.Resumes && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
-		!errors.As(out.Err, &rl) && !errors.Is(out.Err, p.Machine.env.Budget.Stopped()) {
+	t := m.targets.At(p.Slot)
+	if m.traits.Resumes && p.Plan.Gap == nil && len(out.Pages) > 0 && t.fails() && t.odd.count >= Unreadable &&
+		!errors.As(out.Err, &rl) && !errors.Is(out.Err, m.env.Budget.Stopped()) {
 		out.Err, out.Capped = nil, true
 	}
 }
 
-// note sets which gap a poll opens, and which ones it has read.
-func (b *gapBook) note(p *Poll) {
+// noteGaps sets which gap a poll opens, and which ones it has read.
+func (m *Machine) noteGaps(p *Poll) {
 	out := &p.Out
 	switch {
 	case p.Plan.Gap != nil:
-		b.noteFill(p)
+		m.noteFill(p)
 	case out.Capped:
-		p.Opened = &Gap{Target: p.Machine.targets.Key(p.Slot), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
+		p.Opened = &Gap{Target: p.Key(), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
 		if p.Opened.To.IsZero() || out.Unordered {
 			p.Opened.To = out.Begun // what was left out may be of any time
 		}
-		if !b.resumes {
+		if !m.traits.Resumes {
 			p.Opened.Resume = ""
 			if before(p.Opened.To, p.Plan.Cutoff) {
 				p.Opened.To = p.Plan.Cutoff
 			}
 		}
-	case !b.resumes && out.Err == nil && out.Complete && !out.Shallow:
-		for _, g := range b.gaps[p.Slot] {
+	case !m.traits.Resumes && out.Err == nil && out.Complete && !out.Shallow:
+		for _, g := range m.targets.At(p.Slot).Gaps() {
 			if !g.From.Before(p.Plan.Cutoff) {
 				g.FilledAt = out.Begun
 				p.Healed = append(p.Healed, g)
@@ -112,18 +92,18 @@ func (b *gapBook) note(p *Poll) {
 }
 
 // noteFill sets what is left of the gap that a poll has read on from.
-func (b *gapBook) noteFill(p *Poll) {
+func (m *Machine) noteFill(p *Poll) {
 	out, gap := &p.Out, *p.Plan.Gap
 	to := out.Reach
 	switch {
 	case out.Complete:
-		gap.FilledAt, gap.Resume = b.env.Now(), ""
+		gap.FilledAt, gap.Resume = m.env.Now(), ""
 	case len(out.Pages) > 0 && out.Posts > 0 && out.Next != "" && out.Next != gap.Resume && (to.Before(gap.To) || p.New > 0):
 		gap.Resume = out.Next
 		if !to.IsZero() && to.Before(gap.To) {
 			gap.To = to
 		}
-	case b.tries[p.Slot]+1 >= MaxFills:
+	case m.targets.At(p.Slot).tries()+1 >= MaxFills:
 		gap.Resume = "" // it stays open
 	default:
 		return
@@ -147,23 +127,22 @@ func addGap(gaps []Gap, g Gap) []Gap {
 	return out
 }
 
-// Gaps are the ranges of a target that could not be read. Do not change them.
-func (m *Machine) Gaps(slot int32) []Gap { return m.book.gaps[slot] }
-
-// set replaces a target's gaps.
-func (b *gapBook) set(slot int32, gaps []Gap) {
-	b.env.Count.open.Add(b.open(gaps) - b.open(b.gaps[slot]))
-	if len(gaps) == 0 {
-		delete(b.gaps, slot)
+// setGaps replaces a target's gaps.
+func (m *Machine) setGaps(slot int32, gaps []Gap) {
+	t := m.targets.At(slot)
+	if len(gaps) == 0 && t.odd == nil {
 		return
 	}
-	b.gaps[slot] = gaps
+	o := t.change()
+	m.env.Count.open.Add(m.env.open(gaps) - m.env.open(o.gaps))
+	o.gaps = gaps
+	t.tidy()
 }
 
 // open returns how many of gaps count as GapStats.OpenGaps.
-func (b *gapBook) open(gaps []Gap) (n int64) {
+func (e *Env) open(gaps []Gap) (n int64) {
 	for i := range gaps {
-		if gaps[i].Resume != "" || !gaps[i].FoundAt.Before(b.env.Epoch) {
+		if gaps[i].Resume != "" || !gaps[i].FoundAt.Before(e.Epoch) {
 			n++
 		}
 	}
@@ -172,13 +151,9 @@ func (b *gapBook) open(gaps []Gap) (n int64) {
 
 // Restore gives a target the gaps that another process left.
 func (m *Machine) Restore(slot int32, gaps []Gap) {
-	m.book.restore(slot, giveUpBefore(m.env.Oldest(), gaps))
-}
-
-func (b *gapBook) restore(slot int32, gaps []Gap) {
-	b.set(slot, gaps)
-	if b.resumes && len(gaps) > 0 {
-		b.queue.Set(slot, b.env.Clock()+int64(fillWait))
+	m.setGaps(slot, giveUpBefore(m.env.Oldest(), gaps))
+	if m.traits.Resumes && len(gaps) > 0 {
+		m.fills.Set(slot, m.env.Clock()+int64(fillWait))
 	}
 }
 
@@ -198,43 +173,43 @@ func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
 	return gaps
 }
 
-// report calls OnGap and logs, once gaps are recorded.
-func (b *gapBook) report(p *Poll) {
+// reportGaps calls OnGap and logs, once gaps are recorded.
+func (m *Machine) reportGaps(p *Poll) {
 	if g := p.Opened; g != nil {
-		b.env.Count.Gaps.Add(1)
-		b.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
-		b.env.On.Gap(*g)
+		m.env.Count.Gaps.Add(1)
+		m.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
+		m.env.On.Gap(*g)
 		if g.Resume != "" {
-			delete(b.tries, p.Slot) // they were fills of another gap
-			b.queue.Set(p.Slot, b.env.Clock())
+			m.targets.At(p.Slot).setTries(0) // they were fills of another gap
+			m.fills.Set(p.Slot, m.env.Clock())
 		}
 	}
 	if g := p.Closing; g != nil && !g.FilledAt.IsZero() {
-		b.reportFilled(*g)
+		m.env.reportFilled(*g)
 	}
 	for _, g := range p.Healed {
-		b.reportFilled(g)
+		m.env.reportFilled(g)
 	}
 }
 
-func (b *gapBook) reportFilled(g Gap) {
-	b.env.Count.Filled.Add(1)
-	b.env.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
-	b.env.On.Gap(g)
+func (e *Env) reportFilled(g Gap) {
+	e.Count.Filled.Add(1)
+	e.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
+	e.On.Gap(g)
 }
 
 // FillTurn reports whether a gap should be read now, and when the next one is due; ok
 // is false when there is none. While polls are due, which busy says, only one call
 // in fillShare reads a gap.
 func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
-	if _, at, ok = m.book.queue.Next(); !ok {
+	if _, at, ok = m.fills.Next(); !ok {
 		return false, 0, false
 	}
-	return at <= now && (!busy || m.book.starved >= fillShare), at, true
+	return at <= now && (!busy || m.starved >= fillShare), at, true
 }
 
 // Starve counts polls that were started instead of reading a gap.
-func (m *Machine) Starve(polls int) { m.book.starved += polls }
+func (m *Machine) Starve(polls int) { m.starved += polls }
 
 // BusyPause is after how long a target that is due is tried again while its gap is
 // being read.
@@ -243,47 +218,47 @@ const BusyPause = int64(250 * time.Millisecond)
 // StartFill starts a poll that reads on in the newest readable gap of the next target
 // that has one. It returns nil when that target has to wait, or has none any more.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
-	b := &m.book
-	b.starved = 0
-	slot, _, _ := b.queue.Next()
-	b.queue.Remove(slot)
-	now, waits := m.env.Clock(), busy(slot)
+	m.starved = 0
+	slot, _, _ := m.fills.Next()
+	m.fills.Remove(slot)
+	now, waits, t := m.env.Clock(), busy(slot), m.targets.At(slot)
 	if !waits { // else a poll that is under way may replace the gaps
-		b.set(slot, giveUpBefore(m.env.Oldest(), b.gaps[slot]))
+		m.setGaps(slot, giveUpBefore(m.env.Oldest(), t.Gaps()))
 	}
-	gaps := b.gaps[slot]
+	gaps := t.Gaps()
 	for i := len(gaps) - 1; i >= 0; i-- {
 		switch {
 		case gaps[i].Resume == "":
 			continue
-		case m.troubles[slot] != nil: // it is resting
-			b.queue.Set(slot, now+int64(fillWait))
+		case t.fails(): // it is resting
+			m.fills.Set(slot, now+int64(fillWait))
 			return nil
 		case waits:
-			b.queue.Set(slot, now+BusyPause)
+			m.fills.Set(slot, now+BusyPause)
 			return nil
 		}
 		gap := gaps[i]
 		return m.start(slot, now, m.env.Now(), &gap)
 	}
-	delete(b.tries, slot)
+	t.setTries(0)
 	return nil
 }
 
 // filled schedules the next reading of a target's gaps.
-func (b *gapBook) filled(p *Poll, err error, now int64) {
+func (m *Machine) filled(p *Poll, err error, now int64) {
+	t := m.targets.At(p.Slot)
 	switch {
 	case err != nil:
 	case p.Closing == nil:
-		b.tries[p.Slot]++
+		t.setTries(min(t.tries()+1, MaxFills))
 	default: // the fill has read something, or the gap is given up
-		delete(b.tries, p.Slot)
+		t.setTries(0)
 		if p.Out.Err == nil {
-			b.queue.Set(p.Slot, now) // there may be more, or another
+			m.fills.Set(p.Slot, now) // there may be more, or another
 			return
 		}
 	}
-	b.queue.Set(p.Slot, now+int64(fillWait<<min(b.tries[p.Slot], MaxFills)))
+	m.fills.Set(p.Slot, now+int64(fillWait<<min(t.tries(), MaxFills)))
 }
 
 // ReadUntil returns the time up to which a target was read: since, or the beginning of the

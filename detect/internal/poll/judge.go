@@ -28,14 +28,22 @@ func (m *Machine) Judge(p *Poll) []deliver.Event {
 	if !slices.ContainsFunc(p.Out.Pages, func(pg Page) bool { return len(pg.Tweets) > 0 }) {
 		return nil // there are none, or all were known and left out
 	}
+	m.view(p)
+	return m.judge.run(p)
+}
+
+// view sets the judge's View to that of a poll, and returns it.
+func (m *Machine) view(p *Poll) *View {
 	v := &m.judge.view
+	clear(v.Readers)
 	*v = View{Readers: v.Readers[:0], First: p.At}
-	if tr := m.troubles[p.Slot]; tr != nil && tr.due.Before(p.At) {
-		v.First = tr.due
+	if t := m.targets.At(p.Slot); t.fails() {
+		if due := time.Unix(0, t.odd.due); due.Before(p.At) {
+			v.First = due
+		}
 	}
 	m.targets.View(p, v)
-	defer clear(v.Readers)
-	return m.judge.run(p)
+	return v
 }
 
 func (j *judge) run(p *Poll) (events []deliver.Event) {
@@ -99,7 +107,7 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 			continue
 		}
 		if v.Asker.Wants(reader.Source, tw) {
-			events = append(events, j.event(v.earliest(p.Slot, tw.PublishedAt), reader.Source.Source, tw, pg, now))
+			events = append(events, j.event(v.earliest(p.Hash, tw.PublishedAt), reader.Source.Source, tw, pg, now))
 		}
 	}
 	return events
@@ -124,7 +132,8 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 // post that stays does not fill the log.
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
-	if p.Machine.targets.DropOnce(p.Slot) {
+	if t := p.Machine.targets.At(p.Slot); !t.Dropped {
+		t.Dropped = true
 		j.env.Logger.Warn("post dropped", p.Machine.traits.Key, p.Name, "id", clip(tw.ID), "why", why)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // Machine takes the polls of the targets of one kind from their start until
@@ -23,13 +24,10 @@ type Machine struct {
 	polls []*Poll // that have not ended
 	blank []*Poll // that have ended, to be used again
 
-	// What few targets have, by slot.
-	troubles map[int32]*trouble
-	skews    map[int32]time.Duration // how far our clock was ahead in the last poll
-	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
-	book     gapBook
-	Pushes   Pushes
-	Memory   Memory // of polls of accounts
+	fills   due.Queue // targets with gaps to read on, by when to try
+	starved int       // polls started since the last fill
+	turn    []int32   // late targets whose poll goes before the pushed posts that wait: see Late
+	Memory  Memory    // of polls of accounts
 
 	asked uint64 // calls of AskKnown with a version: it has some polls audit the page
 	judge judge
@@ -46,11 +44,8 @@ type Times struct {
 // and its events; when these and the poll's Cursor are in the journal, or cannot be,
 // Settled has to be called on the shard's goroutine.
 func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
-	m := &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
-		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
-		book: newGapBook(env, traits.Resumes), judge: judge{env: env, inPoll: map[string]int{}}}
-	m.Pushes = Pushes{m: m, held: map[int32][]Push{}, late: map[int32]int64{}}
-	return m
+	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
+		judge: judge{env: env, inPoll: map[string]int{}}}
 }
 
 // Open is how many polls have not ended.
@@ -62,18 +57,25 @@ func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
 }
 
 func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
-	p := m.newPoll()
+	p, t := m.newPoll(), m.targets.At(slot)
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
-	delete(m.Pushes.late, slot)
-	tr := m.troubles[slot]
-	p.Plan.Gap, p.Plan.Failed = gap, tr != nil
-	m.targets.Plan(p)
-	if tr != nil && tr.byName {
+	if w := t.waits(); w != nil {
+		w.late = false
+	}
+	p.Plan.Gap, p.Plan.Failed = gap, t.fails()
+	m.begin(p)
+	if p.Plan.Failed && t.odd.byName {
 		p.Plan.askByName()
 	}
+	return p
+}
+
+// begin plans a poll, and adds it to those under way.
+func (m *Machine) begin(p *Poll) {
+	m.targets.At(p.Slot).Polled = true
+	m.targets.Plan(p)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
-	return p
 }
 
 // newPoll returns an empty poll, a used one if possible.
@@ -90,22 +92,25 @@ func (m *Machine) newPoll() *Poll {
 // Landed judges a poll whose pages have come, and has the result committed.
 func (m *Machine) Landed(p *Poll) {
 	m.env.countPoll(p)
-	if !m.targets.Watched(p.Slot) {
+	out, t := &p.Out, m.targets.At(p.Slot)
+	if !t.Watched {
 		m.end(p)
 		return
 	}
-	out := &p.Out
 	if out.Err != nil {
-		m.env.noteRateLimit(p, m.Failures(p.Slot))
-		giveUpPage(p, m.troubles[p.Slot])
+		t.Alone = t.Alone || out.Together
+		m.env.noteRateLimit(p, t.Failures())
+		m.giveUpPage(p)
 	}
 	if len(out.Pages) > 0 {
-		m.noteSkew(p)
+		if out.Skew != 0 && t.skew == 0 {
+			m.env.Logger.Warn("clocks differ", m.traits.Key, p.Name, "ahead of upstream", out.Skew)
+		}
+		t.setSkew(out.Skew)
 	}
 	m.audit(p)
-	m.targets.Landed(p)
 	events := m.Judge(p)
-	m.book.note(p)
+	m.noteGaps(p)
 	p.Cursor = m.cursor(p)
 	p.Committing = true
 	if p.Cursor == nil && len(events) == 0 { // nothing to commit
@@ -115,26 +120,11 @@ func (m *Machine) Landed(p *Poll) {
 	m.commit(p, events)
 }
 
-func (m *Machine) noteSkew(p *Poll) {
-	skew := p.Out.Skew
-	if skew == 0 {
-		delete(m.skews, p.Slot)
-		return
-	}
-	if m.skews[p.Slot] == 0 {
-		m.env.Logger.Warn("clocks differ", m.traits.Key, p.Name, "ahead of upstream", skew)
-	}
-	m.skews[p.Slot] = skew
-}
-
-// Skew is how far our clock was ahead of the upstream's in a target's last poll,
-// 0 when they were about the same.
-func (m *Machine) Skew(slot int32) time.Duration { return m.skews[slot] }
-
 // Settled applies a poll whose batch is in the journal. With an error, which says that
 // it is not, the poll is dropped, and the next one finds everything again.
 func (m *Machine) Settled(p *Poll, err error) {
-	if !m.targets.Watched(p.Slot) {
+	t := m.targets.At(p.Slot)
+	if !t.Watched {
 		m.end(p)
 		return
 	}
@@ -143,11 +133,11 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.Memory.add(p, m.times.Wall, err)
 	}
 	if p.Plan.Pushed {
-		m.Pushes.settled(p, err)
+		m.settledPushed(p, err)
 		return
 	}
 	if n := len(p.Out.Pages); n > 0 && (err != nil || !p.Whole()) {
-		m.contacts[p.Slot] = p.Out.Pages[n-1].At.Unix()
+		t.setContact(uint32(p.Out.Pages[n-1].At.Unix()))
 	}
 	if err == nil {
 		m.apply(p)
@@ -155,17 +145,17 @@ func (m *Machine) Settled(p *Poll, err error) {
 	m.reschedule(p, err)
 	slot := p.Slot
 	m.reuse(p)
-	m.Pushes.goOn(slot)
+	m.goOn(slot)
 }
 
 func (m *Machine) apply(p *Poll) {
 	if p.Cursor != nil {
-		m.book.set(p.Slot, p.Cursor.Gaps)
+		m.setGaps(p.Slot, p.Cursor.Gaps)
 	}
-	m.book.report(p)
+	m.reportGaps(p)
 	m.targets.Apply(p)
 	if p.Whole() {
-		delete(m.contacts, p.Slot)
+		m.targets.At(p.Slot).setContact(0)
 	}
 }
 
@@ -175,25 +165,25 @@ const storeRest = time.Minute
 
 // reschedule sets a target's next poll after one whose commit ended with err.
 func (m *Machine) reschedule(p *Poll, err error) {
-	now := m.times.Now
+	now, t := m.times.Now, m.targets.At(p.Slot)
 	switch {
 	case p.Plan.Gap != nil:
-		m.book.filled(p, err, now)
-		if m.troubles[p.Slot] == nil {
-			m.targets.Done(p, now)
+		m.filled(p, err, now)
+		if !t.fails() {
+			m.targets.Next(p, false, now)
 		}
 	case errors.Is(err, fleet.ErrFenced): // another node has the target, or will have it soon
-		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
+		m.targets.Rest(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
-		wait := m.env.Backoff(m.trouble(p).commitFailed(err))
-		every := cmp.Or(m.targets.Every(p.Slot), storeRest)
-		m.targets.Fail(p.Slot, now+int64(min(wait, max(every, m.env.MinBackoff))))
+		wait := m.env.Backoff(int(t.failed(p.At, err).failures))
+		every := cmp.Or(m.view(p).Every, storeRest)
+		m.targets.Rest(p.Slot, now+int64(min(wait, max(every, m.env.MinBackoff))))
 	case p.Out.Err != nil:
 		m.followTrouble(p)
-		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(m.Failures(p.Slot), p.Out.Err)))
+		m.targets.Rest(p.Slot, now+int64(m.env.retryWait(t.Failures(), p.Out.Err)))
 	default:
 		m.followTrouble(p)
-		m.targets.Done(p, now)
+		m.targets.Next(p, false, now)
 	}
 }
 
@@ -206,11 +196,11 @@ func (m *Machine) end(p *Poll) {
 
 // Release forgets a target that has no subscriber and is not being polled.
 func (m *Machine) Release(slot int32) {
-	m.Pushes.drop(slot)
-	delete(m.troubles, slot)
-	delete(m.skews, slot)
-	delete(m.contacts, slot)
-	m.book.release(slot)
+	m.dropPushed(slot)
+	m.setGaps(slot, nil)
+	m.fills.Remove(slot)
+	t := m.targets.At(slot)
+	t.odd, t.skew = nil, 0
 	m.targets.Release(slot)
 }
 
@@ -221,7 +211,7 @@ func (m *Machine) ended(p *Poll) {
 	m.polls[p.index], other.index = other, p.index
 	m.polls[last] = nil
 	m.polls = m.polls[:last]
-	m.targets.Ended(p.Slot)
+	m.targets.At(p.Slot).Polled = false
 	if len(p.Stream.Numbers) > 0 {
 		m.env.On.Pushed(m.traits.Kind, p.Stream.Numbers)
 	}
@@ -257,7 +247,7 @@ func (m *Machine) WhenSettled(fn func()) {
 }
 
 // Committing returns the targets whose polls wait for their commit.
-func Committing(m *Machine) map[int32]bool {
+func (m *Machine) Committing() map[int32]bool {
 	slots := map[int32]bool{}
 	for _, p := range m.polls {
 		if p.Committing {
@@ -265,13 +255,6 @@ func Committing(m *Machine) map[int32]bool {
 		}
 	}
 	return slots
-}
-
-// Contact returns when the last page of a target came; ok is false if a whole poll brought
-// it, whose time the Targets have.
-func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {
-	sec, ok := m.contacts[slot]
-	return time.Unix(sec, 0), ok
 }
 
 func (e *Env) countPoll(p *Poll) {

@@ -63,9 +63,9 @@ func TestRestoredGapsFromBeforeTheHorizonStayOpen(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	env := &Env{Horizon: time.Hour, Now: func() time.Time { return now }, Clock: func() int64 { return 0 }}
 	gaps := []Gap{{To: now.Add(-2 * time.Hour), Resume: "a"}, {To: now.Add(-time.Hour), Resume: "b"}}
-	m := NewMachine(env, &Times{}, Traits{Resumes: true}, nil, nil)
+	m := NewMachine(env, &Times{}, Traits{Resumes: true}, &one{}, nil)
 	m.Restore(0, gaps)
-	if got := m.Gaps(0); got[0].Resume != "" || got[1].Resume != "b" {
+	if got := m.targets.At(0).Gaps(); got[0].Resume != "" || got[1].Resume != "b" {
 		t.Errorf("%q and %q can be read, want the second alone", got[0].Resume, got[1].Resume)
 	}
 	if gaps[0].Resume != "a" {
@@ -78,7 +78,7 @@ func TestRestoredGapsFromBeforeTheHorizonStayOpen(t *testing.T) {
 func TestGapsAreGivenUpBetweenPolls(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	env := &Env{Horizon: time.Hour, Now: func() time.Time { return now }, Clock: func() int64 { return int64(fillWait) }, Epoch: now}
-	m := NewMachine(env, &Times{}, Traits{Resumes: true}, nil, nil)
+	m := NewMachine(env, &Times{}, Traits{Resumes: true}, &one{}, nil)
 	m.Restore(0, []Gap{{To: now, Resume: "a"}})
 	now = now.Add(2 * time.Hour)
 	for _, busy := range []bool{true, false} {
@@ -91,3 +91,11 @@ func TestGapsAreGivenUpBetweenPolls(t *testing.T) {
 		}
 	}
 }
+
+// one has a single target.
+type one struct {
+	Targets
+	target Target
+}
+
+func (o *one) At(int32) *Target { return &o.target }

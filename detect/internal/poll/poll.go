@@ -121,7 +121,7 @@ type Page struct {
 func (p *Poll) Kind() Kind { return p.Machine.traits.Kind }
 
 // Key is the target's name in the journal.
-func (p *Poll) Key() string { return p.Machine.targets.Key(p.Slot) }
+func (p *Poll) Key() string { return p.Machine.traits.Target(p.Name) }
 
 // Whole reports whether a poll read all that it should have read, or opens a gap
 // for the rest. A poll that reads on in a gap is not whole.

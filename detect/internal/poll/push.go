@@ -14,53 +14,63 @@ type Push struct {
 	At     time.Time
 }
 
-// Pushes are a Machine's polls that read nothing: a stream has brought the posts.
-type Pushes struct {
-	m    *Machine
-	held map[int32][]Push // until the target is not being polled
-	late map[int32]int64  // when a target was due that was being polled already: see Late
-	turn []int32          // targets from late whose poll goes before the posts that wait
+// Push judges posts of a target that a stream has brought, as a poll that reads nothing, and
+// has what is new committed. While the target is being polled, they wait.
+func (m *Machine) Push(slot int32, posts ...Push) {
+	t := m.targets.At(slot)
+	if t.Polled || slices.Contains(m.turn, slot) {
+		w := t.waiting()
+		w.held = append(w.held, posts...)
+		return
+	}
+	m.beginPushed(slot, posts)
 }
 
-// Add judges posts of a target that a stream has brought, and has what is new committed.
-// While the target is being polled, they wait.
-func (s *Pushes) Add(slot int32, polled bool, posts ...Push) {
-	if polled || slices.Contains(s.turn, slot) {
-		s.held[slot] = append(s.held[slot], posts...)
-	} else {
-		s.begin(slot, posts)
+// waiting returns what waits for the target's poll to end.
+func (t *Target) waiting() *waiting {
+	o := t.change()
+	if o.waits == nil {
+		o.waits = &waiting{}
 	}
+	return o.waits
+}
+
+// waits returns what waits for the target's poll to end, nil for nothing.
+func (t *Target) waits() *waiting {
+	if t.odd == nil {
+		return nil
+	}
+	return t.odd.waits
 }
 
 // Late notes that a target was due at a time at which it was being polled already: pushed
 // posts were being committed, or a gap read. Afterwards the poll that was due goes before the
 // posts that wait: otherwise a stream that brings posts faster than they are committed would
 // leave no turn to polls.
-func (s *Pushes) Late(slot int32, due int64) {
-	if _, ok := s.late[slot]; !ok {
-		s.late[slot] = due
+func (m *Machine) Late(slot int32, due int64) {
+	if w := m.targets.At(slot).waiting(); !w.late {
+		w.due, w.late = due, true
 	}
 }
 
 // GoOn takes the posts that wait for a poll of their target which has not begun, because
-// slots or the budget do not allow it. It has to be called when the polls that are due have
-// begun, as far as they may.
-func (s *Pushes) GoOn(polled func(slot int32) bool) {
-	turn := s.turn
-	s.turn = nil
+// slots or the budget do not allow it. Call it when the polls that are due have begun, as far
+// as they may.
+func (m *Machine) GoOn() {
+	turn := m.turn
+	m.turn = nil
 	for _, slot := range turn {
-		if !polled(slot) {
-			s.goOn(slot)
+		if !m.targets.At(slot).Polled {
+			m.goOn(slot)
 		}
 	}
 }
 
-func (s *Pushes) begin(slot int32, posts []Push) {
-	m := s.m
+func (m *Machine) beginPushed(slot int32, posts []Push) {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.At = m, slot, posts[0].At
 	p.Plan.Pushed = true
-	m.targets.Plan(p)
+	m.begin(p)
 	p.Out.Begun = p.At
 	for i := range posts {
 		p.Stream.Numbers = append(p.Stream.Numbers, posts[i].Number)
@@ -69,8 +79,6 @@ func (s *Pushes) begin(slot int32, posts []Push) {
 		p.Out.Pages = append(p.Out.Pages, Page{Asked: push.At, At: push.At, Tweets: []fetcher.Tweet{push.Post}})
 	}
 	p.Out.Posts = len(posts)
-	p.index = len(m.polls)
-	m.polls = append(m.polls, p)
 	events := m.Judge(p)
 	p.Committing = true
 	if len(events) == 0 {
@@ -80,44 +88,53 @@ func (s *Pushes) begin(slot int32, posts []Push) {
 	m.commit(p, events)
 }
 
-// settled applies a poll that begin has made, and ends it; err is its commit's.
-func (s *Pushes) settled(p *Poll, err error) {
-	m, slot := s.m, p.Slot
+// settledPushed applies a poll of pushed posts, and ends it; err is its commit's.
+func (m *Machine) settledPushed(p *Poll, err error) {
 	if err == nil {
 		m.targets.Apply(p)
 	}
-	m.targets.Brought(slot, err != nil, m.times.Now)
+	m.targets.Next(p, err != nil, m.times.Now)
+	slot := p.Slot
 	m.reuse(p)
-	s.goOn(slot)
+	m.goOn(slot)
 }
 
 // goOn takes the posts that have waited for a target's poll to end. If the next poll is late,
 // it has the turn.
-func (s *Pushes) goOn(slot int32) {
-	if due, ok := s.late[slot]; ok {
-		delete(s.late, slot)
-		s.m.targets.Fail(slot, due)
-		s.turn = append(s.turn, slot)
+func (m *Machine) goOn(slot int32) {
+	t := m.targets.At(slot)
+	w := t.waits()
+	if w == nil {
 		return
 	}
-	if held := s.held[slot]; len(held) > 0 {
-		delete(s.held, slot)
-		s.begin(slot, held)
+	if w.late {
+		w.late = false
+		m.targets.Rest(slot, w.due)
+		m.turn = append(m.turn, slot)
+		return
+	}
+	held := w.held
+	t.odd.waits = nil
+	t.tidy()
+	if len(held) > 0 {
+		m.beginPushed(slot, held)
 	}
 }
 
-// drop drops the posts that wait, of a target that nobody watches any more.
-func (s *Pushes) drop(slot int32) {
-	delete(s.late, slot)
-	s.turn = slices.DeleteFunc(s.turn, func(other int32) bool { return other == slot })
-	held := s.held[slot]
-	if len(held) == 0 {
+// dropPushed drops the posts that wait, of a target that nobody watches any more.
+func (m *Machine) dropPushed(slot int32) {
+	t := m.targets.At(slot)
+	w := t.waits()
+	if w == nil {
 		return
 	}
-	delete(s.held, slot)
-	numbers := make([]uint64, len(held))
-	for i := range held {
-		numbers[i] = held[i].Number
+	m.turn = slices.DeleteFunc(m.turn, func(other int32) bool { return other == slot })
+	numbers := make([]uint64, len(w.held))
+	for i := range w.held {
+		numbers[i] = w.held[i].Number
 	}
-	s.m.env.On.Pushed(s.m.traits.Kind, numbers)
+	t.odd.waits = nil
+	if len(numbers) > 0 {
+		m.env.On.Pushed(m.traits.Kind, numbers)
+	}
 }

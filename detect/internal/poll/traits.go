@@ -11,6 +11,8 @@ import (
 type Traits struct {
 	Kind      Kind   // which of Counters.Kinds counts their polls
 	Noun, Key string // what the log calls a target, and the attribute with its name
+	// Target returns a target's key in the journal, by Poll.Name.
+	Target func(name string) string
 
 	// Call asks the platform for the next page of a poll. It runs on a worker, and
 	// may use the Env, and Plan and Out of the poll.

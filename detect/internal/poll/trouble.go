@@ -2,6 +2,7 @@ package poll
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -19,18 +20,6 @@ type Trouble struct {
 	Err             error
 }
 
-// trouble is what is kept of a target while its polls or commits fail.
-type trouble struct {
-	failures int       // polls and commits that failed in a row
-	due      time.Time // when the first of them was due
-	count    int       // polls that failed in a row
-	first    time.Time // when the first of these failed
-	err      error     // the last one
-	byName   bool      // it was not found by its id: the next poll asks by the name alone
-	reported bool      // by OnTrouble
-	logged   bool
-}
-
 // Failures are reported after so many in a row, over so long.
 const (
 	troubleCount = 3
@@ -40,92 +29,69 @@ const (
 // longSilence is the longest rest that need not be logged.
 const longSilence = 30 * time.Second
 
-// trouble returns the record of a target's failures, a new one if this poll is the
-// first that fails.
-func (m *Machine) trouble(p *Poll) *trouble {
-	tr := m.troubles[p.Slot]
-	if tr == nil {
-		tr = &trouble{due: p.At}
-		m.troubles[p.Slot] = tr
-	}
-	return tr
-}
-
-// Failures is how many polls and commits of a target failed in a row.
-func (m *Machine) Failures(slot int32) int {
-	if tr := m.troubles[slot]; tr != nil {
-		return tr.failures
-	}
-	return 0
-}
-
-// Trouble returns the last error of a target that fails, nil for one that does not,
-// and whether it was reported to the subscribers.
-func (m *Machine) Trouble(slot int32) (err error, told bool) {
-	if tr := m.troubles[slot]; tr != nil {
-		return tr.err, tr.reported
-	}
-	return nil, false
-}
-
 // followTrouble reports a target whose polls keep failing, and its recovery. A target
 // that never answered and is refused is reported at once; any other failure may pass,
 // and is only logged until it has lasted.
 func (m *Machine) followTrouble(p *Poll) {
-	err, tr := p.Out.Err, m.troubles[p.Slot]
+	err, t := p.Out.Err, m.targets.At(p.Slot)
 	tell := false
 	switch {
 	case err != nil:
-		tr = m.trouble(p)
-		tr.byName = p.Plan.Timeline.UserID != "" && errors.Is(err, fetcher.ErrNotFound)
-		atOnce := m.targets.Since(p.Slot).IsZero() && (lasting(err) || m.traits.Refusable && refused(err))
-		tell = tr.pollFailed(m.times.Wall, err, atOnce)
-		if tr.worthLogging(tell) {
-			m.env.Logger.Warn(m.traits.Noun+" fails", m.traits.Key, p.Name, "failures", tr.count, "error", err)
+		o := t.failed(p.At, err)
+		o.byName = p.Plan.Timeline.UserID != "" && errors.Is(err, fetcher.ErrNotFound)
+		atOnce := p.Plan.Since.IsZero() && (lasting(err) || m.traits.Refusable && refused(err))
+		tell = o.pollFailed(m.times.Wall, atOnce)
+		if o.worthLogging(tell) {
+			m.env.Logger.Warn(m.traits.Noun+" fails", m.traits.Key, p.Name, "failures", o.count, "error", err)
 		}
-	case tr != nil:
-		tell = tr.reported
-		if tr.logged {
-			m.env.Logger.Info(m.traits.Noun+" recovers", m.traits.Key, p.Name, "failures", tr.count)
+	case t.fails():
+		tell = t.odd.reported
+		if t.odd.logged {
+			m.env.Logger.Info(m.traits.Noun+" recovers", m.traits.Key, p.Name, "failures", t.odd.count)
 		}
-		delete(m.troubles, p.Slot)
+		t.recovered()
 	}
-	if tell {
-		m.targets.Tell(p.Slot, err)
+	if !tell {
+		return
+	}
+	for _, r := range m.view(p).Readers {
+		m.Tell(p.Name, r.Source.Source, err)
 	}
 }
 
-// commitFailed counts a failed commit, and returns how many failures that makes.
-func (tr *trouble) commitFailed(err error) int {
-	tr.failures++
-	tr.err = err
-	return tr.failures
+// Tell reports to one source that the polls of a target fail, or with nil that they recover.
+func (m *Machine) Tell(name string, src deliver.Source, err error) {
+	trouble := Trouble{Source: src, Err: err, Username: name}
+	if m.traits.Kind == Queries {
+		trouble.Username, trouble.Query = "", name
+	}
+	m.env.On.Trouble(trouble)
 }
 
 // pollFailed counts a failed poll, and reports whether to tell the subscribers: at
 // once, or when failures have lasted.
-func (tr *trouble) pollFailed(now time.Time, err error, atOnce bool) (tell bool) {
-	tr.failures++
-	if tr.count == 0 {
-		tr.first = now
+func (o *odd) pollFailed(now time.Time, atOnce bool) (tell bool) {
+	if o.count == 0 {
+		o.first = now.UnixNano()
 	}
-	tr.count++
-	tr.err = err
-	if tr.reported || !atOnce && (tr.count < troubleCount || now.Sub(tr.first) < troubleAfter) {
+	if o.count < math.MaxUint16 {
+		o.count++
+	}
+	if o.reported || !atOnce && (o.count < troubleCount || now.UnixNano()-o.first < int64(troubleAfter)) {
 		return false
 	}
-	tr.reported = true
+	o.reported = true
 	return true
 }
 
 // worthLogging reports whether to log the failures, true once while they go on: when
 // the subscribers are told, when several polls have failed, or when the upstream asks
 // for a long wait. A rate limit of the whole Fetcher is logged by the budget.
-func (tr *trouble) worthLogging(tell bool) bool {
-	if tr.logged || !tell && tr.count < troubleCount && (closesBudget(tr.err) || fetcher.RetryAfter(tr.err) < longSilence) {
+func (o *odd) worthLogging(tell bool) bool {
+	if o.logged || !tell && o.count < troubleCount && (closesBudget(o.err) || fetcher.RetryAfter(o.err) < longSilence) {
 		return false
 	}
-	tr.logged = true
+	o.logged = true
 	return true
 }
 

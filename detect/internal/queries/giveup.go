@@ -10,22 +10,22 @@ import (
 // for them: afterwards no rule here has them. It returns cursors to store, by text, in place of
 // cursors in the journal from which the next node would read too little: a rule has joined the
 // query and lacks earlier posts.
-func GiveUp(s *Targets, kept func(text string) bool) (lacking map[string]*poll.Cursor) {
+func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
 	for text, q := range s.byText {
 		if kept(text) {
 			continue
 		}
 		if since, ok := q.lack(s.env.Oldest()); ok {
-			lacking[text] = &poll.Cursor{Since: since, Gaps: s.Polls.Gaps(q.slot)}
+			lacking[text] = &poll.Cursor{Since: since, Gaps: q.Gaps()}
 		}
 		for i := range q.subs {
 			if id := q.subs[i].ID; s.bySub[id] == q {
 				delete(s.bySub, id)
 			}
 		}
-		q.subs = nil
-		if q.polled { // its posts are dropped, even if the query comes back meanwhile
+		q.subs, q.Watched = nil, false
+		if q.Polled { // its posts are dropped, even if the query comes back meanwhile
 			delete(s.byText, text)
 		} else {
 			s.Polls.Release(q.slot)
@@ -35,7 +35,7 @@ func GiveUp(s *Targets, kept func(text string) bool) (lacking map[string]*poll.C
 }
 
 // Behind returns the cursor to store, by slot, of a rule's query: see accounts.Behind.
-func Behind(s *Targets, sourceID string) map[int32]*poll.Cursor {
+func (s *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	q := s.bySub[sourceID]
 	if q == nil {
 		return nil
@@ -44,7 +44,7 @@ func Behind(s *Targets, sourceID string) map[int32]*poll.Cursor {
 	for i := range q.subs {
 		sub := &q.subs[i]
 		if sub.ID == sourceID && sub.fresh && !q.since.IsZero() && latest(sub.read, s.env.Oldest()).Before(enough) {
-			return map[int32]*poll.Cursor{q.slot: {Since: s.Resume(q.slot), Gaps: s.Polls.Gaps(q.slot)}}
+			return map[int32]*poll.Cursor{q.slot: {Since: s.Resume(q.slot), Gaps: q.Gaps()}}
 		}
 	}
 	return nil

@@ -136,9 +136,9 @@ func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 		p.s.followStream(q)
 		switch {
 		case !named:
-		case q.polled:
+		case q.Polled:
 			q.again = true
-		case p.s.Polls.Failures(q.slot) == 0:
+		case q.Failures() == 0:
 			p.s.Sched.Set(q.slot, p.s.env.Clock())
 		}
 	}
@@ -159,8 +159,8 @@ func (p *Pushed) follow() {
 }
 
 func (s *Targets) followStream(q *Query) {
-	if q.stream.resting != (s.Pushed.audits(q) > 0) && !q.polled && s.Polls.Failures(q.slot) == 0 {
-		replan(s, q)
+	if q.stream.resting != (s.Pushed.audits(q) > 0) && !q.Polled && q.Failures() == 0 {
+		s.replan(q)
 	}
 }
 
@@ -182,6 +182,6 @@ func (p *Pushed) Push(text string, post poll.Push) bool {
 	if q == nil || len(q.subs) == 0 {
 		return false
 	}
-	p.s.Polls.Pushes.Add(q.slot, q.polled, post)
+	p.s.Polls.Push(q.slot, post)
 	return true
 }

@@ -59,7 +59,7 @@ func TestQueryLeavesInItsTurn(t *testing.T) {
 	}
 	k.settle(nil)
 	k.Set("a", nil, queries.Start{})
-	k.Polls.Pushes.GoOn(queries.Polled(k.Targets))
+	k.Polls.GoOn()
 	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.Polls.Open() != 0 {
 		t.Errorf("%d queries, %d polls are open: want none", n, k.Polls.Open())
 	}

@@ -13,6 +13,7 @@ import (
 // shard owns it; while a poll is under way, seen belongs to the goroutine that reads
 // the pages.
 type Query struct {
+	poll.Target
 	text string
 	hash uint64
 	slot int32 // in Targets
@@ -29,17 +30,14 @@ type Query struct {
 	shown   []string
 
 	since     time.Time // when the last complete poll began, zero before the first
-	contact   time.Time // when a page last came
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
-	dropped   bool // a post was dropped, and the log has it
 	// cold: another process has read the query, and this process not yet. If the first
 	// answer is empty, that is probably a fault.
 	cold     bool
 	again    bool  // poll at once when the poll under way is done
 	wished   int64 // when schedules want the next poll, as last planned; 0 for none
 	wishedAt int64 // the same by the wall clock, Unix nanoseconds
-	polled   bool  // a poll is under way
 
 	stream pushed
 }
@@ -79,14 +77,14 @@ func (q *Query) maxResults() (most int) {
 	return most
 }
 
-// cutoff returns how far back the next poll must read: see accounts.Table.Cutoff.
-func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
+// cutoff returns how far back the next poll must read: see accounts.Targets.
+func (q *Query) cutoff(overlap time.Duration) time.Time {
 	var wanted time.Time // earliest beginning of all subscribers
 	back := q.since
 	if !back.IsZero() {
 		back = back.Add(-overlap)
 	}
-	skew := max(0, ahead)
+	skew := max(0, q.Skew())
 	for i := range q.subs {
 		since := q.subs[i].Since.Add(-skew)
 		if i == 0 || since.Before(wanted) {
@@ -103,7 +101,7 @@ func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 }
 
 // correct corrects beginnings that were stamped by a clock which was set back since: see
-// accounts.Table.
+// accounts.Targets.
 func (q *Query) correct(env *poll.Env) {
 	for i := range q.subs {
 		if s := &q.subs[i]; !s.fresh {

@@ -93,8 +93,9 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	if added {
 		t.Since = s.env.Begins(t.Since, start.Since, poll.StampsDiffer)
 		q.subs = append(q.subs, sub{Terms: t, from: start.From, read: start.Read, fresh: true})
-		if err, told := s.Polls.Trouble(q.slot); told {
-			tell(s, q, &t, err)
+		q.Watched = true
+		if err, reported := q.Trouble(); reported {
+			s.Polls.Tell(q.text, t.Source.Source, err)
 		}
 	} else {
 		had := &q.subs[i]
@@ -106,13 +107,13 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 		}
 	}
 	switch _, planned := s.Sched.At(q.slot); {
-	case q.polled && (added || !planned): // the end of a search plans the next; that of a pushed post does not
+	case q.Polled && (added || !planned): // the end of a search plans the next; that of a pushed post does not
 		q.again = q.again || added
-	case s.Polls.Failures(q.slot) > 0: // it is resting
+	case q.Failures() > 0: // it is resting
 	case added && t.Interval > 0 && !t.Spread:
 		s.Sched.Set(q.slot, s.env.Clock())
 	default:
-		replan(s, q)
+		s.replan(q)
 	}
 }
 
@@ -130,7 +131,7 @@ func (s *Targets) planSearch(q *Query, now int64) {
 }
 
 // replan schedules a query's next poll anew. A poll that is due by now stays so.
-func replan(s *Targets, q *Query) {
+func (s *Targets) replan(q *Query) {
 	now := s.env.Clock()
 	if at, ok := s.Sched.At(q.slot); ok && at <= now+int64(time.Millisecond) { // the queue rounds up
 		return
@@ -142,7 +143,7 @@ func replan(s *Targets, q *Query) {
 // when no poll of it is under way.
 func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	q.subs = slices.DeleteFunc(q.subs, func(s sub) bool { return s.ID == sourceID })
-	if len(q.subs) == 0 && !q.polled {
+	if q.Watched = len(q.subs) > 0; !q.Watched && !q.Polled {
 		s.Polls.Release(q.slot)
 	}
 }
@@ -190,8 +191,8 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
-	again := checkWall(s, now)
-	at = nextAt(s, now)
+	again := s.checkWall(now)
+	at = s.nextAt(now)
 	if at > now {
 		return false, min(at, again)
 	}
@@ -209,23 +210,18 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	return at <= account, at
 }
 
-// Polled returns a function that reports whether a query is being polled.
-func Polled(s *Targets) func(slot int32) bool {
-	return func(slot int32) bool { return s.slots[slot].polled }
-}
-
 // nextAt returns when the next query is due, Never for none. Queries that are due wait while
 // a pushed post of theirs is committed.
-func nextAt(s *Targets, now int64) int64 {
+func (s *Targets) nextAt(now int64) int64 {
 	for {
 		slot, at, ok := s.Sched.Next()
 		switch {
 		case !ok:
 			return Never
-		case at > now || !s.slots[slot].polled:
+		case at > now || !s.slots[slot].Polled:
 			return at
 		}
-		s.Polls.Pushes.Late(slot, at)
+		s.Polls.Late(slot, at)
 		s.Sched.Set(slot, now+poll.BusyPause)
 	}
 }

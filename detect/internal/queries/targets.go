@@ -49,7 +49,6 @@ func (s *Targets) Plan(p *poll.Poll) {
 	overlap := s.env.Late.Overlap()
 	q.remember(overlap, s.Pushed.memory())
 	q.correct(s.env)
-	q.polled = true
 	p.Name, p.Hash = q.text, q.hash
 	if plan.Pushed {
 		plan.Set, plan.Cutoff = q.seen, s.env.Oldest()
@@ -59,7 +58,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 	plan.Covered = s.Pushed.since(q)
 	plan.Search = fetcher.SearchQuery{Query: q.text, Type: "Latest"}
 	plan.Limit = q.maxResults()
-	plan.Since, plan.Cutoff = q.since, q.cutoff(overlap, s.Polls.Skew(p.Slot))
+	plan.Since, plan.Cutoff = q.since, q.cutoff(overlap)
 	if !q.since.IsZero() {
 		plan.Search.Since = plan.Cutoff
 	}
@@ -83,16 +82,9 @@ func (s *Targets) Plan(p *poll.Poll) {
 	}
 }
 
-func (s *Targets) Landed(p *poll.Poll) {
-	q := s.slots[p.Slot]
-	if n := len(p.Out.Pages); n > 0 {
-		q.cold, q.contact = false, p.Out.Pages[n-1].At
-	}
-	q.unordered = p.Out.Unordered
-}
-
 func (s *Targets) View(p *poll.Poll, v *poll.View) {
 	q := s.slots[p.Slot]
+	v.Every = q.every()
 	if v.Since = q.since; !p.Plan.Pushed { // else the post did not wait for a poll
 		v.Last = p.Plan.Since
 	} else {
@@ -100,7 +92,7 @@ func (s *Targets) View(p *poll.Poll, v *poll.View) {
 	}
 	for i := range q.subs {
 		sub := &q.subs[i]
-		v.Readers = append(v.Readers, poll.Reader{Source: &sub.Source, Since: sub.Since, Fresh: sub.fresh})
+		v.Readers = append(v.Readers, poll.Reader{Source: &sub.Source, Since: sub.Since, Fresh: sub.fresh, From: sub.read, Covered: sub.covered})
 	}
 }
 
@@ -110,6 +102,8 @@ func (s *Targets) Apply(p *poll.Poll) {
 	s.Pushed.applied(q, p)
 	if !p.Plan.Pushed {
 		q.note(p)
+		q.cold = q.cold && len(p.Out.Pages) == 0
+		q.unordered = p.Out.Unordered
 	}
 	if p.Posted.After(q.lastPost) {
 		q.lastPost = p.Posted
@@ -145,8 +139,8 @@ func (q *Query) note(p *poll.Poll) {
 	}
 }
 
-func (s *Targets) Ended(slot int32)        { s.slots[slot].polled = false }
-func (s *Targets) Watched(slot int32) bool { return len(s.slots[slot].subs) > 0 }
+// At returns what polls keep of the query in a slot.
+func (s *Targets) At(slot int32) *poll.Target { return &s.slots[slot].Target }
 
 func (s *Targets) Release(slot int32) {
 	q := s.slots[slot]
@@ -159,44 +153,25 @@ func (s *Targets) Release(slot int32) {
 	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
 }
 
-func (s *Targets) Tell(slot int32, err error) {
-	q := s.slots[slot]
-	for i := range q.subs {
-		tell(s, q, &q.subs[i].Terms, err)
-	}
-}
+// Rest has a query polled at a time.
+func (s *Targets) Rest(slot int32, until int64) { s.Sched.Set(slot, until) }
 
-// tell reports to one rule that its query's polls fail, or with nil that they recover.
-func tell(s *Targets, q *Query, t *Terms, err error) {
-	s.env.On.Trouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
-}
-
-func (s *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
-	for i := range s.slots[slot].subs {
-		if sub := &s.slots[slot].subs[i]; sub.fresh && !sub.covered && (!ok || sub.read.Before(since)) {
-			since, ok = sub.read, true
-		}
-	}
-	return since, ok
-}
-
-func (s *Targets) Key(slot int32) string          { return Target(s.slots[slot].text) }
-func (s *Targets) Since(slot int32) time.Time     { return s.slots[slot].since }
-func (s *Targets) Every(slot int32) time.Duration { return s.slots[slot].every() }
-func (s *Targets) Fail(slot int32, until int64)   { s.Sched.Set(slot, until) }
-
-func (s *Targets) DropOnce(slot int32) bool {
-	q := s.slots[slot]
-	first := !q.dropped
-	q.dropped = true
-	return first
-}
-
-func (s *Targets) Done(p *poll.Poll, now int64) {
-	if q := s.slots[p.Slot]; q.again {
+// Next schedules the poll after one that has ended: at once if a rule was added during it, or
+// if pushed posts could not be committed. A query whose polls fail waits as before. After
+// pushed posts, one that was not planned, because no schedule wanted it, may be wanted by new
+// terms.
+func (s *Targets) Next(p *poll.Poll, failed bool, now int64) {
+	q := s.slots[p.Slot]
+	_, planned := s.Sched.At(p.Slot)
+	switch {
+	case !p.Plan.Pushed && q.again, (failed || q.again) && q.Failures() == 0:
 		s.Sched.Set(p.Slot, now)
-	} else {
+	case !p.Plan.Pushed:
 		s.planSearch(q, max(now, p.DueAt))
+	case !planned:
+		s.planSearch(q, now)
+	default:
+		s.followStream(q)
 	}
 }
 
@@ -216,26 +191,19 @@ func (s *Targets) Status(text string) (st Status) {
 	if q == nil {
 		return st
 	}
-	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Contact: q.contact,
-		Failures: s.Polls.Failures(q.slot), Gaps: s.Polls.Gaps(q.slot)}
-	st.Err, _ = s.Polls.Trouble(q.slot)
+	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Failures: q.Failures(), Gaps: q.Gaps()}
+	if !q.cold { // else the poll was another process's
+		st.Contact = q.since
+	}
+	if at, ok := q.Contact(); ok {
+		st.Contact = at
+	}
+	st.Err, _ = q.Trouble()
 	if at, ok := s.Sched.At(q.slot); ok {
 		st.NextPoll = s.Wall(at)
 	}
 	return st
 }
 
-// Brought has a query polled at once, after a pushed post, if a rule was added meanwhile or
-// the post could not be committed. A query whose polls fail waits as before. One that was not
-// planned, because no schedule wanted it, may be wanted by new terms.
-func (s *Targets) Brought(slot int32, failed bool, now int64) {
-	q := s.slots[slot]
-	switch _, planned := s.Sched.At(slot); {
-	case (failed || q.again) && s.Polls.Failures(slot) == 0:
-		s.Sched.Set(slot, now)
-	case !planned:
-		s.planSearch(q, now)
-	default:
-		s.followStream(q)
-	}
-}
+// Key is a query's name in the journal.
+func (s *Targets) Key(slot int32) string { return Target(s.slots[slot].text) }

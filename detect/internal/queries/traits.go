@@ -13,6 +13,7 @@ import (
 // it has more likes.
 var traits = poll.Traits{
 	Kind: poll.Queries, Noun: "query", Key: "query",
+	Target:    Target,
 	Call:      call,
 	EndsKnown: endsKnown,
 	Refusable: true,

@@ -18,7 +18,7 @@ type wall struct {
 
 // checkWall plans the queries with schedules anew if the wall clock was moved: those whose time
 // has come by it are due. It returns when to check again, Never if no rule has a schedule.
-func checkWall(s *Targets, now int64) int64 {
+func (s *Targets) checkWall(now int64) int64 {
 	switch w := &s.wall; {
 	case !w.wanted:
 		return Never
@@ -28,7 +28,7 @@ func checkWall(s *Targets, now int64) int64 {
 	s.wall.lookAt = now + lookEvery
 	wallNow := s.Wall(now).UnixNano()
 	for _, q := range s.byText {
-		if at, ok := s.Sched.At(q.slot); !ok || at <= now || q.wished == 0 || s.Polls.Failures(q.slot) > 0 {
+		if at, ok := s.Sched.At(q.slot); !ok || at <= now || q.wished == 0 || q.Failures() > 0 {
 			continue // it is polled, due or resting, or no schedule wants it
 		}
 		had, wished := q.wishedAt, now+max(0, q.wishedAt-wallNow)

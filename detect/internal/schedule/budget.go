@@ -133,9 +133,16 @@ func (s *ByBudget) Remove(slot int32) {
 	s.Refresh()
 }
 
-func (s *ByBudget) Fail(slot int32, until int64) { s.pacer.Fail(slot, until) }
-func (s *ByBudget) Hurry(slot int32, now int64)  { s.pacer.Hurry(slot, now) }
-func (s *ByBudget) Alarm(slot int32, now int64)  { s.pacer.Alarm(slot, now) }
+func (s *ByBudget) Put(slot int32, at int64, why Why) {
+	switch why {
+	case Rested:
+		s.pacer.Fail(slot, at)
+	case Hurried:
+		s.pacer.Hurry(slot, at)
+	case Alarmed:
+		s.pacer.Alarm(slot, at)
+	}
+}
 
 func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 	var err error
@@ -156,10 +163,10 @@ func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 	}
 }
 
-func (s *ByBudget) At(int32) (int64, bool)            { return 0, false }
-func (s *ByBudget) Rate(slot int32) (float64, bool)   { return s.pacer.Rate(slot), true }
-func (s *ByBudget) OnGrid(int32, int64) (int64, bool) { return 0, false }
-func (s *ByBudget) TakesTurns() bool                  { return true }
+func (s *ByBudget) At(int32) (int64, bool) { return 0, false }
+
+// Rate is how many posts a second an account publishes, as far as is known.
+func (s *ByBudget) Rate(slot int32) float64 { return s.pacer.Rate(slot) }
 
 // Budget is how many accounts a second are polled.
 func (s *ByBudget) Budget() float64 { return math.Float64frombits(s.budget.Load()) }

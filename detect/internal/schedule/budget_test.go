@@ -66,23 +66,23 @@ func TestAtOnceAfterARestart(t *testing.T) {
 	}{
 		{"nothing", func(s *ByBudget) {}, 0, 60 * second},
 		{"second monitor", func(s *ByBudget) { s.Set(0, start, again, AtOnce) }, 0, second},
-		{"alarm", func(s *ByBudget) { s.Alarm(0, start) }, 0, second},
-		{"hurry, then alarm", func(s *ByBudget) { s.Hurry(0, start); s.Alarm(0, start) }, 0, second},
+		{"alarm", func(s *ByBudget) { s.Put(0, start, Alarmed) }, 0, second},
+		{"hurry, then alarm", func(s *ByBudget) { s.Put(0, start, Hurried); s.Put(0, start, Alarmed) }, 0, second},
 		{"alarm of one that is hurried and waits", func(s *ByBudget) {
 			for slot := range int32(1000) {
-				s.Hurry(accounts-1-slot, start)
+				s.Put(accounts-1-slot, start, Hurried)
 			}
-			s.Alarm(accounts-1000, start)
+			s.Put(accounts-1000, start, Alarmed)
 		}, accounts - 1000, second},
 		{"alarm, then a call that fails", func(s *ByBudget) {
-			s.Alarm(0, start)
+			s.Put(0, start, Alarmed)
 			s.Next(start, false)
-			s.Fail(0, start+second)
+			s.Put(0, start+second, Rested)
 		}, 0, 2 * second},
 		{"hurry, then a call that fails", func(s *ByBudget) {
-			s.Hurry(0, start)
+			s.Put(0, start, Hurried)
 			s.Next(start, false)
-			s.Fail(0, start+second)
+			s.Put(0, start+second, Rested)
 		}, 0, 2 * second},
 		{"new account", func(s *ByBudget) {
 			s.Set(accounts, start, Ask{Weight: 1, Owner: "new"}, AtOnce)
@@ -97,7 +97,7 @@ func TestAtOnceAfterARestart(t *testing.T) {
 			s.Set(accounts, start, Ask{Weight: 1, Owner: "new", Missed: time.Hour}, Spread)
 		}, accounts, 2 * second},
 		{"subscriber during a poll", func(s *ByBudget) {
-			s.Alarm(0, start)
+			s.Put(0, start, Alarmed)
 			s.Next(start, false)
 			s.Done(0, start, posted{}, true)
 		}, 0, 2 * second},
@@ -233,11 +233,11 @@ func TestSavedCallsWait(t *testing.T) {
 	check("calls are lost later", start+second, lost)
 	check("calls are lost now", start+6*second, start+6*second)
 	s.Next(start+6*second, false)
-	s.Fail(1, start+9*second)
+	s.Put(1, start+9*second, Rested)
 	check("it rests", start+6*second, start+9*second)
 	lost = never
 	check("it has rested, and waits for its plan", start+10*second, plan)
-	s.Hurry(1, start+12*second)
+	s.Put(1, start+12*second, Hurried)
 	check("hurried", start+12*second, start+12*second)
 }
 

@@ -6,7 +6,7 @@
 //
 //	due, ok := s.Next(now, false)
 //	…
-//	s.Done(due.Slot, now, poll) // or s.Fail(due.Slot, later)
+//	s.Done(due.Slot, now, poll, false) // or s.Put(due.Slot, later, Rested)
 //
 // Times are nanoseconds of the detector's clock.
 package schedule

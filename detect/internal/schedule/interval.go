@@ -52,7 +52,7 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	had, planned := s.queue.At(slot)
 	switch first {
 	case AtOnce, Changed:
-		s.Hurry(slot, now)
+		s.hurry(slot, now)
 	case Spread:
 		if at := max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)); !planned || at < had {
 			s.queue.Set(slot, at)
@@ -65,22 +65,28 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	}
 }
 
-func (s *ByInterval) Remove(slot int32)            { s.queue.Remove(slot) }
-func (s *ByInterval) Fail(slot int32, until int64) { s.queue.Set(slot, until) }
-func (s *ByInterval) Alarm(slot int32, now int64)  { s.Hurry(slot, now) }
+func (s *ByInterval) Remove(slot int32) { s.queue.Remove(slot) }
+
+func (s *ByInterval) Put(slot int32, at int64, why Why) {
+	if why == Rested {
+		s.queue.Set(slot, at)
+	} else {
+		s.hurry(slot, at)
+	}
+}
 
 // roundedUp returns a time that is not before the one that a queue keeps, which rounds up to
 // whole milliseconds.
 func roundedUp(now int64) int64 { return now + int64(time.Millisecond) }
 
-func (s *ByInterval) Hurry(slot int32, now int64) {
+func (s *ByInterval) hurry(slot int32, now int64) {
 	s.hurried = roundedUp(now)
 	s.queue.Set(slot, now)
 }
 
 func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 	if again {
-		s.Hurry(slot, now)
+		s.hurry(slot, now)
 		return
 	}
 	// A poll that was made early counts for when it was due.
@@ -89,19 +95,6 @@ func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 }
 
 func (s *ByInterval) At(slot int32) (at int64, ok bool) { return s.queue.At(slot) }
-
-func (s *ByInterval) Rate(int32) (float64, bool) { return 0, false }
-
-func (s *ByInterval) OnGrid(slot int32, after int64) (at int64, ok bool) {
-	interval := s.accounts.Interval(slot)
-	if interval <= 0 {
-		return 0, false
-	}
-	return GridAfter(after, s.accounts.Hash(slot), interval), true
-}
-
-func (s *ByInterval) Refresh()         {}
-func (s *ByInterval) TakesTurns() bool { return false }
 
 // grid is GridAfter on the detector's clock.
 func (s *ByInterval) grid(hash uint64, now int64, interval time.Duration) int64 {

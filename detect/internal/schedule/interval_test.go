@@ -27,7 +27,7 @@ func TestPlannedPollStaysOrRests(t *testing.T) {
 		due   int64 // in seconds
 	}{"spread": {Spread, 30}, "anew": {Anew, 30 * 60}} {
 		s := NewByInterval(fixed(time.Minute), time.Unix(0, 0))
-		s.Fail(7, 30*second)
+		s.Put(7, 30*second, Rested)
 		s.Set(7, 12*second, Ask{Interval: 30 * time.Minute}, row.first)
 		if at, ok := s.At(7); !ok || at/second != row.due {
 			t.Errorf("%s: due at %s, %t, want %d s", name, time.Duration(at), ok, row.due)

@@ -3,7 +3,7 @@ package schedule
 import "time"
 
 // Schedule orders the accounts of one shard by when their next polls are due.
-// An account is in it from Set until Remove. From Next until Done or Fail it is
+// An account is in it from Set until Remove. From Next until Done or Put it is
 // being polled, and not due. A Schedule is not safe for concurrent use.
 type Schedule interface {
 	// NextAt is when the next poll is due, as far as is known now; ok is false when none
@@ -18,30 +18,24 @@ type Schedule interface {
 	// Remove removes an account, also while it is being polled, if it is in the
 	// schedule.
 	Remove(slot int32)
-	// Fail puts an account back, to rest until the given time.
-	Fail(slot int32, until int64)
-	// Hurry has an account polled at once, as far as there are calls.
-	Hurry(slot int32, now int64)
-	// Alarm has an account polled before all others: it is known to have posted.
-	Alarm(slot int32, now int64)
+	// Put has an account polled at a time for a reason.
+	Put(slot int32, at int64, why Why)
 	// Done puts an account back after a successful poll, from which the schedule
 	// may learn when to poll it next; with again set that is at once.
 	Done(slot int32, now int64, poll Poll, again bool)
 	// At is when an account's next poll is due; ok is false while it is being
 	// polled, and when a budget decides.
 	At(slot int32) (at int64, ok bool)
-	// Rate is how often an account posts, a second; ok is false when the
-	// schedule has not learnt it.
-	Rate(slot int32) (perSecond float64, ok bool)
-	// OnGrid is the first moment after a time, both Unix nanoseconds, at which an
-	// account is due undisturbed; ok is false when there is no such moment.
-	OnGrid(slot int32, after int64) (at int64, ok bool)
-	// Refresh follows a change of how many calls the accounts may take.
-	Refresh()
-	// TakesTurns reports whether an account is always due, so that anything else
-	// that needs calls has to take turns with accounts.
-	TakesTurns() bool
 }
+
+// Why says why an account is put back into a Schedule.
+type Why uint8
+
+const (
+	Rested  Why = iota // its poll failed, or cannot be made yet
+	Hurried            // it is to be polled at the time, as far as there are calls
+	Alarmed            // it is known to have posted, and goes before all others
+)
 
 // Due is an account and when its poll was due.
 type Due struct {

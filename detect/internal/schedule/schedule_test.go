@@ -36,7 +36,7 @@ func TestWhenAnAccountIsPolled(t *testing.T) {
 		"one that failed": {func(s Schedule) {
 			s.Set(7, 0, Ask{Interval: time.Minute, Weight: 1}, AtOnce)
 			s.Next(0, false)
-			s.Fail(7, 90*second)
+			s.Put(7, 90*second, Rested)
 		}, 90, 90},
 		"one that is being polled": {func(s Schedule) {
 			s.Set(7, 0, Ask{Interval: time.Minute, Weight: 1}, AtOnce)
@@ -83,7 +83,7 @@ func TestWhenAnAccountIsPolled(t *testing.T) {
 func TestAccountsShareACall(t *testing.T) {
 	s := NewByInterval(fixed(time.Minute), time.Unix(0, 0))
 	for slot, at := range []int64{0, 5, 7} {
-		s.Fail(int32(slot), at*second)
+		s.Put(int32(slot), at*second, Rested)
 	}
 	for i, want := range []struct {
 		sharing bool

@@ -4,24 +4,22 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
-	"github.com/streamwatch/streamwatch/detect/internal/queries"
 )
 
 // KeepAccounts stores earlier cursors for those of a source's accounts whose cursor in the
-// journal is too late for the source: see accounts.Behind. It calls done when they are
+// journal is too late for the source: see accounts.Targets.Behind. It calls done when they are
 // stored, or could not be.
 func (sh *Shard) KeepAccounts(sourceID string, done func(error)) {
 	k := &keeping{sh: sh, polls: sh.Accounts.Polls, key: sh.Accounts.Key, done: done}
-	k.behind = func() map[int32]*poll.Cursor { return accounts.Behind(sh.Accounts, sourceID) }
+	k.behind = func() map[int32]*poll.Cursor { return sh.Accounts.Behind(sourceID) }
 	k.begin()
 }
 
 // KeepQuery is KeepAccounts for the query of a rule.
 func (sh *Shard) KeepQuery(sourceID string, done func(error)) {
 	k := &keeping{sh: sh, polls: sh.Queries.Polls, key: sh.Queries.Key, done: done}
-	k.behind = func() map[int32]*poll.Cursor { return queries.Behind(sh.Queries, sourceID) }
+	k.behind = func() map[int32]*poll.Cursor { return sh.Queries.Behind(sourceID) }
 	k.begin()
 }
 
@@ -46,14 +44,14 @@ func (k *keeping) begin() {
 
 // queue queues the cursors. That of a target whose poll waits for its commit is queued
 // afterwards, with the gaps that the poll leaves. Polls that are judged later keep their
-// cursors behind by themselves: see poll.Targets.Uncovered.
+// cursors behind by themselves: see poll.Machine.cursor.
 func (k *keeping) queue() {
 	cursors := k.behind()
 	if len(cursors) == 0 {
 		k.settled(nil)
 		return
 	}
-	waits, committing := false, poll.Committing(k.polls)
+	waits, committing := false, k.polls.Committing()
 	for slot, c := range cursors {
 		switch {
 		case k.queued[slot]:

@@ -22,7 +22,7 @@ const (
 // ByInterval and ByBudget return what an account asks for: polls a second where intervals
 // set the pace, and where a budget does √(weight × rate of posts).
 func ByInterval(sh *Shard, slot int32) float64 {
-	if every := accounts.PolledEvery(sh.Accounts, slot); every > 0 {
+	if every := sh.Accounts.Interval(slot); every > 0 {
 		return 1 / every.Seconds()
 	}
 	return 0
@@ -51,7 +51,7 @@ func (sh *Shard) addUp(of func(sh *Shard, slot int32) float64, from int32, sum f
 	size := sh.Accounts.Size()
 	to := min(from+demandSlots, size)
 	for slot := from; slot < to; slot++ {
-		if sh.Accounts.Watched(slot) {
+		if sh.Accounts.At(slot).Watched {
 			sum += of(sh, slot)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
@@ -88,7 +87,7 @@ const giveUpSlots = 4096
 // their commit are still committed.
 func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	lacking := map[string]*poll.Cursor{}
-	for text, c := range queries.GiveUp(sh.Queries, share.Query) {
+	for text, c := range sh.Queries.GiveUp(share.Query) {
 		lacking[queries.Target(text)] = c
 	}
 	left.add(lacking)
@@ -97,7 +96,7 @@ func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Le
 
 // giveUp is GiveUp for accounts, from a slot on.
 func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
-	given, more := accounts.GiveUp(sh.Accounts, from, giveUpSlots, share.Account)
+	given, more := sh.Accounts.GiveUp(from, giveUpSlots, share.Account)
 	for src, hashes := range given.Wanted {
 		elsewhere.Add(src.ID, parts.Terms{Owner: src.Owner, Rule: src.Kind == deliver.SourceRule, Interval: src.Interval()}, hashes)
 	}

@@ -3,7 +3,6 @@ package shards
 import (
 	"context"
 
-	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
@@ -16,7 +15,7 @@ func (a *All) Groups(ctx context.Context) ([]pace.Group, error) {
 	for _, sh := range a.Shards {
 		for from, more := int32(0), true; more; from += groupSlots {
 			err := sh.Ask(ctx, func(sh *Shard) {
-				more = accounts.Groups(sh.Accounts, from, groupSlots, counts)
+				more = sh.Accounts.Groups(from, groupSlots, counts)
 			})
 			if err != nil {
 				return nil, err

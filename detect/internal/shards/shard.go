@@ -91,8 +91,8 @@ func (sh *Shard) Run(ctx context.Context) {
 			sh.mail.Bell().Ring()
 		}
 		wake := sh.startDue(ctx)
-		sh.Accounts.Polls.Pushes.GoOn(sh.Accounts.Polled)
-		sh.Queries.Polls.Pushes.GoOn(queries.Polled(sh.Queries))
+		sh.Accounts.Polls.GoOn()
+		sh.Queries.Polls.GoOn()
 		if sh.stopping && sh.open() == 0 {
 			return
 		}
@@ -154,7 +154,7 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 		if !ok {
 			at = never
 		}
-		search, searchAt := sh.Queries.Turn(at, now, sh.Accounts.Sched.TakesTurns())
+		search, searchAt := sh.Queries.Turn(at, now, sh.Accounts.Paced != nil)
 		fill, fillAt, fills := sh.Accounts.Polls.FillTurn(search || ok && at <= now, now)
 		if !fills {
 			fillAt = never
@@ -231,9 +231,9 @@ func (sh *Shard) take() {
 		if !ok {
 			return
 		}
-		alone := sh.Accounts.At(due.Slot).Is(accounts.Alone)
+		alone := sh.Accounts.At(due.Slot).Alone
 		if alone && len(sh.taken) > 0 {
-			sched.Fail(due.Slot, due.At) // it goes into the next call
+			sched.Put(due.Slot, due.At, schedule.Rested) // it goes into the next call
 			return
 		}
 		sh.taken = append(sh.taken, due)
@@ -246,10 +246,10 @@ func (sh *Shard) take() {
 // start plans an account's poll. It returns nil for an account that has to wait.
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
 	if until := sh.Accounts.Waits(due.Slot); until > 0 {
-		if sh.Accounts.Polled(due.Slot) {
-			sh.Accounts.Polls.Pushes.Late(due.Slot, due.At)
+		if sh.Accounts.At(due.Slot).Polled {
+			sh.Accounts.Polls.Late(due.Slot, due.At)
 		}
-		sh.Accounts.Sched.Fail(due.Slot, until)
+		sh.Accounts.Rest(due.Slot, until)
 		return nil
 	}
 	sh.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))

@@ -21,25 +21,11 @@ func (sh *Shard) sweep(ctx context.Context) {
 		}
 		sh.taken = append(sh.taken, due)
 	}
-	sh.readAhead()
+	sh.ahead += sh.Accounts.ReadAhead(sh.taken)
 	sh.Accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted
 	for _, next := range sh.taken {
 		if p := sh.start(next); p != nil {
 			sh.read(ctx, p)
 		}
-	}
-}
-
-// readAhead touches the state of the accounts taken, which is scattered over memory.
-// In this loop the processor waits for several cache misses at a time; otherwise it
-// would wait for one after the other, longer than the rest of a poll takes.
-func (sh *Shard) readAhead() {
-	table := sh.Accounts.Table
-	for _, next := range sh.taken {
-		sh.ahead += int(table.At(next.Slot).Since)
-	}
-	for _, next := range sh.taken {
-		w := table.Shown.Window(next.Slot)
-		sh.ahead += len(table.Username(next.Slot)) + w.Len()
 	}
 }

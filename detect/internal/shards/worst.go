@@ -35,18 +35,18 @@ const leastMissing = 3
 // Missing returns how many posts are expected since an account's last post, by its rate; 0
 // while either is unknown.
 func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
-	last := a.At(slot).Post
-	if last == 0 {
+	last := a.Status(slot).Post
+	if last.IsZero() {
 		return 0
 	}
-	return max(0, a.PostRate(slot)*now.Sub(last.Time()).Seconds())
+	return max(0, a.PostRate(slot)*now.Sub(last).Seconds())
 }
 
 // Delays returns the mean delays of the accounts whose polls are remembered, by slot.
 func Delays(a *accounts.Targets) map[int32]time.Duration {
 	of := map[int32]time.Duration{}
 	a.Polls.Memory.Delays(func(slot int32, hash uint64, mean time.Duration) {
-		if slot < a.Size() && a.Watched(slot) && a.Hash(slot) == hash {
+		if slot < a.Size() && a.At(slot).Watched && a.Hash(slot) == hash {
 			of[slot] = mean
 		}
 	})
@@ -119,7 +119,7 @@ func (r ranking) rank(found *top.List[ranked], from int32) int32 {
 	}
 	to := min(from+demandSlots, a.Size())
 	for slot := from; slot < to; slot++ {
-		if !a.Watched(slot) {
+		if !a.At(slot).Watched {
 			continue
 		}
 		if rank := r.of(slot); rank > 0 && r.sees(slot) {
@@ -137,9 +137,9 @@ func (r ranking) of(slot int32) float64 {
 	a := r.sh.Accounts
 	switch r.q.By {
 	case Failing:
-		return float64(a.Polls.Failures(slot))
+		return float64(a.At(slot).Failures())
 	case Gaps:
-		return float64(len(a.Polls.Gaps(slot)))
+		return float64(len(a.At(slot).Gaps()))
 	}
 	if missing := Missing(a, slot, r.sh.times.Wall); missing >= leastMissing && !math.IsInf(missing, 0) {
 		return missing

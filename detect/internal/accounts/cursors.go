@@ -1,0 +1,151 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+)
+
+// Given describes accounts that GiveUp has given up.
+type Given struct {
+	// Wanted are their hashes, by the sources that want them.
+	Wanted map[*Source][]uint64
+	// Cursors are to be stored, by key, in place of cursors in the journal from which the next
+	// node would read too little: a source has joined the account and lacks earlier posts.
+	Cursors map[string]*poll.Cursor
+}
+
+// GiveUp gives up the accounts in the n slots from a slot on for which kept returns false,
+// for another node to poll them: afterwards nobody here subscribes to them. It reports
+// whether slots are left.
+func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Given, more bool) {
+	g = Given{Wanted: map[*Source][]uint64{}, Cursors: map[string]*poll.Cursor{}}
+	slots := map[*Source][]int32{}
+	for slot := from; slot < min(from+n, a.size); slot++ {
+		t := a.at(slot)
+		if !t.Watched || kept(a.Username(slot)) {
+			continue
+		}
+		hash := a.Hash(slot)
+		if c := a.cursor(slot); t.since != 0 && (t.is(rewound) || c.Since.Before(t.since.time())) {
+			g.Cursors[a.Key(slot)] = c
+		}
+		var sources []*Source
+		a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { sources = append(sources, src) })
+		for _, src := range sources {
+			g.Wanted[src] = append(g.Wanted[src], hash)
+			slots[src] = append(slots[src], slot)
+			a.leave(slot, src)
+		}
+		if t.Polled { // its posts are dropped, even if the account comes back during the poll
+			a.roster.remove(slot)
+		} else {
+			a.Polls.Release(slot)
+		}
+	}
+	for src, gone := range slots {
+		a.drop(src, gone)
+	}
+	a.pack()
+	return g, from+n < a.size
+}
+
+// Behind returns cursors to store, by slot, of those accounts whose cursor in the journal is too
+// late for a source: the source lacks posts from before it, by more than polls look back, and
+// the next process would not read them.
+func (a *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
+	behind := map[int32]*poll.Cursor{}
+	if src := a.Source(sourceID); src != nil {
+		src.EachOf(func(slot int32) {
+			if a.isBehind(slot, src) {
+				behind[slot] = a.cursor(slot)
+			}
+		})
+	}
+	return behind
+}
+
+// isBehind reports whether an account's cursor in the journal is too late for a source.
+func (a *Targets) isBehind(slot int32, src *Source) (is bool) {
+	t := a.at(slot)
+	if t.since == 0 {
+		return false // the journal has no cursor either
+	}
+	a.Each(slot, func(s Subscriber, of *Source, since time.Time) {
+		if of != src || !s.Fresh {
+			return
+		}
+		from := latest(since, src.read)
+		if !a.wants.list[s.want].from.IsZero() { // another node has read the account up to there
+			from = latest(from, t.found.time())
+		}
+		from = latest(from, a.env.Oldest())
+		if !t.is(cold) {
+			is = from.Before(t.since.time().Add(-a.env.Late.Least()))
+		} else if t.is(rewound) {
+			is = !from.After(t.since.time().Add(time.Second)) // since is rounded
+		}
+	})
+	return is
+}
+
+// cursor returns the cursor at which the next process has to begin.
+func (a *Targets) cursor(slot int32) *poll.Cursor {
+	return &poll.Cursor{Since: a.Resume(slot), UserID: a.UserID(slot), Gaps: a.at(slot).Gaps()}
+}
+
+// Resume is when the last complete poll of an account began, or the time from which on a fresh
+// subscriber lacks posts if that is earlier. Of a cold account since is the time already.
+func (a *Targets) Resume(slot int32) time.Time {
+	t := a.at(slot)
+	since := t.since.time()
+	if t.is(cold) {
+		return since
+	}
+	a.Each(slot, func(s Subscriber, src *Source, from time.Time) {
+		if s.Fresh {
+			since = earliest(since, latest(a.lacks(t, s, src, from), a.env.Oldest()))
+		}
+	})
+	return since
+}
+
+// readElsewhere returns how far back an account has to be read for a source for which another
+// node has read it so far. It follows from the cursor in the journal when the account was
+// taken; zero if there was none.
+func (a *Targets) readElsewhere(slot int32) time.Time {
+	t := a.at(slot)
+	if t.found == 0 {
+		return time.Time{}
+	}
+	const step = 10 * time.Minute // few different ones, which sources can share: see wants
+	return t.found.time().Add(-a.env.MaxOverlap).Truncate(step)
+}
+
+// ReadFor returns the time up to which an account was read for a source, without a gap that
+// is still to be read; zero if it was not read.
+func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
+	t := a.at(slot)
+	until := poll.ReadUntil(t.since.time(), t.Gaps(), a.env.Oldest())
+	a.Each(slot, func(s Subscriber, src *Source, _ time.Time) {
+		if !s.Fresh || src.ID != sourceID {
+			return
+		}
+		if from := a.wants.list[s.want].from; !from.IsZero() { // another node has read it
+			until = earliest(until, from.Add(a.env.MaxOverlap))
+			return
+		}
+		until = time.Time{} // it does not have all posts yet
+	})
+	return until
+}
+
+// Key is an account's name in the journal.
+func (a *Targets) Key(slot int32) string { return Key(a.Username(slot)) }
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

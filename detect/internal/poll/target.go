@@ -1,0 +1,146 @@
+package poll
+
+import (
+	"math"
+	"time"
+)
+
+// Target is what a Machine keeps of each target. There may be millions of them: what few
+// targets have is in odd.
+type Target struct {
+	odd     *odd
+	skew    int32 // how far our clock was ahead in the last poll: seconds, rounded away from 0
+	Watched bool  // somebody subscribes to it; one that is not watched is released after its poll
+	Polled  bool  // from the start of a poll until its commit is settled
+	Dropped bool  // a post of it was dropped, and the log has it
+	Alone   bool  // it is not read in one call with others
+}
+
+// odd is the state of a target that fails, has gaps or has pushed posts that wait.
+type odd struct {
+	err             error    // of the last failure
+	due, first      int64    // Unix ns: when the first failed poll or commit was due; when the first poll failed
+	gaps            []Gap    // ranges that could not be read
+	waits           *waiting // nil for nothing
+	failures, count uint16   // polls and commits that failed in a row; polls alone
+	contact         uint32   // Unix seconds when a page last came, where no whole poll did since
+	tries           uint8    // fills that have failed in a row
+	byName          bool     // it was not found by its id: the next poll asks by the name alone
+	reported        bool     // the failures, by OnTrouble
+	logged          bool     // likewise
+}
+
+// waiting is what waits until a target's poll has ended.
+type waiting struct {
+	held []Push // that came during the poll
+	due  int64  // when the next poll was due that could not begin, if late
+	late bool
+}
+
+// change returns the odd state, a new one if the target has none. Call tidy after the change.
+func (t *Target) change() *odd {
+	if t.odd == nil {
+		t.odd = &odd{}
+	}
+	return t.odd
+}
+
+// tidy frees the odd state if nothing is in it.
+func (t *Target) tidy() {
+	o := t.odd
+	if o != nil && o.failures == 0 && o.contact == 0 && o.tries == 0 && len(o.gaps) == 0 && o.waits == nil {
+		t.odd = nil
+	}
+}
+
+// fails reports whether the last poll or commit failed.
+func (t *Target) fails() bool { return t.odd != nil && t.odd.failures > 0 }
+
+func (t *Target) setTries(n uint8) {
+	if n != 0 || t.odd != nil {
+		t.change().tries = n
+		t.tidy()
+	}
+}
+
+func (t *Target) tries() uint8 {
+	if t.odd == nil {
+		return 0
+	}
+	return t.odd.tries
+}
+
+func (t *Target) setContact(sec uint32) {
+	if sec != 0 || t.odd != nil {
+		t.change().contact = sec
+		t.tidy()
+	}
+}
+
+// failed counts a failure of a poll or commit that was due at a time.
+func (t *Target) failed(due time.Time, err error) *odd {
+	o := t.change()
+	if o.failures == 0 {
+		o.due = due.UnixNano()
+	}
+	if o.failures < math.MaxUint16 {
+		o.failures++
+	}
+	o.err = err
+	return o
+}
+
+// recovered forgets the failures.
+func (t *Target) recovered() {
+	o := t.odd
+	o.err, o.due, o.first, o.failures, o.count = nil, 0, 0, 0, 0
+	o.byName, o.reported, o.logged = false, false, false
+	t.tidy()
+}
+
+// setSkew keeps how far our clock is ahead, for the next poll to read back further.
+func (t *Target) setSkew(ahead time.Duration) {
+	sec := (ahead + time.Second - 1) / time.Second
+	if ahead < 0 {
+		sec = (ahead - time.Second + 1) / time.Second
+	}
+	t.skew = int32(min(max(sec, math.MinInt32), math.MaxInt32))
+}
+
+// Skew is how far our clock was ahead of the upstream's in the last poll, 0 when they were
+// about the same.
+func (t *Target) Skew() time.Duration { return time.Duration(t.skew) * time.Second }
+
+// Failures is how many polls and commits failed in a row.
+func (t *Target) Failures() int {
+	if t.odd == nil {
+		return 0
+	}
+	return int(t.odd.failures)
+}
+
+// Trouble returns the last error of a target that fails, nil for one that does not, and
+// whether it was reported to the subscribers.
+func (t *Target) Trouble() (err error, reported bool) {
+	if t.odd == nil {
+		return nil, false
+	}
+	return t.odd.err, t.odd.reported
+}
+
+// Gaps are the ranges that could not be read. Do not change them.
+func (t *Target) Gaps() []Gap {
+	if t.odd == nil {
+		return nil
+	}
+	return t.odd.gaps
+}
+
+// Contact returns when the last page came; ok is false if a whole poll brought it, whose time
+// the Targets have.
+func (t *Target) Contact() (at time.Time, ok bool) {
+	if t.odd == nil || t.odd.contact == 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(t.odd.contact), 0), true
+}
