@@ -96,7 +96,7 @@ func TestWebSocketResumesAcrossRestarts(t *testing.T) {
 		}
 		defer store.Close(context.Background())
 		engine, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store,
-			WebSocket: &wshub.Options{Policy: wshub.Close, Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
+			WebSocket: &wshub.Options{Authenticate: func(context.Context, secret.Value) (wshub.Identity, error) {
 				return wshub.Identity{Owner: "ann", KeyID: "1"}, nil
 			}}})
 		if err != nil {

@@ -51,8 +51,8 @@ type conn struct {
 	secret secret.Value // the key, likewise
 
 	bell batch.Bell
-	// pos is a sequence number. Every event up to it was written, was filtered out,
-	// or was dropped. Only the writer changes it.
+	// pos is a sequence number. Every event up to it was written or filtered out, or is
+	// in a gap frame. Only the writer changes it.
 	pos atomic.Uint64
 	standing
 	epoch uint64 // of pos; after join only the writer uses it
@@ -72,8 +72,7 @@ type conn struct {
 
 // standing is how a client stands in its stream, whose mutex guards it.
 type standing struct {
-	from uint64 // pos when the connection joined, or when its epoch began
-	live bool   // the client has caught up, so that the policy applies
+	live bool // the client has caught up: it is slow if too much waits
 	// upToDateAt is when the client last had everything.
 	upToDateAt time.Time
 }

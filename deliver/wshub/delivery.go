@@ -46,8 +46,8 @@ var _ deliver.Sender = (*Hub)(nil)
 
 // Send returns the outcome of a delivery to Handler. It sends nothing itself, but
 // waits until the event has been written to some client's socket. The delivery has
-// failed for good when no connection is left that could get it, because all have left or
-// it was left out for those that are too slow; a client may still resume from before it.
+// failed for good when no connection is left that could get it; a client may still resume
+// from before it.
 // A successful write means that the kernel took the bytes, not that the client read them.
 func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	ev := d.Event
@@ -55,11 +55,11 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 		h.mu.Lock()
 		s := h.streams[ev.Source.Owner]
 		h.mu.Unlock()
-		var pending, passed bool
+		pending := false
 		var moved <-chan struct{}
 		if s != nil {
 			s.waiting.Add(1)
-			pending, passed, moved = s.pending(ev)
+			pending, moved = s.pending(ev)
 		}
 		// After pending: a connection records a write before its position changes.
 		done := h.record.has(ev.ID)
@@ -80,29 +80,23 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 		case cut:
 			return deliver.Result{Error: "no client has got it yet"}
 		case pending:
-		case passed:
-			return deliver.Result{Permanent: true, Error: "left out for a client that is too slow"}
 		default:
 			return deliver.Result{Permanent: true, Error: "no client connected"}
 		}
 	}
 }
 
-// pending reports whether a connection has yet to get the event, else whether there is one
-// that has passed it, and returns a channel that is closed when one advances.
-func (s *stream) pending(ev *deliver.Event) (pending, passed bool, moved <-chan struct{}) {
+// pending reports whether a connection has yet to get the event, and returns a channel that is
+// closed when one advances.
+func (s *stream) pending(ev *deliver.Event) (pending bool, moved <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		if !c.filter.takes(ev.Source.Kind, ev.Source.ID) {
-			continue
+		if c.filter.takes(ev.Source.Kind, ev.Source.ID) && c.pos.Load() < ev.Seq {
+			return true, s.moved
 		}
-		if c.pos.Load() < ev.Seq {
-			return true, false, s.moved
-		}
-		passed = passed || c.from < ev.Seq
 	}
-	return false, passed, s.moved
+	return false, s.moved
 }
 
 // maxOutcomes bounds the writes remembered for Send: it is the number of deliveries that a

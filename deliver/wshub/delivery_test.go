@@ -48,21 +48,9 @@ func TestHandlerIsNamedWhileAClientWaits(t *testing.T) {
 	}
 }
 
-// droppedFor commits an event that is dropped for the client, which reads too slowly.
-func droppedFor(w *world, c *client) deliver.Event {
-	w.hub.Publish(w.store.commit(alpha))
-	synctest.Wait()
-	ev, _ := w.store.commitFor(w.hub, alpha)
-	w.hub.Publish(append([]deliver.Event{ev}, w.store.commit(repeat(alpha, 256)...)...))
-	advance(time.Second)
-	c.wants("tweet 1", "gap 2-2", "tweet 3")
-	return ev
-}
-
 func TestOutcomeOfADelivery(t *testing.T) {
 	ok := deliver.Result{OK: true}
 	nobody := deliver.Result{Permanent: true, Error: "no client connected"}
-	slow := deliver.Result{Permanent: true, Error: "left out for a client that is too slow"}
 	rows := map[string]struct {
 		do    func(w *world, c *client) deliver.Event // until Send is called
 		while func(w *world, c *client)               // while it waits
@@ -133,16 +121,6 @@ func TestOutcomeOfADelivery(t *testing.T) {
 				d.wants("tweet 1")
 				return ev
 			}, want: ok},
-		"it was dropped for the client": {
-			do: droppedFor, want: slow},
-		"it was dropped for a client that has left": {
-			do: func(w *world, c *client) deliver.Event {
-				ev := droppedFor(w, c)
-				c.ws.CloseNow()
-				synctest.Wait()
-				w.open("").wants("connected 258")
-				return ev
-			}, want: nobody},
 		"replayed to a client that came back": {
 			do: func(w *world, c *client) deliver.Event {
 				ev, _ := w.store.commitFor(w.hub, alpha)
@@ -162,7 +140,7 @@ func TestOutcomeOfADelivery(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			inWorld(t, drop, func(t *testing.T, w *world) {
+			inWorld(t, nil, func(t *testing.T, w *world) {
 				c := w.open("")
 				c.wants("connected 0")
 				ev := row.do(w, c)

@@ -38,8 +38,7 @@
 // which this and other processes announce commits: an event that was not announced is read
 // from the store before later ones are sent. So a client that resumes from the last seq it
 // saw, gap frames by their to_seq, loses nothing and gets nothing twice. A gap frame says
-// that events were dropped for a slow client (they can be replayed with
-// since=<from_seq - 1>) or that retention had removed them.
+// that retention had removed events, or that their numbers are of another epoch.
 //
 // A since beyond the newest event comes from a store that was replaced, or has lost its last
 // events, or whose events retention has all removed. The client gets connected with seq 0,

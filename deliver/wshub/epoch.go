@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	maxPassed   = 128              // events whose ids a stream remembers
-	checkEvery  = 20 * time.Second // how often a stream checks that the store still has its newest event
-	doubtsEvery = time.Second      // how often it checks an event whose number was announced again
+	maxPassed  = 128              // events whose ids a stream remembers
+	checkEvery = 20 * time.Second // how often a stream checks that the store still has its newest event
 )
 
 // SetEpoch sets the epoch of the numbers of events: a store that has lost its last events
@@ -52,14 +51,13 @@ type numbering struct {
 	ready chan struct{} // closed when found is set
 	lost  bool          // the store has given a number twice: no event is taken until the epoch changes
 	heard uint64        // the highest number that was announced without its event
-	doubt uint64        // a number that was announced again after the stream passed it, 0 for none
 	ids   passed
 }
 
 // begin makes the stream find its head in another epoch.
 func (s *stream) begin(epoch uint64) {
 	s.mu.Lock()
-	s.want, s.inbox, s.heard, s.doubt = epoch, nil, 0, 0
+	s.want, s.inbox, s.heard = epoch, nil, 0
 	if s.found {
 		s.found = false
 		s.ready = make(chan struct{})
@@ -68,20 +66,14 @@ func (s *stream) begin(epoch uint64) {
 	s.bell.Ring()
 }
 
-// hear takes an announced number. An announcement of a number that the stream has passed is
-// mostly late, but the number may be that of another event.
+// hear takes an announced number.
 func (s *stream) hear(n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case n > s.head:
+	if n > s.head {
 		s.heard = max(s.heard, n)
-	case s.h.opts.OnLost != nil:
-		s.doubt = n
-	default:
-		return
+		s.bell.Ring()
 	}
-	s.bell.Ring()
 }
 
 // since returns the value of ?since= with which a client resumes after a number.
@@ -105,28 +97,6 @@ func (p *passed) add(ev *deliver.Event) {
 func (p *passed) other(ev *deliver.Event) bool {
 	at := &p[ev.Seq%maxPassed]
 	return at.seq == ev.Seq && at.id != fleet.Hash(ev.ID)
-}
-
-// checks has the times of a stream's last checks for lost events: of the newest one, and of one
-// whose number was announced again.
-type checks struct{ at, doubts time.Time }
-
-// due returns the checks for lost events that are due. check says that a read of the store is
-// to begin with the newest event that the stream has passed: after an announcement without
-// events, and otherwise every checkEvery. doubt is a number to read again, 0 for none. The
-// caller holds the mutex.
-func (s *stream) due(look, heard bool, done *checks) (check bool, doubt uint64) {
-	if s.h.opts.OnLost == nil {
-		return false, 0
-	}
-	now := time.Now()
-	if check = look && (heard || now.Sub(done.at) >= checkEvery); check {
-		done.at = now
-	}
-	if s.doubt > 0 && now.Sub(done.doubts) >= doubtsEvery {
-		doubt, s.doubt, done.doubts = s.doubt, 0, now
-	}
-	return check, doubt
 }
 
 // tellLost calls Options.OnLost, once in an epoch, if the stream has seen a number twice.

@@ -200,22 +200,6 @@ func TestReplayOfAStoreThatLostItsEnd(t *testing.T) {
 	})
 }
 
-// A late announcement costs a read a second at most.
-func TestLateAnnouncements(t *testing.T) {
-	inWorld(t, func(o *wshub.Options) { o.OnLost = func() { t.Error("told of a loss") } }, func(t *testing.T, w *world) {
-		w.store.commit(repeat(alpha, 10)...)
-		w.open("").wants("connected 10")
-		before, _ := w.store.cost()
-		for range 200 {
-			w.hub.Announce("ann", 9)
-			advance(50 * time.Millisecond)
-		}
-		if reads, _ := w.store.cost(); reads-before < 8 || reads-before > 11 {
-			t.Errorf("%d reads in 10 s", reads-before)
-		}
-	})
-}
-
 // A number that is seen again with another event is told, once, and nothing is sent under
 // the old epoch from then on.
 func TestNumbersGivenTwiceAreNoticed(t *testing.T) {
@@ -227,10 +211,6 @@ func TestNumbersGivenTwiceAreNoticed(t *testing.T) {
 		"published behind others": {func(w *world) {
 			w.store.commit(repeat(alpha, 41)...)
 			w.hub.Publish(w.store.commit(alpha))
-		}, time.Second},
-		"announced": {func(w *world) {
-			w.store.commit(alpha)
-			w.hub.Announce("ann", 61)
 		}, time.Second},
 		"announced beyond the newest": {func(w *world) {
 			w.store.commit(repeat(alpha, 50)...)

@@ -29,18 +29,6 @@ type Events interface {
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error)
 }
 
-// Policy says what happens to a slow client: one for which more waits than Options allow.
-type Policy int
-
-// Policies for slow clients.
-const (
-	// Close closes the connection with 1013 and the sequence number to resume
-	// after as the end of the reason: nothing is lost, the client has to reconnect.
-	Close Policy = iota
-	// Drop leaves out the oldest events, and sends a gap frame in their place.
-	Drop
-)
-
 // Options sets up a Hub. The zero value of each field means its default.
 type Options struct {
 	// Events reads events from the store: for clients that resume, and events that were
@@ -62,12 +50,10 @@ type Options struct {
 	// connect beside the request's own host, as patterns of path.Match. Requests
 	// without an Origin, which do not come from browsers, are always let in.
 	Origins []string
-	// Policy for slow clients. Defaults to Close.
-	Policy Policy
-	// QueueMessages and QueueBytes bound what waits for one client. The policy
-	// applies to a client that exceeds them and has not been up to date for 1 s. They
-	// default to 256 and 1 MiB. A client that is still catching up after since is not
-	// slow: it reads from the store.
+	// QueueMessages and QueueBytes bound what waits for one client. A client that
+	// exceeds them and has not been up to date for 1 s is closed with 1013: it resumes
+	// after the number at the end of the reason. They default to 256 and 1 MiB. A client
+	// that is still catching up after since is not slow: it reads from the store.
 	QueueMessages, QueueBytes int
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
@@ -103,8 +89,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("wshub: Events is missing: want a deliver.Log")
 	case o.Authenticate == nil:
 		return o, errors.New("wshub: Authenticate is missing: want a function")
-	case o.Policy != Close && o.Policy != Drop:
-		return o, fmt.Errorf("wshub: Policy %d is not allowed: want Close or Drop", o.Policy)
 	}
 	for _, p := range o.Origins {
 		if _, err := path.Match(p, ""); err != nil || p == "" {
@@ -172,7 +156,7 @@ type Hub struct {
 }
 
 // counters are those of Stats.
-type counters struct{ sent, dropped, tooSlow, refused atomic.Int64 }
+type counters struct{ sent, tooSlow, refused atomic.Int64 }
 
 // New checks opts and returns a hub. It starts nothing: goroutines come with
 // connections.
@@ -274,7 +258,6 @@ type Stats struct {
 	Connections int64 // now, those included that have not authenticated yet
 	Queued      int64 // frames in memory that wait for a client, counted once for each
 	Sent        int64 // frames of events, once for each client
-	Dropped     int64 // frames of events dropped for slow clients, of those that were in memory then
 	Slow        int64 // connections closed because the client was too slow
 	Refused     int64 // connections refused for a bad key, too many of a key, or no room
 }
@@ -291,6 +274,6 @@ func (h *Hub) Stats() Stats {
 	for _, s := range streams {
 		st.Queued += s.queued()
 	}
-	st.Sent, st.Dropped, st.Slow, st.Refused = h.sent.Load(), h.dropped.Load(), h.tooSlow.Load(), h.refused.Load()
+	st.Sent, st.Slow, st.Refused = h.sent.Load(), h.tooSlow.Load(), h.refused.Load()
 	return st
 }

@@ -262,7 +262,6 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}{
 		"no store":              {func(o *wshub.Options) { o.Events = nil }, "Events"},
 		"no authentication":     {func(o *wshub.Options) { o.Authenticate = nil }, "Authenticate"},
-		"a policy of its own":   {func(o *wshub.Options) { o.Policy = 7 }, "Policy 7"},
 		"a broken pattern":      {func(o *wshub.Options) { o.Origins = []string{"[a"} }, `Origins "[a"`},
 		"an empty pattern":      {func(o *wshub.Options) { o.Origins = []string{""} }, `Origins ""`},
 		"a negative queue":      {func(o *wshub.Options) { o.QueueMessages = -1 }, "QueueMessages -1"},

@@ -70,7 +70,7 @@ func (s *stream) run(ctx context.Context) {
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	timer := time.NewTimer(0) // finds the head at once
 	defer timer.Stop()
-	var checked checks
+	var checked time.Time        // when the stream last checked that the store has its newest event
 	look, failed := false, false // look says to read the store for events that were not announced
 	for {
 		select {
@@ -165,7 +165,7 @@ func (s *stream) find(ctx context.Context) error {
 
 // follow adds announced events in order. If one is missing, or look is set, it reads the store
 // to its end, which includes all events that were announced before.
-func (s *stream) follow(ctx context.Context, look bool, done *checks) error {
+func (s *stream) follow(ctx context.Context, look bool, checked *time.Time) error {
 	s.mu.Lock()
 	inbox := s.inbox
 	s.inbox = nil
@@ -183,15 +183,13 @@ func (s *stream) follow(ctx context.Context, look bool, done *checks) error {
 	}
 	heard := s.heard > s.head
 	look, s.heard = look || heard, 0
-	check, doubt := s.due(look, heard, done)
 	s.mu.Unlock()
 	var err error
-	if doubt > 0 {
-		var evs []deliver.Event
-		evs, err = s.h.read(ctx, s.owner, doubt-1, 1)
-		s.take(evs)
-	}
-	if err == nil && look {
+	if look {
+		check := s.h.opts.OnLost != nil && (heard || time.Since(*checked) >= checkEvery)
+		if check {
+			*checked = time.Now()
+		}
 		err = s.catchUp(ctx, check)
 	}
 	s.tellLost()
@@ -312,7 +310,7 @@ func (s *stream) join(ctx context.Context, c *conn, from start) error {
 		c.missed = gapFrame(1, s.head, s.epoch)
 	}
 	c.pos.Store(pos)
-	c.from, c.live, c.upToDateAt = pos, pos >= s.head, time.Now()
+	c.live, c.upToDateAt = pos >= s.head, time.Now()
 	s.conns[c] = struct{}{}
 	return nil
 }

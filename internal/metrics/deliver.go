@@ -28,7 +28,6 @@ func together() []row {
 		{"websocket_connections", "websocket.connection.count", Level, "{connection}", "Open connections, those included that have not authenticated yet.", none, one(func(s *stats) int64 { return s.WebSocket.Connections })},
 		{"websocket_frames_queued", "websocket.frame.queued", Level, "{frame}", "Frames waiting to be sent, counted once for each client.", none, one(func(s *stats) int64 { return s.WebSocket.Queued })},
 		{"websocket_frames_sent_total", "websocket.frame.sent", Counter, "{frame}", "Frames of events sent, once for each client.", none, one(func(s *stats) int64 { return s.WebSocket.Sent })},
-		{"websocket_frames_dropped_total", "websocket.frame.dropped", Counter, "{frame}", "Frames of events left out for slow clients.", none, one(func(s *stats) int64 { return s.WebSocket.Dropped })},
 		{"websocket_slow_closed_total", "websocket.connection.slow", Counter, "{connection}", "Connections closed because the client was too slow.", none, one(func(s *stats) int64 { return s.WebSocket.Slow })},
 		{"websocket_refused_total", "websocket.connection.refused", Counter, "{connection}", "Connections refused.", none, one(func(s *stats) int64 { return s.WebSocket.Refused })},
 
