@@ -20,7 +20,7 @@ func TestSeeds(t *testing.T) {
 		kit := fullKit(func(s storage.Store) storage.Store {
 			made = append(made, "")
 			store := len(made)
-			return &broken{Store: s, claim: func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+			return &broken{everything: s.(everything), claim: func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 				made[store-1] += fmt.Sprint(r.Limit, r.Skip)
 				ds, err := s.Outbox().Claim(ctx, r)
 				if store == row.want {
