@@ -1,7 +1,6 @@
 package streamwatch_test
 
 import (
-	"context"
 	"log/slog"
 	"math"
 	"strings"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -107,149 +104,6 @@ func TestBadRecordsStopNoOther(t *testing.T) {
 		}
 		if n := len(in.ids()); n != 3 {
 			t.Errorf("%d events, want that of the mended monitor, too", n)
-		}
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A node that could not run a monitor does not say so any more once the monitor was mended
-// through another one.
-func TestFleetForgetsARefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFleetWorld(t, 10)
-		names := enginetest.AccountNames(1)
-		bad := monitor.Monitor{ID: "mon_bad", Name: "bad", Status: monitor.Active, PollInterval: w.interval, CreatedAt: time.Now(),
-			Accounts: []monitor.Account{{Username: names[0], Since: time.Now()}, {Since: time.Now()}}}
-		if err := w.store.Monitors().Create(t.Context(), bad); err != nil {
-			t.Fatal(err)
-		}
-		nodes := w.start("a", "b")
-		pass(time.Minute)
-		if got := w.reasonOf(bad); !strings.HasPrefix(got, monitor.ReasonUpstream+"detect: ") {
-			t.Errorf("reason %q, want why it is not run", got)
-		}
-		if _, err := nodes[0].Monitors().Update(t.Context(), "", bad.ID, monitor.UpdateRequest{Usernames: &names}); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Minute)
-		if got := w.reasonOf(bad); got != "" {
-			t.Errorf("reason %q of a monitor that was mended", got)
-		}
-		for _, n := range nodes {
-			n.stop()
-		}
-	})
-}
-
-// taker is a Sender to an inbox.
-type taker struct{ in *inbox }
-
-func (s taker) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
-	return deliver.Result{OK: s.in.handle(ctx, *d.Event) == nil}
-}
-
-// Limits and cursors that no engine stores keep nobody from being read or sent to.
-func TestBadLimitsAndCursorsStopNothing(t *testing.T) {
-	type cursor = func(now time.Time) detect.Cursor
-	gap := func(from, to time.Duration) cursor {
-		return func(now time.Time) detect.Cursor {
-			return detect.Cursor{Since: now, Gaps: []detect.Gap{{From: now.Add(from), To: now.Add(to), Resume: "x"}}}
-		}
-	}
-	for name, row := range map[string]struct {
-		limits deliver.Limits
-		cursor cursor
-	}{
-		"in flight":     {limits: deliver.Limits{InFlight: -1}},
-		"burst":         {limits: deliver.Limits{Rate: 1, Burst: -1}},
-		"rate":          {limits: deliver.Limits{Rate: 1e300}},
-		"negative rate": {limits: deliver.Limits{Rate: -1}},
-		"read tomorrow": {cursor: func(now time.Time) detect.Cursor { return detect.Cursor{Since: now.Add(24 * time.Hour)} }},
-		"read in 9999": {cursor: func(time.Time) detect.Cursor {
-			return detect.Cursor{Since: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
-		}},
-		"read in 1":       {cursor: func(time.Time) detect.Cursor { return detect.Cursor{Since: time.Time{}.Add(time.Second)} }},
-		"reversed gap":    {cursor: gap(0, -time.Hour)},
-		"gap to tomorrow": {cursor: gap(0, 24*time.Hour)},
-		"gap of an age":   {cursor: gap(-math.MaxInt64, 0)},
-		"many gaps": {cursor: func(now time.Time) detect.Cursor {
-			return detect.Cursor{Since: now, Gaps: make([]detect.Gap, 1000)}
-		}},
-		"read in an hour": {cursor: func(now time.Time) detect.Cursor { return detect.Cursor{Since: now.Add(time.Hour)} }},
-		"a clock 2 minutes ahead": {cursor: func(now time.Time) detect.Cursor {
-			return detect.Cursor{Since: now.Add(2 * time.Minute)}
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-				store := memory.New(memory.Options{})
-				m := monitor.Monitor{ID: "mon_1", Name: "m", Status: monitor.Active, PollInterval: 10 * time.Second, CreatedAt: time.Now(),
-					Accounts: []monitor.Account{{Username: "nasa", Since: time.Now()}}}
-				if err := store.Monitors().Create(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
-				if err := store.Endpoints().Create(t.Context(), deliver.Endpoint{ID: "wh_1", Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_1", Name: "m"},
-					URL: "test:", Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, Limits: row.limits, CreatedAt: time.Now()}); err != nil {
-					t.Fatal(err)
-				}
-				if row.cursor != nil {
-					c := row.cursor(time.Now())
-					c.Target = detect.AccountTarget("nasa")
-					if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &c}}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				var in inbox
-				cfg := streamwatch.Config{Fetcher: p, Store: store}
-				cfg.Deliver.Senders = map[string]deliver.Sender{"test": taker{&in}}
-				e := newEngine(t, cfg)
-				if err := e.Start(t.Context()); err != nil {
-					t.Fatalf("Start: %v", err)
-				}
-				pass(time.Minute)
-				for range 5 {
-					p.Post("nasa", "Lift-off")
-				}
-				pass(time.Minute)
-				if n := len(in.ids()); n != 5 {
-					t.Errorf("%d events were sent, want 5", n)
-				}
-				if err := e.Shutdown(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// Of an account whose stored cursor is a day ahead nobody knows how far it was read: it is
-// read back to when its monitor began, beyond the overlap.
-func TestCursorAheadOfTheClockIsReadAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, store := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), memory.New(memory.Options{})
-		m := monitor.Monitor{ID: "mon_1", Name: "m", Status: monitor.Active, PollInterval: 10 * time.Second, CreatedAt: time.Now(),
-			Accounts: []monitor.Account{{Username: "nasa", Since: time.Now()}}}
-		if err := store.Monitors().Create(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Hour)
-		p.Post("nasa", "while nobody reads")
-		pass(3 * time.Hour)
-		c := detect.Cursor{Target: detect.AccountTarget("nasa"), Since: time.Now().Add(24 * time.Hour)}
-		if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &c}}); err != nil {
-			t.Fatal(err)
-		}
-		var in inbox
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, OnEvent: in.handle})
-		if err := e.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		pass(time.Minute)
-		if n := len(in.ids()); n != 1 {
-			t.Errorf("%d events, want the post of three hours ago", n)
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)

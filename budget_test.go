@@ -152,41 +152,6 @@ func TestFirstPollsAreSpreadOverAnInterval(t *testing.T) {
 	}
 }
 
-func TestMonitorOfABudgetUnderIntervals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		names := enginetest.AccountNames(2)
-		n := &noted{Platform: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: names})}
-		cfg := streamwatch.Config{Fetcher: n, Store: memory.New(memory.Options{}), Detect: detect.Config{Pace: detect.PaceBudget, FetchRate: 1}}
-		m := create(t, newEngine(t, cfg), monitor.CreateRequest{Name: "free", Usernames: names})
-
-		cfg.Detect, cfg.DefaultInterval = detect.Config{}, 20*time.Second
-		e := newEngine(t, cfg)
-		defer startEngine(t, e)()
-		name, zero := "renamed", time.Duration(0)
-		for what, change := range map[string]monitor.UpdateRequest{"rename": {Name: &name}, "no interval": {PollInterval: &zero}} {
-			if _, err := e.Monitors().Update(t.Context(), "", m.ID, change); err != nil {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		if _, err := e.Monitors().Pause(t.Context(), "", m.ID); err != nil {
-			t.Fatal(err)
-		}
-		from := time.Now()
-		pass(10 * time.Minute)
-		if calls := n.since(from); calls != 0 {
-			t.Errorf("%d polls of a paused monitor", calls)
-		}
-		got, err := e.Monitors().Resume(t.Context(), "", m.ID)
-		if err != nil || got.Name != name || got.Status != monitor.Active {
-			t.Fatalf("resumed: %+v %v", got, err)
-		}
-		pass(10 * time.Minute)
-		if wait := n.longest(names[0], from.Add(11*time.Minute)); wait > 21*time.Second {
-			t.Errorf("waited %v, want the default interval of 20 s", wait)
-		}
-	})
-}
-
 // LastContact is when the upstream answered with a page, whatever was in it and
 // whatever became of it; Failures, Err and Error say why nothing comes of it.
 func TestAccountStatusTellsWhatIsWrong(t *testing.T) {

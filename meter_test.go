@@ -13,7 +13,6 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -169,49 +168,6 @@ func TestWithoutBillingNothingIsCharged(t *testing.T) {
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-// Rules are charged, paused and resumed as monitors are, after the older ones.
-func TestEngineChargesRules(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New(memory.Options{})
-		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}),
-			Store: store, Billing: &billing.MeterConfig{}})
-		credit(t, store.Ledger(), "for the creations", 140)
-		create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}}) // 70 credits an hour
-		pass(time.Second)
-		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "r", Query: "from:nasa", Interval: time.Minute}) // 63
-		if err != nil {
-			t.Fatal(err)
-		}
-		credit(t, store.Ledger(), "spent meanwhile", -10)
-		if err := e.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		status := func(when, want string) {
-			t.Helper()
-			got, err := e.Rules().Get(t.Context(), "acme", r.ID)
-			if s := strings.TrimSpace(string(got.Status) + " " + got.StatusReason); s != want || err != nil {
-				t.Errorf("%s the rule is %s, want %s (%v)", when, s, want, err)
-			}
-		}
-		pass(time.Second)
-		status("with credits for the monitor alone", "paused insufficient_credits")
-		credit(t, store.Ledger(), "invoice 2", 1000)
-		pass(time.Minute)
-		status("after a top-up", "active")
-		pass(2 * time.Minute)
-		if err := e.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		p, err := store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: r.ID})
-		if err != nil || len(p.Entries) != 2 {
-			t.Fatalf("charges of two minutes: %+v, %v", p.Entries, err)
-		}
-		if c := p.Entries[0]; c.Kind != billing.KindRule || c.SourceName != "r" || c.NumAccounts != 0 || -c.Amount/10*10 != 1500*billing.Credit/1440/10*10 {
-			t.Errorf("entry %+v", c)
 		}
 	})
 }

@@ -2,23 +2,15 @@ package streamwatch_test
 
 import (
 	"context"
-	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/dispatch"
-	"github.com/streamwatch/streamwatch/deliver/webhook"
-	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // logged counts the calls that read one timeline.
@@ -79,34 +71,3 @@ func TestWrapperKeepsRoles(t *testing.T) {
 		})
 	}
 }
-
-// What the engine sets in its parts' Configs is refused where it is set.
-func TestSetFieldsOfTheEngineAreRefused(t *testing.T) {
-	p, store := enginetest.NewPlatform(enginetest.PlatformConfig{}), memory.New(memory.Options{})
-	log := slog.New(slog.DiscardHandler)
-	for want, cfg := range map[string]streamwatch.Config{
-		"Deliver.Outbox":    {Deliver: dispatch.Config{Outbox: store.Outbox()}},
-		"Deliver.Endpoints": {Deliver: dispatch.Config{Endpoints: store.Endpoints()}},
-		"Deliver.Replays":   {Deliver: dispatch.Config{Replays: store.Replays()}},
-		"Deliver.Logger":    {Deliver: dispatch.Config{Logger: log}},
-		"Deliver.Now":       {Deliver: dispatch.Config{Now: time.Now}},
-		"Webhook.Now":       {Webhook: webhook.Config{Now: time.Now}},
-		"WebSocket.Events":  {WebSocket: &wshub.Options{Events: store.Log()}},
-		"WebSocket.Has": {WebSocket: &wshub.Options{Has: func(context.Context, string, deliver.SourceKind, string) (bool, error) {
-			return true, nil
-		}}},
-		"WebSocket.Logger": {WebSocket: &wshub.Options{Logger: log}},
-		"Billing.Ledger":   {Billing: &billing.MeterConfig{Ledger: store.Ledger()}},
-		"Billing.Streams":  {Billing: &billing.MeterConfig{Streams: noStreams{}}},
-		"Billing.Logger":   {Billing: &billing.MeterConfig{Logger: log}},
-		"Billing.Now":      {Billing: &billing.MeterConfig{Now: time.Now}},
-	} {
-		cfg.Fetcher = p
-		_, err := streamwatch.New(cfg)
-		if want := "streamwatch: Config." + want + " is not allowed: want nil"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-type noStreams struct{ billing.Streams }

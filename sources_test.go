@@ -127,22 +127,6 @@ func TestSources(t *testing.T) {
 
 func TestSourcesRefuse(t *testing.T) {
 	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
-	for _, row := range []struct {
-		cfg  streamwatch.Config
-		want string
-	}{
-		{streamwatch.Config{}, "Config.Fetcher is missing"},
-		{streamwatch.Config{Roles: fetcher.Roles{Search: p}, Sources: []streamwatch.Source{{Name: "a", Fetcher: p}}}, "Config.Roles is not allowed without"},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Fetcher: p}}}, `Config.Sources[0].Name "" is not allowed`},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "did", Fetcher: p}}}, `Config.Sources[0].Name "did" is not allowed`},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: p}, {Name: "a", Fetcher: p}}}, "want a name for each"},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a"}}}, `Fetcher of "a" is missing`},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: p, Detect: detect.Config{FetchRate: -1}}}}, `field Sources of "a": detect: FetchRate -1 is not allowed`},
-	} {
-		if _, err := streamwatch.New(row.cfg); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("error %v, want one with %q", err, row.want)
-		}
-	}
 	e := newEngine(t, streamwatch.Config{Sources: []streamwatch.Source{
 		{Name: "alpha", Fetcher: p},
 		{Name: "beta", Fetcher: p, CheckAccount: func(string) error { return errors.New("a name without dots") }},

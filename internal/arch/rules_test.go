@@ -52,7 +52,7 @@ var levels = [][]string{
 	{"cmd/streamwatch/internal/latencybench/report", "cmd/streamwatch/internal/latencybench/poster"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/upgrade", "enginetest/check", "enginetest/replay"},
-	{"examples/*", "cmd/*", "crashtest"},
+	{"examples/*", "cmd/*", "crashtest", "internal/simulation"},
 }
 
 // testLevel is the highest package a test may import.

@@ -1,4 +1,4 @@
-package streamwatch_test
+package simulation
 
 import (
 	"context"
