@@ -17,14 +17,13 @@ func runBenchLatency(ctx context.Context, p process, args []string) error {
 	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))
 }
 
-// runBenchVerify is the command bench verify.
-func runBenchVerify(_ context.Context, p process, args []string) error {
-	return benchError(latencybench.Verify(p.out, args))
-}
-
 // runBenchDetector is the command bench detector.
 func runBenchDetector(ctx context.Context, p process, args []string) error {
-	return benchError(latencybench.Detector(ctx, p.env, os.Stdin, p.out, p.logs, args))
+	fs := newFlags("bench detector", "Detector is what bench latency starts, which gives it a configuration on the standard input.")
+	if err := fs.parse(p, args); err != nil {
+		return err
+	}
+	return latencybench.Detector(ctx, os.Stdin, p.out, p.logs)
 }
 
 // benchError turns a latencybench.UsageError into a usageError.

@@ -36,8 +36,7 @@ var commands = []command{
 	{"erase", "forget an owner, while the service is stopped", runErase},
 	{"watch", "print the posts of accounts as they are found", runWatch},
 	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},
-	{"bench verify", "check the receipts of a bench latency", runBenchVerify},
-	{"bench detector", "run the detector of a bench latency, by hand", runBenchDetector},
+	{"bench detector", "be the detector of a bench latency, which starts it", runBenchDetector},
 	{"version", "say which version this is", runVersion},
 }
 

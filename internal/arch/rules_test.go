@@ -48,8 +48,7 @@ var levels = [][]string{
 	{"internal/metrics"},
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp", "engineui"},
-	{"cmd/streamwatch/internal/latencybench/receipt", "cmd/streamwatch/internal/latencybench/fakeserver", "cmd/streamwatch/internal/latencybench/detector"},
-	{"cmd/streamwatch/internal/latencybench/report", "cmd/streamwatch/internal/latencybench/poster"},
+	{"cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/upgrade", "enginetest/check", "enginetest/replay"},
 	{"examples/*", "cmd/*", "crashtest", "internal/simulation"},

@@ -1,13 +1,13 @@
 package latencybench
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 )
 
 // A marker is in a post's text, and is looked for in whatever arrives: a detector may
@@ -32,9 +32,9 @@ type book struct {
 	start time.Time // with a monotonic reading
 
 	mu       sync.Mutex
-	arrivals []receipt.Arrival
+	arrivals []arrival
 	blank    map[string]int // bodies without a marker, by channel
-	overflow int            // arrivals beyond receipt.MaxArrivals
+	overflow int            // arrivals beyond maxArrivals
 	closed   bool
 }
 
@@ -56,22 +56,23 @@ func (b *book) arrived(at time.Duration, channel string, body []byte, signature,
 		switch {
 		case seen[string(m)]:
 			continue
-		case len(b.arrivals) == receipt.MaxArrivals:
+		case len(b.arrivals) == maxArrivals:
 			b.overflow++
 			continue
 		}
 		seen[string(m)] = true
-		b.arrivals = append(b.arrivals, receipt.Arrival{At: at, Channel: channel, Marker: string(m), Signature: signature, Delivery: delivery[:min(len(delivery), 200)]})
+		b.arrivals = append(b.arrivals, arrival{at, channel, string(m), signature, delivery[:min(len(delivery), 200)]})
 	}
 	if len(seen) == 0 {
 		b.blank[channel]++
 	}
 }
 
-// close returns the arrivals in their order. Later ones are not noted.
-func (b *book) close() ([]receipt.Arrival, receipt.Finish) {
+// close puts what arrived into the record, in order. Later arrivals are not noted.
+func (b *book) close(rec *record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	return byArrival(b.arrivals), receipt.Finish{Finished: b.since(), Overflow: b.overflow, Blank: b.blank}
+	slices.SortStableFunc(b.arrivals, func(x, y arrival) int { return cmp.Compare(x.at, y.at) }) // of several goroutines
+	rec.arrivals, rec.overflow, rec.blank, rec.finished = b.arrivals, b.overflow, b.blank, b.since()
 }

@@ -1,7 +1,6 @@
 package latencybench
 
 import (
-	"bufio"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -16,30 +15,9 @@ func environment() map[string]string {
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		out["streamwatch"] = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				out["revision"] = s.Value
-			}
-		}
 	}
-	if f, err := os.Open("/proc/cpuinfo"); err == nil { // Linux
-		defer f.Close()
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-				out["cpu"] = strings.TrimSpace(value)
-				break
-			}
-		}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil { // Linux
+		out["load"], _, _ = strings.Cut(string(b), " ") // of the last minute
 	}
 	return out
-}
-
-// load is the machine's load average of the last minute, where it is known.
-func load() map[string]string {
-	b, err := os.ReadFile("/proc/loadavg") // Linux
-	if err != nil {
-		return map[string]string{}
-	}
-	one, _, _ := strings.Cut(string(b), " ")
-	return map[string]string{"load": one}
 }

@@ -15,7 +15,7 @@ const asDetector = "STREAMWATCH_TEST_DETECTOR"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asDetector) != "" {
-		if err := Detector(context.Background(), os.LookupEnv, os.Stdin, os.Stdout, io.Discard, os.Args[1:]); err != nil {
+		if err := Detector(context.Background(), os.Stdin, os.Stdout, io.Discard); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

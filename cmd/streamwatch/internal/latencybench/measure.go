@@ -2,19 +2,16 @@ package latencybench
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/poster"
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/report"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -27,7 +24,7 @@ type measurement struct {
 	logs   io.Writer
 	closes []func() error // to be called in reverse order
 	book   *book
-	poster poster.Poster
+	poster poster
 
 	platformURL, webhookURL string
 	signing                 secret.Value
@@ -35,20 +32,16 @@ type measurement struct {
 
 // measure runs a benchmark and writes what came of it.
 func measure(ctx context.Context, o options, env Env, self program, out, logs io.Writer) (err error) {
-	key, err := signingKey(o.out.key)
-	if err != nil {
-		return usageErr(err)
-	}
 	m := &measurement{o: o, env: env, self: self, logs: logs, book: newBook()}
 	defer func() { err = errors.Join(err, m.close()) }()
-	if err := m.openPoster(ctx); err != nil {
+	if err := m.openPoster(); err != nil {
 		return err
 	}
 	limits := m.poster.Limits()
-	if o.plan.posts > limits.Posts || o.on.delete && o.plan.posts > limits.Deleted {
-		return usageErr(fmt.Errorf("-posts %d is not allowed there: want at most %d, and %d with -delete", o.plan.posts, limits.Posts, limits.Deleted))
+	if o.plan.posts > limits.posts {
+		return usageErr(fmt.Errorf("-posts %d is not allowed there: want at most %d", o.plan.posts, limits.posts))
 	}
-	due, err := o.plan.schedule(limits)
+	due, err := o.plan.schedule(limits.gap)
 	if err != nil {
 		return usageErr(err)
 	}
@@ -58,13 +51,13 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	if err := m.openReceivers(ctx); err != nil {
 		return err
 	}
-	if err := o.out.try(); err != nil {
-		return usageErr(err)
+	figures := io.WriteCloser(nil)
+	if o.json != "" { // before the first post, so that a mistake costs no run
+		if figures, err = os.Create(o.json); err != nil {
+			return usageErr(fmt.Errorf("-json %q is not allowed: %w", o.json, err))
+		}
 	}
-	rec := &receipt.Record{Run: receipt.Run{Started: m.book.start.Round(0), Wait: o.wait, Channels: m.channels(), Settings: o.settings, Environment: environment()}}
-	for name, value := range load() {
-		rec.Run.Environment[name] = value
-	}
+	rec := &record{started: m.book.start.Round(0), wait: o.wait, channels: m.channels(), settings: o.settings, environment: environment()}
 	m.note("%d posts in %s, then up to %s of waiting", len(due), due[len(due)-1].at.Round(time.Second), o.wait)
 	pause(ctx, o.after)
 	var failures sync.Once
@@ -73,42 +66,33 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	}}
 	r.stopped = func() { m.note("no more posts; %s for those that were made. Ctrl-C again quits at once", o.wait) }
 	base, posts := r.run(ctx)
-	rec.Run.Warmup, rec.Posts = base+o.warmup, posts
-	rec.Arrivals, rec.Finish = m.book.close()
-	rec.Finish.Environment = load()
+	rec.warmup, rec.posts = base+o.warmup, posts
+	m.book.close(rec)
 	err = m.close()
-	if o.on.delete {
-		if left, last := r.remove(posts, time.Hour); left > 0 {
-			err = errors.Join(err, fmt.Errorf("%d posts were not deleted: %w", left, last))
-		}
+	report := reportOf(rec)
+	if figures != nil {
+		err = errors.Join(err, report.WriteJSON(figures), figures.Close())
 	}
-	return errors.Join(err, m.write(rec, key, out))
+	return errors.Join(err, report.WriteText(out))
 }
 
 func (m *measurement) note(format string, args ...any) { fmt.Fprintf(m.logs, format+"\n", args...) }
 
 // openPoster opens the poster, and serves the fake platform if posts are made there.
-func (m *measurement) openPoster(ctx context.Context) (err error) {
-	on := &m.o.on
-	value := func(name string) string { v, _ := m.env(name); return v }
-	switch on.kind {
-	case "mastodon":
-		m.poster, err = poster.NewMastodon(ctx, poster.MastodonConfig{Server: on.server, Token: secret.Value(value(mastodonVariable)), Visibility: on.visibility})
-	case "bluesky":
-		m.poster, err = poster.NewBluesky(ctx, poster.BlueskyConfig{Server: on.server, Handle: value(handleVariable), Password: secret.Value(value(passwordVariable))})
-	case "command":
-		m.poster, err = poster.NewCommand(on.command, on.gap)
-	default:
-		platform := fakeserver.New(m.o.plan.accounts, m.o.plan.seed)
-		if m.platformURL, err = m.serve("listen", on.listen, platform); err != nil {
-			return err
-		}
-		m.closes = append(m.closes, func() error { platform.Close(); return nil })
-		m.poster = poster.Fake{Server: platform}
-		accounts := platform.Accounts()
-		m.note("platform %s: %s to %s", m.platformURL, accounts[0], accounts[len(accounts)-1])
+func (m *measurement) openPoster() (err error) {
+	if m.o.command != "" {
+		m.poster = &command{m.o.command, m.o.gap}
+		return nil
 	}
-	return err
+	platform := fakeserver.New(m.o.plan.accounts, m.o.plan.seed)
+	if m.platformURL, err = m.serve("listen", m.o.listen, platform); err != nil {
+		return err
+	}
+	m.closes = append(m.closes, func() error { platform.Close(); return nil })
+	m.poster = fake{platform}
+	accounts := platform.Accounts()
+	m.note("platform %s: %s to %s", m.platformURL, accounts[0], accounts[len(accounts)-1])
+	return nil
 }
 
 // openReceivers opens the receivers of posts, and starts the detector of -detector self.
@@ -118,10 +102,10 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 	if m.o.self.on && m.signing == "" {
 		m.signing = deliver.GenerateSecret()
 	}
-	if m.o.in.webhook != "off" {
+	if m.o.webhook != "off" {
 		var err error
-		h := &webhook{book: m.book, scheme: m.o.in.scheme, key: func() secret.Value { return m.signing }}
-		if m.webhookURL, err = m.serve("webhook", m.o.in.webhook, h); err != nil {
+		h := &webhookHandler{book: m.book, key: m.signing}
+		if m.webhookURL, err = m.serve("webhook", m.o.webhook, h); err != nil {
 			return err
 		}
 		m.webhookURL += "/"
@@ -130,8 +114,8 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 			m.note("%s is not set: signatures are not checked", secretVariable)
 		}
 	}
-	address := m.o.in.websocket
-	header, err := m.o.in.headers.expand(m.env)
+	address := m.o.websocket
+	header, err := m.o.headers.expand(m.env)
 	if err != nil {
 		return usageErr(err)
 	}
@@ -150,7 +134,7 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 	if address == "" {
 		return nil
 	}
-	s := &socket{book: m.book, url: address, header: header, hello: m.o.in.hello, note: m.note}
+	s := &socket{book: m.book, url: address, header: header, note: m.note}
 	ws, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -168,10 +152,10 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 // channels are those by which posts can arrive.
 func (m *measurement) channels() []string {
 	var list []string
-	if m.o.in.webhook != "off" {
+	if m.o.webhook != "off" {
 		list = append(list, channelWebhook)
 	}
-	if m.o.in.websocket != "" {
+	if m.o.websocket != "" {
 		list = append(list, channelWebSocket)
 	}
 	return list
@@ -201,24 +185,4 @@ func (m *measurement) close() error {
 	}
 	m.closes = nil
 	return errors.Join(errs...)
-}
-
-// write writes the record and what follows from it.
-func (m *measurement) write(rec *receipt.Record, key ed25519.PrivateKey, out io.Writer) error {
-	rec.Run.PublicKey = key.Public().(ed25519.PublicKey)
-	r := report.Of(rec)
-	var errs []error
-	for _, f := range []struct {
-		path  string
-		write func(io.Writer) error
-	}{
-		{m.o.out.receipts, func(w io.Writer) error { return receipt.Write(w, rec, key) }},
-		{m.o.out.json, r.WriteJSON},
-		{m.o.out.svg, func(w io.Writer) error { return r.WriteSVG(w, m.o.out.title) }},
-	} {
-		if f.path != "" {
-			errs = append(errs, writeFile(f.path, f.write))
-		}
-	}
-	return errors.Join(append(errs, r.WriteText(out))...)
 }

@@ -1,21 +1,16 @@
 package latencybench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/poster"
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 )
 
 // runner posts what is due and keeps the record of it.
 type runner struct {
 	book   *book
-	poster poster.Poster
+	poster poster
 	due    []due
 	wait   time.Duration // after the last post
 	// failed is called for each post that was not published, by several goroutines at once.
@@ -27,25 +22,25 @@ type runner struct {
 // run publishes each post when it is due, whatever has arrived of earlier ones, and then
 // waits for the rest to arrive. When ctx ends, it posts no more, but still waits for what it
 // has posted. base is when the schedule began.
-func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Post) {
+func (r *runner) run(ctx context.Context) (base time.Duration, made []post) {
 	limits, accounts := r.poster.Limits(), r.poster.Accounts()
-	posts := make([]receipt.Post, 0, len(r.due))
+	posts := make([]post, 0, len(r.due))
 	for i, d := range r.due {
-		posts = append(posts, receipt.Post{Seq: i + 1, Account: accounts[d.account], Marker: newMarker(), Due: d.at})
+		posts = append(posts, post{seq: i + 1, account: accounts[d.account], marker: newMarker(), due: d.at})
 	}
 	var underWay sync.WaitGroup
-	slots := make(chan struct{}, limits.InFlight)
+	slots := make(chan struct{}, limits.inFlight)
 	base = r.book.since()
 	soft := context.WithoutCancel(ctx)
 	n := 0
 	for i := range posts {
 		p, account := &posts[i], r.due[i].account
-		p.Due += base
-		if !pause(ctx, p.Due-r.book.since()) {
+		p.due += base
+		if !pause(ctx, p.due-r.book.since()) {
 			break
 		}
 		n++
-		if limits.InFlight == 1 {
+		if limits.inFlight == 1 {
 			r.post(soft, p, account)
 			continue
 		}
@@ -67,34 +62,15 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Po
 }
 
 // post publishes a post and notes when.
-func (r *runner) post(ctx context.Context, p *receipt.Post, account int) {
-	text := fmt.Sprintf("%s streamwatch latency benchmark post %d", p.Marker, p.Seq)
-	p.Sent = r.book.since()
-	posted, err := r.poster.Post(ctx, account, text)
-	p.Acked = r.book.since()
+func (r *runner) post(ctx context.Context, p *post, account int) {
+	text := fmt.Sprintf("%s streamwatch latency benchmark post %d", p.marker, p.seq)
+	p.sent = r.book.since()
+	err := r.poster.Post(ctx, account, text)
+	p.acked = r.book.since()
 	if err != nil {
-		p.Error = err.Error()
+		p.failed = true
 		r.failed(err)
-		return
 	}
-	p.ID, p.PlatformTime = posted.ID, posted.At
-}
-
-// remove deletes the posts. left is how many it could not delete, last the last error.
-func (r *runner) remove(posts []receipt.Post, timeout time.Duration) (left int, last error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	for i := range posts {
-		if posts[i].Error != "" {
-			continue
-		}
-		err := r.poster.Delete(ctx, posts[i].ID)
-		if err != nil {
-			left, last = left+1, err
-		}
-		pause(ctx, r.poster.Limits().Gap)
-	}
-	return left, last
 }
 
 // pause waits, and reports whether ctx lasted as long.
@@ -110,10 +86,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// byArrival sorts arrivals: they may have been noted in another order than they were read.
-func byArrival(list []receipt.Arrival) []receipt.Arrival {
-	slices.SortStableFunc(list, func(a, b receipt.Arrival) int { return cmp.Compare(a.At, b.At) })
-	return list
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/secret"
@@ -27,12 +26,6 @@ type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	kill  context.CancelFunc
-}
-
-// hello is the first line that a detector writes.
-type hello struct {
-	WebSocket string `json:"websocket,omitempty"`
-	Error     string `json:"error,omitempty"`
 }
 
 // program says how to start this program again as a detector.
@@ -65,13 +58,11 @@ func startSelf(ctx context.Context, s self, p program, accounts int, platform, w
 		store = filepath.Join(d.dir, "bench.db")
 	}
 	for n := 1; n <= s.nodes; n++ {
-		args := append(append([]string{}, p.args...), "-platform", platform, "-webhook", webhook, "-accounts", strconv.Itoa(accounts),
-			"-mode", s.mode, "-interval", s.interval.String(), "-store", store, "-until-eof")
+		cfg := detectorConfig{Platform: platform, Webhook: webhook, Accounts: accounts, Mode: s.mode, Interval: s.interval, Store: store, Secret: string(signing), Key: string(key)}
 		if s.nodes > 1 {
-			args = append(args, "-node", fmt.Sprint("bench", n))
+			cfg.Node = fmt.Sprint("bench", n)
 		}
-		env := append(os.Environ(), append(p.env, secretVariable+"="+string(signing), keyVariable+"="+string(key))...)
-		c, said, err := start(ctx, p.path, args, env, stderr)
+		c, said, err := start(ctx, p, cfg, stderr)
 		if c != nil {
 			d.children = append(d.children, c)
 		}
@@ -85,12 +76,12 @@ func startSelf(ctx context.Context, s self, p program, accounts int, platform, w
 	return d, nil
 }
 
-// start starts a process and reads its first line.
-func start(ctx context.Context, path string, args, env []string, stderr io.Writer) (*child, hello, error) {
+// start starts a process, gives it its configuration, and reads its first line.
+func start(ctx context.Context, p program, cfg detectorConfig, stderr io.Writer) (*child, hello, error) {
 	var said hello
 	alive, kill := context.WithCancel(context.WithoutCancel(ctx)) // Ctrl-C is the runner's
-	cmd := exec.CommandContext(alive, path, args...)
-	cmd.Env, cmd.Stderr = env, stderr
+	cmd := exec.CommandContext(alive, p.path, p.args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), p.env...), stderr
 	cmd.WaitDelay = time.Second
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -106,6 +97,9 @@ func start(ctx context.Context, path string, args, env []string, stderr io.Write
 		return nil, said, err
 	}
 	c := &child{cmd, stdin, kill}
+	if err := json.NewEncoder(stdin).Encode(cfg); err != nil {
+		return c, said, fmt.Errorf("ended before it was configured: %w", err)
+	}
 	late := time.AfterFunc(startFor, kill)
 	defer late.Stop()
 	line, err := bufio.NewReader(io.LimitReader(stdout, 64<<10)).ReadBytes('\n')

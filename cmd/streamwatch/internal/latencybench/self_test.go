@@ -1,7 +1,7 @@
 package latencybench
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	redisserver "github.com/alicebob/miniredis/v2/server"
+
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
-	"github.com/streamwatch/streamwatch/secret"
 )
 
 // thisTest starts this test program as a detector.
@@ -31,11 +32,17 @@ func thisTest(t *testing.T) program {
 // Each mode of -detector self, and a fleet, finds posts and delivers them with a valid
 // signature; how soon does not matter here.
 func TestDetectorSelf(t *testing.T) {
+	server := miniredis.RunT(t)
+	if err := server.Server().Register("CONFIG", func(p *redisserver.Peer, _ string, _ []string) {
+		p.WriteStrings([]string{"maxmemory-policy", "noeviction"})
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range []self{
 		{mode: "polling", nodes: 1, store: "memory"},
 		{mode: "probes", nodes: 1, store: "sqlite"},
 		{mode: "push", nodes: 1, store: "sqlite"},
-		{mode: "polling", nodes: 2, store: "sqlite"},
+		{mode: "polling", nodes: 2, store: "redis://" + server.Addr()},
 	} {
 		t.Run(fmt.Sprint(s.mode, " ", s.nodes), func(t *testing.T) {
 			s.on, s.interval = true, 200*time.Millisecond
@@ -44,7 +51,7 @@ func TestDetectorSelf(t *testing.T) {
 			defer web.Close()
 			defer platform.Close()
 			b := newBook()
-			hook := &webhook{book: b, key: func() secret.Value { return testSecret }}
+			hook := &webhookHandler{b, testSecret}
 			came := make(chan struct{}, 100)
 			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				hook.ServeHTTP(w, r)
@@ -66,10 +73,10 @@ func TestDetectorSelf(t *testing.T) {
 			if err := d.stop(); err != nil {
 				t.Error(err)
 			}
-			arrivals, _ := b.close()
+			arrivals := closed(b).arrivals
 			got := map[string]bool{}
 			for _, a := range arrivals {
-				got[a.Marker] = a.Signature == receipt.Valid
+				got[a.marker] = a.signature == signatureValid
 			}
 			for _, m := range markers {
 				if !got[m] {
@@ -99,13 +106,11 @@ func TestDetectorThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A whole run on this machine ends by itself and leaves files that agree. What arrives
-// within the wait depends on the machine, and is not looked at.
+// A whole run on this machine ends by itself and leaves its figures. What arrives within the
+// wait depends on the machine, and is not looked at.
 func TestWholeRun(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name string) string { return filepath.Join(dir, name) }
-	o, err := parse([]string{"-detector", "self", "-mode", "push", "-websocket", "self", "-posts", "3", "-rate", "100", "-warmup", "0", "-wait", "300ms",
-		"-json", file("figures.json"), "-receipts", file("receipts.jsonl"), "-svg", file("picture.svg"), "-key", file("key")}, io.Discard)
+	path := filepath.Join(t.TempDir(), "figures.json")
+	o, err := parse([]string{"-detector", "self", "-mode", "push", "-websocket", "self", "-posts", "3", "-rate", "100", "-warmup", "0", "-wait", "300ms", "-json", path}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +119,14 @@ func TestWholeRun(t *testing.T) {
 	if err := measure(t.Context(), o, noEnv, thisTest(t), &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	var again strings.Builder
-	if err := Verify(&again, []string{"-json", file("figures.json"), file("receipts.jsonl")}); err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{"3 posts: 3 scored", "webhook: ", "websocket: "} {
-		if !strings.Contains(out.String(), want) || !strings.Contains(again.String(), want) {
-			t.Errorf("the figures lack %q:\n%s\n%s", want, &out, &again)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the figures lack %q:\n%s", want, &out)
 		}
+	}
+	var figures report
+	if b, err := os.ReadFile(path); err != nil || json.Unmarshal(b, &figures) != nil || figures.Posts.Scored != 3 || len(figures.Channels) != 2 {
+		t.Errorf("figures %+v, %v", figures, err)
 	}
 }
 
@@ -138,55 +143,22 @@ func TestScheduleWithinTheWarmup(t *testing.T) {
 	}
 }
 
-// Foreign platforms are asked for what the command line says: nothing is posted when it
-// is too much.
-func TestTooManyPostsForAPlatform(t *testing.T) {
-	posts := 0
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			posts++
-		}
-		io.WriteString(w, `{"id":"7","acct":"ann"}`)
-	}))
-	defer web.Close()
-	for _, line := range []string{"-posts 101", "-posts 31 -delete"} {
-		o, err := parse(append(strings.Fields(line), "-on", "mastodon", "-server", web.URL), io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		token := func(name string) (string, bool) { return "token", true }
-		err = measure(context.Background(), o, token, program{}, io.Discard, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), "-posts") || posts > 0 {
-			t.Errorf("%s: error %v after %d posts, want one before any", line, err, posts)
-		}
-	}
-}
-
-// Files that cannot be written are told before the first post, and the others stay as they
-// are.
-func TestFilesAreTriedBeforeTheFirstPost(t *testing.T) {
-	for _, flag := range []string{"receipts", "json", "svg"} {
-		dir := t.TempDir()
-		file := func(name string) string { return filepath.Join(dir, name) }
-		if err := os.WriteFile(file("json"), []byte("of last week"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		paths := map[string]string{"receipts": file("receipts"), "json": file("json"), "svg": file("svg")}
-		paths[flag] = file("none/" + flag)
-		o, err := parse([]string{"-posts", "1", "-warmup", "0", "-wait", "1ms", "-receipts", paths["receipts"], "-json", paths["json"], "-svg", paths["svg"]}, io.Discard)
+// What is asked for in vain is told before the first post.
+func TestRefusedBeforeTheFirstPost(t *testing.T) {
+	for line, want := range map[string]string{
+		"-posts 1001 -post {text}": "-posts 1001 is not allowed there",
+		"-posts 1 -warmup 0 -json " + filepath.Join(t.TempDir(), "none", "a"): "-json ",
+		"-listen nonsense":  `-listen "nonsense" is not allowed: `,
+		"-webhook nonsense": `-webhook "nonsense" is not allowed: `,
+	} {
+		o, err := parse(strings.Fields(line), io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var logs strings.Builder
 		err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, program{}, io.Discard, &logs)
-		if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), "-"+flag+" ") || strings.Contains(logs.String(), "1 posts in") {
-			t.Errorf("-%s: error %v, log %s: want it before the first post", flag, err, &logs)
-		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-			t.Errorf("-%s: left behind: %v, %v", flag, left, err)
-		}
-		if b, err := os.ReadFile(file("json")); err != nil || string(b) != "of last week" {
-			t.Errorf("-%s: the file that was there has %q, %v", flag, b, err)
+		if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), want) || strings.Contains(logs.String(), " posts in ") {
+			t.Errorf("%s: error %v, log %s: want it before the first post", line, err, &logs)
 		}
 	}
 }

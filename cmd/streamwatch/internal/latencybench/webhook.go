@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -14,15 +13,14 @@ import (
 // maxBody bounds a webhook request and a WebSocket frame, in bytes.
 const maxBody = 1 << 20
 
-// webhook receives requests. It answers 204, or 401 for a signature that is wrong or missing,
+// webhookHandler receives requests. It answers 204, or 401 for a signature that is wrong or missing,
 // 413 for a body of more than maxBody, and 405 for methods other than POST and PUT.
-type webhook struct {
-	book   *book
-	scheme scheme
-	key    func() secret.Value // "" to check nothing
+type webhookHandler struct {
+	book *book
+	key  secret.Value // "" to check nothing
 }
 
-func (w *webhook) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *webhookHandler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost && r.Method != http.MethodPut {
 		http.Error(rw, "want POST", http.StatusMethodNotAllowed)
 		return
@@ -33,9 +31,9 @@ func (w *webhook) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "want a body of at most 1 MiB", http.StatusRequestEntityTooLarge)
 		return
 	}
-	signature := w.scheme.check(w.key(), r.Header, body)
+	signature := checkSignature(w.key, r.Header, body)
 	w.book.arrived(at, channelWebhook, body, signature, cmp.Or(r.Header.Get(deliver.HeaderDeliveryID), r.Header.Get(deliver.HeaderStandardID)))
-	if signature == receipt.Invalid || signature == receipt.Absent {
+	if signature == signatureInvalid || signature == signatureAbsent {
 		http.Error(rw, "no valid signature", http.StatusUnauthorized)
 		return
 	}

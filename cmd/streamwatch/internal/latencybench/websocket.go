@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 )
 
 // reconnectAfter is the wait after a connection is lost. What a detector sends meanwhile
@@ -21,12 +19,11 @@ type socket struct {
 	book   *book
 	url    string
 	header http.Header
-	hello  string // a first message, such as a subscription; "" for none
 	http   *http.Client
 	note   func(format string, args ...any)
 }
 
-// connect dials, and sends the first message.
+// connect dials.
 func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -35,12 +32,6 @@ func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
 		return nil, fmt.Errorf("websocket: %w", err)
 	}
 	ws.SetReadLimit(maxBody)
-	if s.hello != "" {
-		if err := ws.Write(ctx, websocket.MessageText, []byte(s.hello)); err != nil {
-			ws.CloseNow()
-			return nil, fmt.Errorf("websocket: first message: %w", err)
-		}
-	}
 	return ws, nil
 }
 
@@ -82,6 +73,6 @@ func (s *socket) read(ctx context.Context, ws *websocket.Conn) error {
 			}
 			continue
 		}
-		s.book.arrived(at, channelWebSocket, frame, receipt.Connection, "")
+		s.book.arrived(at, channelWebSocket, frame, signatureConnection, "")
 	}
 }

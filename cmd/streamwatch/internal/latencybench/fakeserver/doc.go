@@ -8,7 +8,6 @@
 //	GET /api/v1/accounts/1/following                  whom it follows, 80 a page
 //	GET /api/v1/streaming?stream=user                 new posts, over WebSocket; public and public:local are the same
 //	GET /api/v2/instance                              where it streams
-//	GET /@account0001.rss                             the newest 20 posts of an account, for readers of feeds
 //
 // The first two are those of package enginetest. The facts are those of
 // docs.joinmastodon.org (methods accounts, streaming and instance).

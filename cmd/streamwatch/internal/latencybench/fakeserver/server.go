@@ -31,8 +31,7 @@ type Server struct {
 	mux      *http.ServeMux
 
 	mu      sync.Mutex
-	counts  []int             // of posts
-	newest  [][]fetcher.Tweet // up to feedPosts, oldest first
+	counts  []int // of posts
 	clients map[*client]bool
 	streams sync.WaitGroup
 	closed  bool
@@ -45,7 +44,7 @@ func New(accounts int, seed uint64) *Server {
 		names: names, ids: make(map[string]int, accounts),
 		platform: enginetest.NewPlatform(enginetest.PlatformConfig{Seed: seed, Accounts: names, PageSize: 40}),
 		mux:      http.NewServeMux(),
-		counts:   make([]int, accounts), newest: make([][]fetcher.Tweet, accounts), clients: map[*client]bool{},
+		counts:   make([]int, accounts), clients: map[*client]bool{},
 	}
 	for i := range names {
 		s.ids[accountID(i)] = i
@@ -63,7 +62,6 @@ func New(accounts int, seed uint64) *Server {
 	})
 	s.mux.HandleFunc("GET /api/v1/accounts/"+userID+"/following", s.following)
 	s.mux.HandleFunc("GET /api/v1/streaming", s.stream)
-	s.mux.HandleFunc("GET /{page}", s.feed)
 	s.mux.Handle("/", s.platform.Handler())
 	return s
 }
@@ -77,17 +75,13 @@ func (s *Server) Accounts() []string { return s.names }
 // ServeHTTP answers as the package says.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Post publishes a text: when it returns, timelines, probes and feeds have it, and it is
+// Post publishes a text: when it returns, timelines and probes have it, and it is
 // on its way to whoever streams.
 func (s *Server) Post(index int, text string) fetcher.Tweet {
 	t := s.platform.Post(s.names[index], text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[index]++
-	s.newest[index] = append(s.newest[index], t)
-	if n := len(s.newest[index]); n > feedPosts {
-		s.newest[index] = s.newest[index][n-feedPosts:]
-	}
 	s.push(index, &t)
 	return t
 }

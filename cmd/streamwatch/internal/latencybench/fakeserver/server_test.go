@@ -14,7 +14,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 )
 
@@ -120,29 +119,10 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A reader of feeds finds the posts, too, and that nothing is new.
-func TestFeed(t *testing.T) {
-	s, url, _ := served(t, 2)
-	for i := range 30 {
-		s.Post(1, fmt.Sprint("post ", i))
-	}
-	f, err := feed.New(feed.Config{AllowPrivate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: url + "/@account0002.rss"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Tweets) != feedPosts || !strings.Contains(page.Tweets[0].Text, "post 29") {
-		t.Fatalf("%d posts, the first %+v: want the newest 20", len(page.Tweets), page.Tweets)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	_, url, client := served(t, 2)
 	for path, want := range map[string]int{
-		"/@account0001.rss": 200, "/@account0009.rss": 404, "/@account0001": 404, "/api/v1/timelines/public": 404,
+		"/@account0001": 404, "/api/v1/timelines/public": 404,
 		"/api/v1/accounts/verify_credentials": 401, "/api/v1/streaming?stream=direct": 400,
 		"/api/v1/accounts/1/following?max_id=x":                  400,
 		"/api/v1/accounts?" + strings.Repeat("id[]=100001&", 41): 422,

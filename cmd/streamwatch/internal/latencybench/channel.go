@@ -1,13 +1,12 @@
-package report
+package latencybench
 
 import (
+	"slices"
 	"time"
-
-	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
 )
 
-// Channel has the figures of one way by which posts arrive. Posts are the scored ones.
-type Channel struct {
+// channel has the figures of one way by which posts arrive. Posts are the scored ones.
+type channel struct {
 	Name     string `json:"name"`     // "webhook" or "websocket"
 	Received int    `json:"received"` // posts that arrived in time
 	Lost     int    `json:"lost"`     // posts that did not
@@ -28,10 +27,9 @@ type Channel struct {
 	Unknown    int `json:"unknown"` // arrivals with a marker that is not of this run
 	Blank      int `json:"blank"`   // requests and frames without a marker
 
-	Percentiles []Percentile `json:"percentiles"`
+	Percentiles []percentile `json:"percentiles"`
 	Mean        float64      `json:"mean_ms"` // of Received
 	Max         float64      `json:"max_ms"`  // of Received
-	Histogram   []Bucket     `json:"histogram"`
 
 	times []time.Duration // of Received, sorted
 	of    int             // scored posts
@@ -39,63 +37,60 @@ type Channel struct {
 
 // channelOf makes the figures of one channel. scored are the posts by their markers,
 // known the markers of all posts.
-func channelOf(rec *receipt.Record, name string, scored map[string]*receipt.Post, known map[string]bool) Channel {
-	c := Channel{Name: name, Blank: rec.Finish.Blank[name], Histogram: []Bucket{}}
+func channelOf(rec *record, name string, scored map[string]*post, known map[string]bool) channel {
+	c := channel{Name: name, Blank: rec.blank[name]}
 	first := map[string]time.Duration{}
 	deliveries := map[string]bool{}
-	newest := map[string]int{} // Seq by account
-	var upper, lower []time.Duration
-	for i := range rec.Arrivals { // by arrival
-		a := &rec.Arrivals[i]
-		p := scored[a.Marker]
+	newest := map[string]int{}    // Seq by account
+	for i := range rec.arrivals { // by arrival
+		a := &rec.arrivals[i]
+		p := scored[a.marker]
 		switch {
-		case a.Channel != name:
+		case a.channel != name:
 			continue
-		case !known[a.Marker]:
+		case !known[a.marker]:
 			c.Unknown++
 			continue
 		case p == nil:
 			continue
-		case a.Signature == receipt.Invalid:
+		case a.signature == signatureInvalid:
 			c.Forged++
 			continue
-		case !a.Accepted():
+		case a.signature == signatureAbsent:
 			c.Unsigned++
 			continue
-		case a.Signature == receipt.Unchecked:
+		case a.signature == signatureUnchecked:
 			c.Unverified++
 		}
-		seen := a.Delivery != "" && deliveries[a.Delivery+" "+a.Marker]
-		deliveries[a.Delivery+" "+a.Marker] = true
-		if _, again := first[a.Marker]; again {
+		seen := a.delivery != "" && deliveries[a.delivery+" "+a.marker]
+		deliveries[a.delivery+" "+a.marker] = true
+		if _, again := first[a.marker]; again {
 			c.Doubles++
 			if seen {
 				c.Redelivered++
 			}
 			continue
 		}
-		first[a.Marker] = a.At
-		if p.Seq < newest[p.Account] {
+		first[a.marker] = a.at
+		if p.seq < newest[p.account] {
 			c.OutOfOrder++
 		}
-		newest[p.Account] = max(newest[p.Account], p.Seq)
-		if a.At-p.Sent > rec.Run.Wait {
+		newest[p.account] = max(newest[p.account], p.seq)
+		if a.at-p.sent > rec.wait {
 			c.Late++
 			continue
 		}
-		upper = append(upper, max(0, a.At-p.Sent))
-		lower = append(lower, max(0, a.At-p.Acked))
+		c.times = append(c.times, max(0, a.at-p.sent))
 	}
-	c.of, c.Received, c.Lost = len(scored), len(upper), len(scored)-len(upper)
-	c.times = sorted(upper)
-	c.Percentiles = percentiles(c.times, sorted(lower), c.of)
+	c.of, c.Received, c.Lost = len(scored), len(c.times), len(scored)-len(c.times)
+	slices.Sort(c.times)
+	c.Percentiles = percentiles(c.times, c.of)
 	if c.Received > 0 {
 		var sum time.Duration
 		for _, d := range c.times {
 			sum += d
 		}
 		c.Mean, c.Max = ms(sum/time.Duration(c.Received)), ms(c.times[c.Received-1])
-		c.Histogram = histogram(c.times)
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package detector
+package latencybench
 
 import (
 	"context"
@@ -27,62 +27,36 @@ import (
 
 // Modes of finding posts.
 const (
-	Polling = "polling" // each account every Interval
-	Probes  = "probes"  // as Polling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
-	Push    = "push"    // as Polling; and what the stream of a user's home timeline brings
+	modePolling = "polling" // each account every Interval
+	modeProbes  = "probes"  // as modePolling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
+	modePush    = "push"    // as modePolling; and what the stream of a user's home timeline brings
 )
 
-// Modes are all of them.
-var Modes = []string{Polling, Probes, Push}
+// modes are all of them.
+var modes = []string{modePolling, modeProbes, modePush}
 
 // probeRate is how many probes a second are made.
 const probeRate = 10
 
-// Config sets up a detector.
-type Config struct {
+// detectorConfig sets up a detector. It goes to a process of its own as JSON.
+type detectorConfig struct {
 	Platform string // URL
 	Webhook  string // URL
 	Accounts int    // account0001 and so on
 	Mode     string
 	Interval time.Duration
-	// Store is "memory", the path of a SQLite file, or a redis:// URL.
-	Store string
-	// Node is its name in a fleet on the Store; "" for none.
-	Node   string
-	Secret secret.Value // that signs webhooks
-	Key    secret.Value // of WebSocket clients
-	Logger *slog.Logger
+	Store    string // "memory", the path of a SQLite file, or a redis:// URL
+	Node     string // its name in a fleet on the Store; "" for none
+	Secret   string // that signs webhooks
+	Key      string // of WebSocket clients
 }
 
 // minInterval is the shortest that a monitor may have here.
 const minInterval = 50 * time.Millisecond
 
-// Check reports what is not allowed.
-func (c *Config) Check() error {
-	switch {
-	case c.Mode != Polling && c.Mode != Probes && c.Mode != Push:
-		return fmt.Errorf("-mode %q is not allowed: want one of %s", c.Mode, strings.Join(Modes, ", "))
-	case c.Interval < minInterval || c.Interval > time.Hour:
-		return fmt.Errorf("-interval %s is not allowed: want %s to 1h", c.Interval, minInterval)
-	case c.Accounts < 1 || c.Accounts > 10_000:
-		return fmt.Errorf("-accounts %d is not allowed: want 1 to 10000", c.Accounts)
-	case c.Node != "" && c.Store == "memory":
-		return errors.New("-store memory is not allowed for a fleet: want a file or redis://")
-	}
-	if strings.HasPrefix(c.Store, "redis://") {
-		if _, err := redis.ParseURL(c.Store); err != nil { // err has the password in it
-			return errors.New("-store is not allowed: want redis://[user:password@]host:port[/database]")
-		}
-	}
-	return nil
-}
-
-// Run detects until ctx ends. ready is called once posts are looked for, with the URL at
+// detect detects until ctx ends. ready is called once posts are looked for, with the URL at
 // which WebSocket clients are served.
-func Run(ctx context.Context, cfg Config, ready func(websocket string)) (err error) {
-	if err := cfg.Check(); err != nil {
-		return err
-	}
+func detect(ctx context.Context, cfg detectorConfig, log *slog.Logger, ready func(websocket string)) (err error) {
 	engineConfig, err := cfg.engine()
 	if err != nil {
 		return err
@@ -93,7 +67,7 @@ func Run(ctx context.Context, cfg Config, ready func(websocket string)) (err err
 	}
 	soft := context.WithoutCancel(ctx)
 	defer func() { err = errors.Join(err, store.Close(soft)) }()
-	engineConfig.Store = store
+	engineConfig.Store, engineConfig.Logger = store, log
 	engine, err := streamwatch.New(engineConfig)
 	if err != nil {
 		return err
@@ -125,7 +99,7 @@ func Run(ctx context.Context, cfg Config, ready func(websocket string)) (err err
 	for start := 0; start < cfg.Accounts; start += perMonitor {
 		_, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
 			Name: fmt.Sprintf("bench %d", start), Usernames: enginetest.AccountNames(cfg.Accounts)[start:min(start+perMonitor, cfg.Accounts)],
-			PollInterval: cfg.Interval, WebhookURL: cfg.Webhook, WebhookSecret: cfg.Secret,
+			PollInterval: cfg.Interval, WebhookURL: cfg.Webhook, WebhookSecret: secret.Value(cfg.Secret),
 		})
 		if err != nil && !errors.Is(err, monitor.ErrDuplicate) { // another node has made it
 			return err
@@ -140,7 +114,7 @@ func Run(ctx context.Context, cfg Config, ready func(websocket string)) (err err
 const perMonitor = 100
 
 // engine is the engine's configuration, without its store.
-func (c *Config) engine() (streamwatch.Config, error) {
+func (c *detectorConfig) engine() (streamwatch.Config, error) {
 	source, err := mastodon.New(mastodon.Config{BaseURL: c.Platform})
 	if err != nil {
 		return streamwatch.Config{}, err
@@ -150,17 +124,16 @@ func (c *Config) engine() (streamwatch.Config, error) {
 		Webhook:     webhook.Config{AllowPrivate: true}, // the receiver is on loopback or a private network
 		MinInterval: minInterval,
 		WebSocket: &wshub.Options{Authenticate: func(_ context.Context, key secret.Value) (wshub.Identity, error) {
-			if key != c.Key || key == "" {
+			if string(key) != c.Key {
 				return wshub.Identity{}, wshub.ErrBadKey
 			}
 			return wshub.Identity{KeyID: "bench"}, nil
 		}},
-		Logger: c.Logger,
 	}
 	switch c.Mode {
-	case Probes:
+	case modeProbes:
 		out.Roles.Probe, out.Detect.ProbeRate = source, probeRate
-	case Push:
+	case modePush:
 		// The fake platform takes any token.
 		out.Roles.Stream, err = mastodon.NewStream(mastodon.StreamConfig{BaseURL: c.Platform, Token: "bench"})
 		if err != nil {
@@ -178,7 +151,7 @@ func openStore(ctx context.Context, where string) (storage.Store, error) {
 	case where == "memory":
 		return memory.New(memory.Options{}), nil
 	case strings.HasPrefix(where, "redis://"):
-		to, err := redis.ParseURL(where) // as Check has done
+		to, err := redis.ParseURL(where) // as the options are checked
 		if err != nil {
 			return nil, err
 		}

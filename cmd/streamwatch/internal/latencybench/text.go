@@ -1,4 +1,4 @@
-package report
+package latencybench
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // WriteText writes the figures as a table for people.
-func (r *Report) WriteText(w io.Writer) error {
+func (r *report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	p := &r.Posts
 	fmt.Fprintf(&b, "%d posts: %d scored, %d of the warm-up, %d not published\n", p.Due, p.Scored, p.Warmup, p.Failed)
@@ -17,13 +17,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if r.Posting.P99 >= 1 {
 		fmt.Fprintf(&b, "publishing took %s (p50), %s at most: latencies are too high by up to that\n", show(&r.Posting.P50), show(&r.Posting.Max))
-	}
-	if c := r.Clock; c != nil {
-		fmt.Fprintf(&b, "the platform's clock is %+.1f ms off ours, ± %.1f ms", c.Offset, c.Error)
-		if !c.Consistent {
-			b.WriteString(", and one of them was set meanwhile")
-		}
-		b.WriteString("\n")
 	}
 	for i := range r.Channels {
 		r.Channels[i].text(&b)
@@ -35,7 +28,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-func (c *Channel) text(b *strings.Builder) {
+func (c *channel) text(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s: %d of %d received, %d lost", c.Name, c.Received, c.of, c.Lost)
 	if c.Late > 0 {
 		fmt.Fprintf(b, " (%d of them came too late)", c.Late)

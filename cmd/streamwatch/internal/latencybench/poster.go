@@ -1,0 +1,87 @@
+package latencybench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
+)
+
+// poster publishes posts. Its methods are safe for concurrent use.
+type poster interface {
+	// Accounts returns the names of the accounts that it posts as; "" is an unknown one.
+	Accounts() []string
+	// Post publishes a text as one of the accounts, and returns when that is done.
+	Post(ctx context.Context, account int, text string) error
+	Limits() limits
+}
+
+// limits bound what a run may ask of a platform.
+type limits struct {
+	posts    int           // in a run
+	gap      time.Duration // between two posts
+	inFlight int           // posts under way at once; with 1 the runner waits for each
+}
+
+// fake posts on the fake platform.
+type fake struct{ *fakeserver.Server }
+
+// Post publishes at once.
+func (f fake) Post(_ context.Context, account int, text string) error {
+	f.Server.Post(account, text)
+	return nil
+}
+
+// Limits allow as many posts as a record may have.
+func (fake) Limits() limits { return limits{posts: maxPosts, inFlight: 1} }
+
+// textPlace stands for the text in a command.
+const textPlace = "{text}"
+
+// commandFor is how long a command may take.
+const commandFor = 30 * time.Second
+
+// command posts by a command line of the shell, which ends when the post is published.
+type command struct {
+	line string
+	gap  time.Duration
+}
+
+// Accounts returns one account without a name: the command decides which it is.
+func (*command) Accounts() []string { return []string{""} }
+
+// Post runs the command. The text has letters, digits, spaces and -, which no shell reads
+// for anything else.
+func (c *command) Post(ctx context.Context, _ int, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandFor)
+	defer cancel()
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/c"}
+	}
+	cmd := exec.CommandContext(ctx, shell[0], shell[1], strings.ReplaceAll(c.line, textPlace, text))
+	cmd.WaitDelay = time.Second
+	var stderr beginning
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		said, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		return fmt.Errorf("command: %w: %s", err, said[:min(len(said), 200)])
+	}
+	return nil
+}
+
+// beginning keeps the first bytes that are written, and drops the rest.
+type beginning struct{ bytes.Buffer }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, 4096-b.Len()))])
+	return len(p), nil
+}
+
+// Limits are the user's.
+func (c *command) Limits() limits { return limits{posts: 1000, gap: c.gap, inFlight: 8} }

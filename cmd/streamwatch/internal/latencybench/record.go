@@ -1,0 +1,55 @@
+package latencybench
+
+import "time"
+
+// Bounds of a record.
+const (
+	maxPosts    = 100_000
+	maxArrivals = 400_000
+)
+
+// record is what was posted and what arrived in a run. Times are on the runner's monotonic
+// clock, since started.
+type record struct {
+	started     time.Time
+	finished    time.Duration
+	warmup      time.Duration
+	wait        time.Duration // what takes longer is lost
+	channels    []string
+	settings    map[string]string
+	environment map[string]string
+	posts       []post
+	arrivals    []arrival
+	overflow    int            // arrivals beyond maxArrivals
+	blank       map[string]int // requests and frames without a marker, by channel
+}
+
+// post is one post that was due.
+type post struct {
+	seq     int // from 1, in the order of due
+	account string
+	marker  string // is in the text, and cannot be guessed
+	due     time.Duration
+	// The post was published between sent and acked: the call that publishes began and was
+	// answered then.
+	sent, acked time.Duration
+	failed      bool // it was not published, as far as the runner knows
+}
+
+// Signatures of an arrival.
+const (
+	signatureValid      = "valid"
+	signatureInvalid    = "invalid"
+	signatureAbsent     = "absent"     // a secret was given, and there was no signature
+	signatureUnchecked  = "unchecked"  // no secret was given
+	signatureConnection = "connection" // a frame on a connection that the runner opened
+)
+
+// arrival is one post in one webhook request or WebSocket frame.
+type arrival struct {
+	at        time.Duration // when the request or frame had been read
+	channel   string
+	marker    string
+	signature string
+	delivery  string // the sender's id of it
+}
