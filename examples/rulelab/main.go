@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -90,19 +89,19 @@ func (l *lab) run(args []string) error {
 }
 
 // open gives the posts to try; done closes their file.
-func (l *lab) open(file string) (posts *query.Reader, done func() error, err error) {
+func (l *lab) open(file string) (posts io.Reader, done func() error, err error) {
 	nothing := func() error { return nil }
 	switch file {
 	case "":
-		return query.NewReader(strings.NewReader(sample)), nothing, nil
+		return strings.NewReader(sample), nothing, nil
 	case "-":
-		return query.NewReader(l.in), nothing, nil
+		return l.in, nothing, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return query.NewReader(f), f.Close, nil
+	return f, f.Close, nil
 }
 
 // parse reads the query and prints what there is to say about it.
@@ -135,31 +134,27 @@ func (l *lab) parse(text string, options query.Options) (*query.Program, error) 
 }
 
 // try asks about the posts, prints those that answer, and sums up.
-func (l *lab) try(program *query.Program, posts *query.Reader, explain string, interval time.Duration) error {
+func (l *lab) try(program *query.Program, posts io.Reader, explain string, interval time.Duration) error {
 	fmt.Fprintln(l.out)
 	explained := false
-	each := func(yield func(*fetcher.Tweet) bool) {
-		for t := range posts.Tweets() {
-			switch e := program.Explain(t); {
-			case explain == "all" || explain == t.ID:
-				explained = true
-				l.tree(t, e)
-			case explain == "" && e.Verdict == query.Yes:
-				l.post(t, e)
-			}
-			if !yield(t) {
-				return
-			}
+	var sum trial
+	err := readPosts(posts, func(t *fetcher.Tweet) {
+		e := program.Explain(t)
+		sum.add(t, e.Verdict)
+		switch {
+		case explain == "all" || explain == t.ID:
+			explained = true
+			l.tree(t, e)
+		case explain == "" && e.Verdict == query.Yes:
+			l.post(t, e)
 		}
-	}
-	price := billing.Presets{}.Rule(interval)
-	trial := query.Backtest(program, each, query.Cost{PerDay: price.PerDay})
-	if err := posts.Err(); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if explain != "" && !explained && explain != "all" {
 		return fmt.Errorf("-explain %q: no post has that id", explain)
 	}
-	l.sum(trial, interval)
+	l.sum(&sum, interval)
 	return nil
 }

@@ -100,14 +100,14 @@ func (l *lab) tree(t *fetcher.Tweet, e query.Explanation) {
 }
 
 // sum prints how the rule would have done, and what it costs.
-func (l *lab) sum(trial query.Trial, interval time.Duration) {
-	fmt.Fprintf(l.out, "\n%d of %d posts answer (%.1f %%)", trial.Hits, trial.Posts, 100*trial.HitRate())
-	if perDay := trial.HitsPerDay(); perDay > 0 {
+func (l *lab) sum(tr *trial, interval time.Duration) {
+	fmt.Fprintf(l.out, "\n%d of %d posts answer (%.1f %%)", tr.hits, tr.posts, 100*float64(tr.hits)/float64(max(tr.posts, 1)))
+	if perDay := tr.perDay(); perDay > 0 {
 		fmt.Fprintf(l.out, ", %.1f a day", perDay)
 	}
 	fmt.Fprintln(l.out)
-	if trial.Unknown > 0 {
-		fmt.Fprintf(l.out, "%d more could not be decided from their records\n", trial.Unknown)
+	if tr.unknown > 0 {
+		fmt.Fprintf(l.out, "%d more could not be decided from their records\n", tr.unknown)
 	}
-	fmt.Fprintf(l.out, "every %s it costs %d credits a day\n", interval, trial.CostPerDay()/billing.Credit)
+	fmt.Fprintf(l.out, "every %s it costs %d credits a day\n", interval, billing.Presets{}.Rule(interval).PerDay/billing.Credit)
 }

@@ -82,7 +82,7 @@ func ExampleFetcher_Search() {
 	_, err = x.Search(context.Background(), fetcher.SearchQuery{Query: `"moon landing" filter:news`, Type: "Latest"})
 	fmt.Println(err)
 	// Output:
-	// xapi: search "\"moon landing\" filter:news": query "\"moon landing\" filter:news" is not allowed: want one that X can search for: filter:news: there is no such operator (finds more)
+	// xapi: search "\"moon landing\" filter:news": query "\"moon landing\" filter:news" is not allowed: want one that X can search for: filter:news: there is no such operator
 }
 
 // The accounts of a list that have posted, at the price of the list's newest posts.

@@ -9,8 +9,7 @@
 //
 // Explain says why a post matches or does not; NeedsUpstream lists the operators
 // that a post's record, its fetcher.Tweet, cannot decide; Translate writes the
-// query in another dialect; a Set matches a post against many programs at once;
-// Backtest runs a program on posts of the past.
+// query in a dialect of the X API; a Set matches a post against many programs at once.
 //
 // # The language
 //

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -83,7 +81,7 @@ func ExampleProgram_Translate() {
 	}
 	// Output:
 	// #moon min_likes:10 -is:retweet
-	// since:2026-01-01: there is no such operator; use the request parameters start_time and end_time (finds more)
+	// since:2026-01-01: there is no such operator; use the request parameters start_time and end_time
 }
 
 func ExampleSet() {
@@ -101,22 +99,4 @@ func ExampleSet() {
 	slices.Sort(hits)
 	fmt.Println(hits)
 	// Output: [nasa space]
-}
-
-func ExampleBacktest() {
-	posts := query.NewReader(strings.NewReader(`
-{"id":"2","text":"a rocket","created_at":"Sat Mar 14 12:00:00 +0000 2026"}
-{"id":"1","text":"a cat","created_at":"Fri Mar 13 12:00:00 +0000 2026"}
-`))
-	p, _, err := query.Parse("rocket", query.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	trial := query.Backtest(p, posts.Tweets(), query.Cost{PerDay: 100 * billing.Credit, PerHit: billing.Credit})
-	if posts.Err() != nil {
-		fmt.Println(posts.Err())
-	}
-	fmt.Printf("%d of %d posts, %.0f %%, %d credits a day\n", trial.Hits, trial.Posts, 100*trial.HitRate(), trial.CostPerDay()/billing.Credit)
-	// Output: 1 of 2 posts, 50 %, 101 credits a day
 }

@@ -11,15 +11,10 @@ type Loss struct {
 	Start, End int    // bytes of the query
 	Clause     string // in the query's own dialect
 	Why        string // what is missing, and what to do instead, if anything
-	// Effect says what the translation finds because of it: "more", "less" or
-	// "other" posts.
-	Effect string
 }
 
 // String returns the loss in one line.
-func (l Loss) String() string {
-	return fmt.Sprintf("%s: %s (finds %s)", l.Clause, l.Why, l.Effect)
-}
+func (l Loss) String() string { return l.Clause + ": " + l.Why }
 
 // Report lists what a translation loses, in the order in which it was found.
 type Report struct{ Losses []Loss }
@@ -27,28 +22,24 @@ type Report struct{ Losses []Loss }
 // Exact reports whether nothing is lost.
 func (r Report) Exact() bool { return len(r.Losses) == 0 }
 
-// Effects of a loss.
-const (
-	findsMore  = "more"
-	findsLess  = "less"
-	findsOther = "other"
-)
-
-// Translate returns the query in another dialect, and what the translation loses.
-// Parse accepts the result in that dialect; it is "" when nothing is left that
-// can stand alone.
+// Translate returns the query in V2Stream or V2Search, and what the translation
+// loses. Parse accepts the result in that dialect; it is "" when nothing is left that
+// can stand alone, and for another dialect.
 func (p *Program) Translate(to Dialect) (string, Report) {
 	t := &translator{from: p.dialect, to: to}
-	root := t.node(p.root, findsMore, false)
-	if root != nil {
-		root = t.retweets(p, root)
-		root = normalise(root, false)
+	if !to.strict() {
+		t.lose(p.root, "queries are translated to v2stream and v2search only")
+		return "", t.report
+	}
+	root := t.node(p.root)
+	if root != nil && p.hidesRetweets && !excludesRetweets(root) {
+		root = &node{kind: andNode, start: root.start, end: root.end, kids: []*node{root, {op: opIsRetweet, neg: true}}}
 	}
 	t.remarks(p)
 	if root == nil {
 		return "", t.report
 	}
-	text := (&printer{d: to}).print(root)
+	text := (&printer{d: to}).print(normalise(root, false))
 	// The caller checks the length: its limit depends on the subscription.
 	if _, _, err := Parse(text, Options{Dialect: to, MaxLength: 1 << 20, MaxClauses: 1 << 20, MaxDepth: 1 << 10}); err != nil {
 		why := "the rest is not accepted there"
@@ -56,7 +47,7 @@ func (p *Program) Translate(to Dialect) (string, Report) {
 		if errors.As(err, &bad) {
 			why += ": " + bad.Errors[0].Message
 		}
-		t.lose(p.root, why, findsLess)
+		t.lose(p.root, why)
 		return "", t.report
 	}
 	return text, t.report
@@ -67,108 +58,72 @@ type translator struct {
 	report   Report
 }
 
-func (t *translator) lose(n *node, why, effect string) {
-	t.report.Losses = append(t.report.Losses, Loss{n.start, n.end, (&printer{d: t.from}).print(n), why, effect})
+func (t *translator) lose(n *node, why string) {
+	t.report.Losses = append(t.report.Losses, Loss{n.start, n.end, (&printer{d: t.from}).print(n), why})
 }
 
-// dropped returns the effect of leaving a clause out: an AND then finds more, an
-// OR less, and the other way round in a negated group, which below says.
-func dropped(inOr, below bool) string {
-	if inOr != below {
-		return findsLess
-	}
-	return findsMore
-}
-
-// node translates n; it returns nil when nothing is left. effect is that of
-// leaving n out, and below says that n stands in a negated group.
-func (t *translator) node(n *node, effect string, below bool) *node {
+// node translates n; it returns nil when nothing is left.
+func (t *translator) node(n *node) *node {
 	if n.kind == leafNode {
-		return t.leaf(n, effect, below)
+		return t.leaf(n)
 	}
-	if n.neg && t.to.strict() {
-		t.lose(n, "a group cannot be negated there", effect)
+	if n.neg {
+		t.lose(n, "a group cannot be negated there")
 		return nil
 	}
-	before := len(t.report.Losses)
-	out := &node{kind: n.kind, neg: n.neg, start: n.start, end: n.end}
-	below = below != n.neg
+	out := &node{kind: n.kind, start: n.start, end: n.end}
 	for _, k := range n.kids {
-		if kid := t.node(k, dropped(n.kind == orNode, below), below); kid != nil {
+		if kid := t.node(k); kid != nil {
 			out.kids = append(out.kids, kid)
 		}
 	}
-	if len(out.kids) == 0 { // then the effect is that of the group's absence
-		for i := range t.report.Losses[before:] {
-			t.report.Losses[before+i].Effect = effect
-		}
+	if len(out.kids) == 0 {
 		return nil
 	}
 	return out
 }
 
-// leaf translates a clause; effect is that of leaving it out.
-func (t *translator) leaf(n *node, effect string, below bool) *node {
+// leaf translates a clause.
+func (t *translator) leaf(n *node) *node {
 	out := *n
-	weaker := findsMore // the effect of a clause that more posts meet than n
-	if n.neg != below {
-		weaker = findsLess
-	}
 	switch n.op {
 	case opTerm:
-		return t.term(&out, weaker)
+		return t.term(&out)
 	case opURL, opSource, opPlace:
-		if t.from == Web && t.to != Web { // _ is a space or a hyphen there only
+		if t.from == Web { // _ is a space or a hyphen there
 			out.arg.text = strings.ReplaceAll(out.arg.text, "_", " ")
 		}
 	case opIncludeRetweets:
-		if t.to != Web {
-			return nil // the others find them anyway: see retweets
-		}
-	case opNullcast:
-		if t.to == Web {
-			return nil // posts that are advertisements only are not found there
-		}
+		return nil // they are found anyway
 	case opContains, opURLContains:
 		if operators[n.op].in&t.to.accepts() == 0 {
-			return t.asWords(&out, effect)
-		}
-	case opPointRadius:
-		if t.to == Web {
-			out.op = opGeocode
-			out.arg.text = fmt.Sprintf("%s,%s,%s%s", formatFloat(n.arg.geo[1]), formatFloat(n.arg.geo[0]), formatFloat(n.arg.geo[2]), n.arg.unit)
+			return t.asWords(&out)
 		}
 	case opGeocode:
-		if t.to != Web && t.to != Union {
-			if miles(n.arg.geo[2], n.arg.unit) >= maxMiles {
-				t.lose(n, "a radius has to be below 25 mi there", effect)
-				return nil
-			}
-			out.op = opPointRadius
-			out.arg.text = fmt.Sprintf("[%s %s %s%s]", formatFloat(n.arg.geo[0]), formatFloat(n.arg.geo[1]), formatFloat(n.arg.geo[2]), n.arg.unit)
+		if miles(n.arg.geo[2], n.arg.unit) >= maxMiles {
+			t.lose(n, "a radius has to be below 25 mi there")
+			return nil
 		}
+		out.op = opPointRadius
+		out.arg.text = fmt.Sprintf("[%s %s %s%s]", formatFloat(n.arg.geo[0]), formatFloat(n.arg.geo[1]), formatFloat(n.arg.geo[2]), n.arg.unit)
 	}
 	if operators[out.op].in&t.to.accepts() == 0 {
-		t.lose(n, missing(n.op), effect)
+		t.lose(n, missing(n.op))
 		return nil
 	}
 	if kind := operators[n.op].arg; kind != argNone && kind != argCircle && kind != argBox || n.op == opMention || n.op == opHashtag {
 		check := argument{text: out.arg.text, quoted: true}
 		if f := parseValue(out.op, &check, t.to); f != nil {
-			t.lose(n, f.message+" there", effect)
+			t.lose(n, f.message+" there")
 			return nil
 		}
 	}
-	if n.op == opMention && t.to != Union && !xHandle.MatchString(n.arg.text) {
-		t.lose(n, "handles have letters, digits and _ there", effect)
+	if n.op == opMention && !xHandle.MatchString(n.arg.text) {
+		t.lose(n, "handles have letters, digits and _ there")
 		return nil
 	}
-	if n.op == opMention && isDigits(n.arg.text) && (t.from == Union) != (t.to == Union) {
-		if t.to == Union {
-			t.lose(n, "a number may be an id there", weaker)
-		} else {
-			t.lose(n, "a number is a handle there, and no id", opposite(weaker))
-		}
+	if n.op == opMention && isDigits(n.arg.text) && t.from == Union {
+		t.lose(n, "a number is a handle there, and no id")
 	}
 	return &out
 }
@@ -185,26 +140,16 @@ func missing(op opID) string {
 }
 
 // term translates a keyword or phrase.
-func (t *translator) term(n *node, weaker string) *node {
+func (t *translator) term(n *node) *node {
 	a := &n.arg
 	wild := a.quoted && !t.from.strict() && strings.Contains(" "+a.text+" ", " * ")
-	if t.from == Web && !a.quoted && !a.force && t.to != Web && len(a.words.words) == 1 && a.words.stem {
-		t.lose(n, "singular and plural are different words there", opposite(weaker))
+	if t.from == Web && !a.quoted && !a.force && len(a.words.words) == 1 && a.words.stem {
+		t.lose(n, "singular and plural are different words there")
 	}
-	if a.force && t.to.strict() {
-		a.force = false
-	}
-	if t.to == Web && t.from != Web {
-		a.quoted = a.quoted || !a.force // so that its plural does not count
-	}
-	if t.to.strict() {
-		a.quoted = a.quoted || !plainWord(a.text)
-	}
-	near := a.near > 0 && (t.to == V2Search || t.to == Web)
-	if !near && !(wild && t.to.strict()) {
-		if !wild && !t.to.strict() && t.from.strict() && strings.Contains(" "+a.text+" ", " * ") {
-			a.text = strings.Join(strings.Fields(strings.ReplaceAll(" "+a.text+" ", " * ", " ")), " ") // no wild card there
-		}
+	a.force = false
+	a.quoted = a.quoted || !plainWord(a.text)
+	near := a.near > 0 && t.to == V2Search
+	if !near && !wild {
 		return n
 	}
 	why := "there is no proximity; the words may stand anywhere"
@@ -213,12 +158,12 @@ func (t *translator) term(n *node, weaker string) *node {
 		why = "there are no wild cards; the parts may stand anywhere"
 		parts = strings.Split(" "+a.text+" ", " * ")
 	}
-	if n.neg && t.to.strict() {
-		t.lose(n, why+", which cannot be negated there", findsMore)
+	if n.neg {
+		t.lose(n, why+", which cannot be negated there")
 		return nil
 	}
-	t.lose(n, why, weaker)
-	group := &node{kind: andNode, neg: n.neg, start: n.start, end: n.end}
+	t.lose(n, why)
+	group := &node{kind: andNode, start: n.start, end: n.end}
 	for _, part := range parts {
 		if part = strings.TrimSpace(part); newPattern(part, false, false).concrete() {
 			group.kids = append(group.kids, &node{op: opTerm, start: n.start, end: n.end, arg: argument{text: part, quoted: true}})
@@ -228,13 +173,13 @@ func (t *translator) term(n *node, weaker string) *node {
 }
 
 // asWords replaces the search for a substring by one for its words.
-func (t *translator) asWords(n *node, effect string) *node {
+func (t *translator) asWords(n *node) *node {
 	words := newPattern(n.arg.text, false, false)
 	if !words.concrete() || len(words.words) > maxPhrase {
-		t.lose(n, missing(n.op), effect)
+		t.lose(n, missing(n.op))
 		return nil
 	}
-	t.lose(n, "there is no search for substrings; whole words are compared", findsOther)
+	t.lose(n, "there is no search for substrings; whole words are compared")
 	if n.op == opURLContains {
 		n.op = opURL
 	} else {
@@ -244,27 +189,6 @@ func (t *translator) asWords(n *node, effect string) *node {
 	}
 	n.arg.quoted = true
 	return n
-}
-
-// retweets adds the clause that keeps native retweets in or out, as the query's
-// own dialect does.
-func (t *translator) retweets(p *Program, root *node) *node {
-	add := func(op opID, neg bool) *node {
-		return &node{kind: andNode, start: root.start, end: root.end, kids: []*node{root, {op: op, neg: neg}}}
-	}
-	switch {
-	case p.hidesRetweets && t.to != Web && !excludesRetweets(root):
-		return add(opIsRetweet, true)
-	case t.from != Web && t.to == Web && !excludesRetweets(root):
-		shows := false
-		root.walk(false, func(n *node, neg bool) {
-			shows = shows || n.op == opIncludeRetweets || n.op == opIsRetweet && !neg
-		})
-		if !shows {
-			return add(opIncludeRetweets, false)
-		}
-	}
-	return root
 }
 
 func excludesRetweets(root *node) bool {
@@ -281,57 +205,17 @@ func excludesRetweets(root *node) bool {
 
 // remarks reports what the same words mean differently in the two dialects.
 func (t *translator) remarks(p *Program) {
-	var accents, text signs
-	p.root.walk(false, func(n *node, neg bool) {
-		if n.op == opTerm {
-			text.note(neg)
-		}
+	var accents, text bool
+	p.root.walk(false, func(n *node, _ bool) {
+		text = text || n.op == opTerm
 		if n.op == opTerm || n.op == opHashtag {
-			folded := string(appendFolded(nil, n.arg.text, false))
-			if folded != string(appendFolded(nil, n.arg.text, true)) {
-				accents.note(neg)
-			}
+			accents = accents || string(appendFolded(nil, n.arg.text, false)) != string(appendFolded(nil, n.arg.text, true))
 		}
 	})
-	if t.from.exact() != t.to.exact() && accents != (signs{}) {
-		effect := findsMore
-		if t.to.exact() {
-			effect = findsLess
-		}
-		t.lose(p.root, "accents count in the v2stream dialect only", accents.effect(effect))
+	if accents && t.from.exact() != t.to.exact() {
+		t.lose(p.root, "accents count in the v2stream dialect only")
 	}
-	if text != (signs{}) && (t.from == Web) != (t.to == Web) {
-		effect := findsLess
-		if t.to == Web {
-			effect = findsMore
-		}
-		t.lose(p.root, "keywords match links and the author's names in the web dialect only", text.effect(effect))
+	if text && t.from == Web {
+		t.lose(p.root, "keywords match links and the author's names in the web dialect only")
 	}
-}
-
-// signs says whether the clauses that a remark is about are negated.
-type signs struct{ plain, negated bool }
-
-func (s *signs) note(neg bool) {
-	s.plain = s.plain || !neg
-	s.negated = s.negated || neg
-}
-
-// effect returns the effect on the whole query, e being that on a clause which is
-// not negated.
-func (s signs) effect(e string) string {
-	switch {
-	case s.plain && s.negated:
-		return findsOther
-	case s.negated:
-		return opposite(e)
-	}
-	return e
-}
-
-func opposite(e string) string {
-	if e == findsMore {
-		return findsLess
-	}
-	return findsMore
 }
