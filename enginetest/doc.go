@@ -60,10 +60,16 @@
 //		t.Fatal(err) // posts lost, duplicated, changed or unexpected
 //	}
 //
-// # How late are posts found?
+// # An outage as a test
 //
-// Package enginetest/replay plays recordings of when accounts posted to an engine,
-// and reports how late the posts came.
+// A Recorder around a Fetcher writes down what a platform answered, names and texts
+// hidden; a Player is a platform that plays the file, in the time of a
+// testing/synctest bubble. Its Posted says what a monitor owes to its receiver:
+//
+//	recorder := enginetest.NewRecorder(platform, file) // in production
+//	player, err := enginetest.NewPlayer(file)          // in a test
+//
+// PlayArrivals makes one of when accounts posted: package enginetest/arrivals.
 //
 // # Time and chance
 //

@@ -81,6 +81,9 @@ type account struct {
 	closedAt             time.Time // since when it is either
 }
 
+// firstAccountID is the id of a platform's first account.
+const firstAccountID = 100_001
+
 // AccountNames gives n handles: account0001, account0002, …
 func AccountNames(n int) []string {
 	names := make([]string, n)
@@ -126,7 +129,7 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 		// A chance of its own for each account: what is drawn for one does not
 		// depend on how requests for different ones interleave.
 		a := &account{
-			ID:     strconv.Itoa(100_001 + i),
+			ID:     strconv.Itoa(firstAccountID + i),
 			Name:   name,
 			first:  name,
 			faults: rand.New(rand.NewPCG(cfg.Seed, 1<<32+uint64(i))),

@@ -3,139 +3,105 @@ package main
 import (
 	"context"
 	"math"
-	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
-	"github.com/streamwatch/streamwatch/enginetest/replay"
-	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// limited answers 429 for ten minutes.
-type limited struct {
-	fetcher.Fetcher
-	from, until time.Time
-}
-
-func (l limited) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	if now := time.Now(); now.After(l.from) && now.Before(l.until) {
-		return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: l.until.Sub(now)}
-	}
-	return l.Fetcher.Timeline(ctx, q)
-}
-
-// closed is a policy that may make no call for a time, as by a rate limit.
-type closed struct {
-	policy
-	from, until int64
-}
-
-func (c closed) next(now int64) (int32, bool) {
-	if now > c.from && now < c.until {
-		return 0, false
-	}
-	return c.policy.next(now)
-}
-
-// The whole engine, in virtual time, reaches what the policy alone reaches in
-// the replay, less what its calls take: 300 accounts for a day, answers
-// after 0.2 to 0.8 s, 1 % of them errors, and ten minutes of 429, for which the
-// policy alone makes no call either.
-func TestEngineReachesThePolicysLatency(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped with -short: takes seconds")
-	}
-	const accounts, interval = 300, 300 * time.Second
-	recording := arrivals.Generate(arrivals.Config{Seed: 11, Accounts: accounts,
-		Duration: 24 * time.Hour, PerDay: 10, Sigma: 1.6, Daily: 0.6, Burst: 0.4})
-	const warm, refused = 8 * time.Hour, 15 * time.Hour
-	budget := accounts / interval.Seconds()
-	a := fromRecording(recording)
-	alone, err := newPaced(accounts, budget)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy := play(a, budget, int64(warm), closed{alone, int64(refused), int64(refused + 10*time.Minute)})
-	fixed := play(a, budget, int64(warm), &inTurn{n: accounts})
-
-	var r replay.LatencyReport
+// engineMean has an engine poll the accounts of a recording in virtual time, and returns
+// how late the posts after the warm-up came in the mean, and the calls a second.
+func engineMean(t *testing.T, recording *arrivals.Recording, warm time.Duration, budget float64, burst int) (mean, calls float64) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var err error
-		r, err = replay.MeasureLatency(t.Context(), replay.LatencyConfig{
-			Arrivals: recording, Warmup: warm, PerMonitor: accounts,
-			Replay: replay.Config{Seed: 3, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond, ErrorShare: 0.01},
-			Engine: func(c *streamwatch.Config) {
-				c.Detect.Pace, c.Detect.FetchRate = detect.PaceBudget, budget
-				c.Fetcher = limited{c.Fetcher, time.Now().Add(refused), time.Now().Add(refused + 10*time.Minute)}
+		player := enginetest.PlayArrivals(recording)
+		began := time.Now()
+		var mu sync.Mutex
+		came := map[string]time.Duration{}
+		engine, err := streamwatch.New(streamwatch.Config{
+			Fetcher: player, Quotas: streamwatch.Quotas{MonitorAccounts: len(recording.Posts)},
+			Detect: detect.Config{Pace: detect.PaceBudget, FetchRate: budget, FetchBurst: burst},
+			OnEvent: func(_ context.Context, e deliver.Event) error {
+				mu.Lock()
+				defer mu.Unlock()
+				came[e.TweetID] = time.Since(e.PublishedAt)
+				return nil
 			},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := engine.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "all", Usernames: player.Accounts()}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(recording.Length)
+		polls := engine.Stats().Detect.Polls
+		if err := engine.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sum, n := 0.0, 0
+		for _, post := range player.Posted() {
+			published := post.PublishedAt.Sub(began)
+			if published < warm {
+				continue
+			}
+			late, ok := came[post.ID]
+			if !ok { // nobody has asked since
+				late = recording.Length - published
+			}
+			sum, n = sum+late.Seconds(), n+1
+		}
+		mean, calls = sum/float64(n), float64(polls)/recording.Length.Seconds()
 	})
-	mean := r.Mean.Seconds() - 0.5
-	t.Logf("mean: fixed interval %.1f s, policy alone %.1f s, engine %.1f s less 0.5 s for the answer (%+.1f %%)\n%s",
-		fixed.mean, policy.mean, r.Mean.Seconds(), 100*(mean/policy.mean-1), r)
-	if r.Missed != 0 || r.Doubled != 0 {
-		t.Errorf("%d missed, %d doubled", r.Missed, r.Doubled)
-	}
-	if math.Abs(mean/policy.mean-1) > 0.03 {
-		t.Errorf("mean %.1f s, %.1f s in the replay: want them within 3 %%", mean, policy.mean)
-	}
-	if r.CallsPerSecond > budget*1.001 {
-		t.Errorf("%.4f calls a second, want at most %.4f", r.CallsPerSecond, budget)
-	}
+	return mean, calls
 }
 
-// Calls that are saved bring the whole engine what they bring the policy alone, where half of
-// the accounts post in the first minutes of an hour: the posts are found much sooner, with as
-// many calls.
-func TestEngineSavesCalls(t *testing.T) {
+// The whole engine, in virtual time, finds posts as soon as the policy alone does in the
+// replay, with as many calls, also when they are saved for the first minutes of an hour, in
+// which half of the accounts post.
+func TestEngineReachesThePolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short: takes seconds")
 	}
-	const accounts, interval, warm = 300, 300 * time.Second, 12 * time.Hour
-	recording := arrivals.Generate(arrivals.Config{Seed: 12, Accounts: accounts, Duration: 24 * time.Hour, PerDay: 20, Sigma: 1.2})
-	for i := range accounts / 2 {
-		posts := recording.Posts[i]
-		for k, at := range posts {
-			posts[k] = at.Truncate(time.Hour) + at%(3*time.Minute)
-		}
-		slices.Sort(posts)
-	}
+	const accounts, interval, warm = 300, 300 * time.Second, 8 * time.Hour
 	budget := accounts / interval.Seconds()
-	measure := func(burst int) (r replay.LatencyReport) {
-		synctest.Test(t, func(t *testing.T) {
-			var err error
-			r, err = replay.MeasureLatency(t.Context(), replay.LatencyConfig{
-				Arrivals: recording, Warmup: warm, PerMonitor: accounts,
-				Engine: func(c *streamwatch.Config) {
-					c.Detect.Pace, c.Detect.FetchRate, c.Detect.FetchBurst = detect.PaceBudget, budget, burst
-				},
-			})
+	bursty := arrivals.Generate(arrivals.Config{Seed: 11, Accounts: accounts, Duration: 24 * time.Hour, PerDay: 10, Sigma: 1.6, Daily: 0.6, Burst: 0.4})
+	hourly := arrivals.Generate(arrivals.Config{Seed: 12, Accounts: accounts, Duration: 24 * time.Hour, PerDay: 20, Sigma: 1.2})
+	gather(hourly)
+	for _, tc := range []struct {
+		name      string
+		recording *arrivals.Recording
+		burst     int
+		within    float64
+		policy    func() (policy, error)
+	}{
+		{"bursty", bursty, 0, 0.03, func() (policy, error) { return newPaced(accounts, budget) }},
+		{"saved calls", hourly, int(300 * budget), 0.1, func() (policy, error) { return newSaving(accounts, budget, 300) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := tc.policy()
 			if err != nil {
 				t.Fatal(err)
 			}
+			alone := play(fromRecording(tc.recording), budget, int64(warm), p).mean
+			mean, calls := engineMean(t, tc.recording, warm, budget, tc.burst)
+			t.Logf("mean: policy alone %.1f s, engine %.1f s (%+.1f %%)", alone, mean, 100*(mean/alone-1))
+			if math.Abs(mean/alone-1) > tc.within {
+				t.Errorf("mean %.1f s, %.1f s in the replay: want them within %g %%", mean, alone, 100*tc.within)
+			}
+			if calls > budget*1.001 {
+				t.Errorf("%.4f calls a second, want at most %.4f", calls, budget)
+			}
 		})
-		return r
-	}
-	a := fromRecording(recording)
-	alone := func(p policy, err error) float64 {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return play(a, budget, int64(warm), p).mean
-	}
-	evenly, saved := measure(0), measure(int(300*budget))
-	t.Logf("mean: policy alone %.1f s, %.1f s with saved calls; engine %.1f s, %.1f s", alone(newPaced(accounts, budget)), alone(newSaving(accounts, budget, 300)), evenly.Mean.Seconds(), saved.Mean.Seconds())
-	if saved.Mean > evenly.Mean*85/100 || saved.Missed != 0 || saved.Doubled != 0 {
-		t.Errorf("mean %s, %d missed, %d doubled; %s without saving: want at most 0.85 of it", saved.Mean, saved.Missed, saved.Doubled, evenly.Mean)
-	}
-	if saved.CallsPerSecond > budget*1.001 {
-		t.Errorf("%.4f calls a second, want at most %.4f", saved.CallsPerSecond, budget)
 	}
 }

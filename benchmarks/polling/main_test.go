@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 )
 
 const sample = "# arrivals v1 name=tiny accounts=2 events=3 start=100 end=200\n# a comment\n0\t101.5\n1\t110\n0\t110\n"
@@ -81,18 +83,23 @@ func TestOursAgainstHindsight(t *testing.T) {
 	}
 }
 
+// gather has half of the accounts post in the first minutes of their hours alone.
+func gather(r *arrivals.Recording) {
+	for _, posts := range r.Posts[:len(r.Posts)/2] {
+		for i, at := range posts {
+			posts[i] = at.Truncate(time.Hour) + at%(3*time.Minute)
+		}
+		slices.Sort(posts)
+	}
+}
+
 // Accounts that post at the same minutes of every hour are found sooner by as many calls
 // when these are saved for those minutes, and none waits longer for its polls.
 func TestSavedCalls(t *testing.T) {
 	const accounts, interval = 150, 300.0
-	a := world{accounts: accounts, days: 21, sigma: 1.6}.generate(3)
-	for account := range accounts / 2 {
-		for i, at := range a.posts[account] {
-			hour := at - at%int64(time.Hour)
-			a.posts[account][i] = hour + at%int64(3*time.Minute)
-		}
-		slices.Sort(a.posts[account])
-	}
+	recording := arrivals.Generate(arrivals.Config{Seed: 3, Accounts: accounts, Duration: 21 * 24 * time.Hour, PerDay: 2, Sigma: 1.6})
+	gather(recording)
+	a := fromRecording(recording)
 	budget := accounts / interval
 	run := func(p policy, err error) result {
 		if err != nil {

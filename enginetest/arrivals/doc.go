@@ -5,5 +5,5 @@
 //
 //	recording, err := arrivals.Open("arrivals.tsv.gz")
 //
-// Package enginetest/replay plays them.
+// enginetest.PlayArrivals plays them.
 package arrivals

@@ -50,7 +50,7 @@ var levels = [][]string{
 	{"enginetest", "engineprom", "enginehttp", "engineui"},
 	{"cmd/streamwatch/internal/latencybench/fakeserver"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
-	{"enginetest/upgrade", "enginetest/check", "enginetest/replay"},
+	{"enginetest/check"},
 	{"examples/*", "cmd/*", "crashtest", "internal/simulation"},
 }
 
