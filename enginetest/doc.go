@@ -31,8 +31,7 @@
 //	stream := p.Streamer(enginetest.StreamConfig{Faults: enginetest.StreamFaults{Drop: 0.01}})
 //	stream.Disconnect()
 //
-// Its Prober tells which accounts have changed, and misses, lags and lies as a
-// ProbeConfig says.
+// Its Prober tells which accounts have changed.
 //
 // PlatformConfig adds what makes real platforms hard: posts that become visible
 // late and out of order (LateShare), slow answers (Latency), a rate limit, and

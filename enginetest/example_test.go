@@ -18,9 +18,8 @@ import (
 func Example() {
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
 	receiver := enginetest.NewReceiver(enginetest.ReceiverConfig{
-		Secret:     "whsec_of_this_example_alone",
-		Answer:     enginetest.FailFirst(1, 1),
-		OnDelivery: func(d enginetest.Received) { fmt.Println(d.AuthorUsername+":", d.Text) },
+		Secret: "whsec_of_this_example_alone",
+		Answer: enginetest.FailFirst(1, 1),
 	})
 	watch := check.Watch{MonitorID: "mon_1", Accounts: []string{"nasa"}, Since: time.Now().Add(-time.Minute)}
 
@@ -62,7 +61,6 @@ func Example() {
 	fmt.Println("posted", report.Posted, "delivered", report.Delivered, "error", report.Err())
 	// Output:
 	// answer 500
-	// nasa: Lift-off
 	// answer 200
 	// posted 1 delivered 1 error <nil>
 }

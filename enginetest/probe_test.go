@@ -3,7 +3,6 @@ package enginetest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -49,9 +48,6 @@ func TestProbeMarks(t *testing.T) {
 			p.Post("nasa", "x")
 			c.advance(time.Minute)
 		}, []bool{true, false, false, false}},
-		{"a post that is missed", enginetest.ProbeConfig{MissShare: 1}, func(p *enginetest.Platform, c *clock) { p.Post("nasa", "x") }, []bool{false, false, false, false}},
-		{"never changed", enginetest.ProbeConfig{Lie: enginetest.NeverChanged}, func(p *enginetest.Platform, c *clock) { p.Post("nasa", "x") }, []bool{false, false, false, false}},
-		{"always changed", enginetest.ProbeConfig{Lie: enginetest.AlwaysChanged}, func(*enginetest.Platform, *clock) {}, []bool{true, true, false, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newClock()
@@ -72,38 +68,6 @@ func TestProbeMarks(t *testing.T) {
 				t.Errorf("marks %v, then %v: want these changed: %v", before, after, tc.want)
 			}
 		})
-	}
-}
-
-func TestProbeMissesAShare(t *testing.T) {
-	p := newPlatform(newClock(), enginetest.PlatformConfig{Seed: 5})
-	prober := p.Prober(enginetest.ProbeConfig{MissShare: 0.2})
-	last, missed := probe(t, prober, named("nasa"))[0], 0
-	for i := range 1000 {
-		p.Post("nasa", fmt.Sprint(i))
-		mark := probe(t, prober, named("nasa"))[0]
-		if mark == last {
-			missed++
-		}
-		last = mark
-	}
-	if missed < 150 || missed > 250 {
-		t.Errorf("%d of 1000 posts are missed, want a fifth", missed)
-	}
-	if n := p.Stats(); n.Probes != 1001 || n.Requests != 1001 || prober.Calls() != 1001 {
-		t.Errorf("%d probes, %d requests, %d calls, want 1001", n.Probes, n.Requests, prober.Calls())
-	}
-}
-
-func TestProbeLeavesOut(t *testing.T) {
-	p := newPlatform(newClock(), enginetest.PlatformConfig{})
-	prober := p.Prober(enginetest.ProbeConfig{LeaveOut: []string{"@NASA"}, Lie: enginetest.AlwaysChanged})
-	if marks := probe(t, prober, named("nasa", "esa")); marks[0] != fetcher.NoMark || marks[1] == fetcher.NoMark {
-		t.Errorf("marks %v, want nasa left out", marks)
-	}
-	p.SetSuspended("esa", true)
-	if marks := probe(t, prober, named("esa")); marks[0] != fetcher.NoMark {
-		t.Errorf("a suspended account has the mark %d", marks[0])
 	}
 }
 
@@ -146,17 +110,20 @@ func TestProbeFaults(t *testing.T) {
 	}
 }
 
-func TestProbeConfigRefuses(t *testing.T) {
+func TestProbeConfig(t *testing.T) {
 	p := newPlatform(newClock(), enginetest.PlatformConfig{})
-	for want, cfg := range map[string]enginetest.ProbeConfig{
-		"ProbeConfig.Limit -1 is not allowed: want 0 (100)": {Limit: -1},
-		"ProbeConfig.MissShare 2":                           {MissShare: 2},
-		"ProbeConfig.Lag -1ns":                              {Lag: -1},
-		"ProbeConfig.Lie 3":                                 {Lie: 3},
-	} {
+	for want, cfg := range map[string]enginetest.ProbeConfig{"ProbeConfig.Limit -1": {Limit: -1}, "Lag -1ns": {Lag: -1}} {
 		wantPanic(t, want, func() { p.Prober(cfg) })
 	}
-	if n := p.Prober(enginetest.ProbeConfig{}).ProbeLimit(); n != 100 {
+	prober := p.Prober(enginetest.ProbeConfig{})
+	if n := prober.ProbeLimit(); n != 100 {
 		t.Errorf("the limit is %d, want 100", n)
+	}
+	p.SetSuspended("esa", true)
+	if marks := probe(t, prober, named("esa")); marks[0] != fetcher.NoMark {
+		t.Errorf("a suspended account has the mark %d", marks[0])
+	}
+	if n := p.Stats(); n.Probes != 1 || n.Requests != 1 {
+		t.Errorf("%d probes, %d requests, want one", n.Probes, n.Requests)
 	}
 }

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -17,25 +16,13 @@ import (
 // ReceiverConfig sets up a Receiver. The zero value of each field means its
 // default.
 type ReceiverConfig struct {
-	// Secret is what the bodies are signed with. Without it and SecretFor no
-	// signature can be right, and requests are answered all the same.
+	// Secret is what the bodies are signed with. Without it no signature can be right,
+	// and requests are answered all the same.
 	Secret deliver.Secret
-	// SecretFor gives the secret of one webhook, by the X-Webhook-Id header, in
-	// place of Secret; "" for a webhook it does not know.
-	SecretFor func(webhookID string) deliver.Secret
 	// Answer decides what a request gets. It is called from many goroutines.
 	// Defaults to 200 for all. It is not asked about a request whose signature
 	// is wrong: that gets 401.
 	Answer func(AttemptInfo) Answer
-	// OnDelivery is called when a delivery is accepted for the first time, from
-	// the request's goroutine and before the answer is sent.
-	OnDelivery func(Received)
-	// MaxBody caps a body, in bytes; a longer one gets 413. Defaults to 1 MiB.
-	MaxBody int64
-	// MaxDeliveries is the most delivery ids that are remembered, about 1 KiB
-	// and the post's text each. At the bound a new one gets 507, so that nothing
-	// is accepted without a record. Defaults to 100,000.
-	MaxDeliveries int
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -76,10 +63,16 @@ type Received struct {
 	AcceptedAt time.Time // when one was first accepted, zero if none was
 }
 
-// Receiver is a webhook endpoint that remembers. It is safe for concurrent use.
+// Bounds of a Receiver.
+const (
+	maxBody       = 1 << 20 // bytes; a longer one gets 413
+	maxDeliveries = 200_000 // ids remembered, about 1 KiB each; a new one beyond gets 507
+)
+
+// Receiver is a webhook endpoint that remembers: 200,000 deliveries with bodies of up
+// to 1 MiB, and refuses others. It is safe for concurrent use.
 type Receiver struct {
-	cfg  ReceiverConfig
-	open bool // no secrets: what is not verified is answered too
+	cfg ReceiverConfig
 
 	mu    sync.Mutex
 	byID  map[string]*Received
@@ -98,31 +91,15 @@ type ReceiverStats struct {
 	BodyChanged int // deliveries whose attempts had different bytes
 }
 
-// NewReceiver returns a receiver that has seen nothing yet. It panics when a
-// field of cfg has a value that is not allowed.
+// NewReceiver returns a receiver that has seen nothing yet.
 func NewReceiver(cfg ReceiverConfig) *Receiver {
-	open := cfg.Secret == "" && cfg.SecretFor == nil
-	if cfg.SecretFor == nil {
-		secret := cfg.Secret
-		cfg.SecretFor = func(string) deliver.Secret { return secret }
-		cfg.Secret = "" // fmt looks into unexported fields
-	}
 	if cfg.Answer == nil {
 		cfg.Answer = Always(Answer{})
-	}
-	if cfg.MaxBody < 0 || cfg.MaxDeliveries < 0 {
-		panic(fmt.Sprintf("enginetest: ReceiverConfig.MaxBody %d or MaxDeliveries %d is not allowed: want 0 (the default) or more", cfg.MaxBody, cfg.MaxDeliveries))
-	}
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = 1 << 20
-	}
-	if cfg.MaxDeliveries == 0 {
-		cfg.MaxDeliveries = 100_000
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Receiver{cfg: cfg, open: open, byID: make(map[string]*Received)}
+	return &Receiver{cfg: cfg, byID: make(map[string]*Received)}
 }
 
 // Deliveries gives what was received, in the order the ids first came.
@@ -153,7 +130,7 @@ func (r *Receiver) RoundTripper() http.RoundTripper { return inprocess.Transport
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := r.cfg.Now()
 	id := req.Header.Get(deliver.HeaderDeliveryID)
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	var tooLong *http.MaxBytesError
 	switch {
 	case req.Method != http.MethodPost:
@@ -170,7 +147,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	info := AttemptInfo{
 		WebhookID:  webhook,
 		DeliveryID: id,
-		Verified:   deliver.Verify(r.cfg.SecretFor(webhook), body, req.Header.Get(deliver.HeaderSignature)),
+		Verified:   deliver.Verify(r.cfg.Secret, body, req.Header.Get(deliver.HeaderSignature)),
 		At:         at,
 	}
 	if info.N = r.record(info, body); info.N == 0 {
@@ -178,7 +155,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	a := Answer{Status: http.StatusUnauthorized}
-	if info.Verified || r.open {
+	if info.Verified || r.cfg.Secret == "" {
 		a = r.cfg.Answer(info)
 	}
 	if social.Wait(req.Context(), a.Delay) != nil {
@@ -206,7 +183,7 @@ func (r *Receiver) record(info AttemptInfo, body []byte) int {
 	defer r.mu.Unlock()
 	d := r.byID[info.DeliveryID]
 	if d == nil {
-		if len(r.order) >= r.cfg.MaxDeliveries {
+		if len(r.order) >= maxDeliveries {
 			return 0
 		}
 		d = &Received{ID: info.DeliveryID, WebhookID: info.WebhookID, FirstAt: info.At, Verified: info.Verified}
@@ -244,18 +221,13 @@ func (d *Received) describe(e deliver.Detected, err error, sum [sha256.Size]byte
 
 func (r *Receiver) accept(id string) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	d := r.byID[id]
 	d.Accepted++
-	first := d.Accepted == 1
-	if first {
+	if d.Accepted == 1 {
 		d.AcceptedAt = r.cfg.Now()
 		r.stats.Accepted++
 	} else {
 		r.stats.Duplicates++
-	}
-	copied := *d
-	r.mu.Unlock()
-	if first && r.cfg.OnDelivery != nil {
-		r.cfg.OnDelivery(copied)
 	}
 }

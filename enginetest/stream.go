@@ -19,15 +19,10 @@ type StreamConfig struct {
 	// HeartbeatEvery is the time between two heartbeats of a connection. Defaults
 	// to 15 s; negative is none.
 	HeartbeatEvery time.Duration
-	// Keep is how far back a position resumes. What is older is not brought any
-	// more. Defaults to 24 h.
-	Keep time.Duration
 	// ClampSilently has SignalUp say Resumed although the position was too old.
 	ClampSilently bool
 	// NoPositions leaves out every Position, as platforms without replay do.
 	NoPositions bool
-	// ByID leaves out accounts without a UserID.
-	ByID bool
 	// Resubscribe ends a connection with fetcher.ErrResubscribe when the accounts
 	// change. By default it goes on with the new ones.
 	Resubscribe bool
@@ -78,13 +73,12 @@ type PlatformStreamer struct {
 	cfg      StreamConfig
 
 	// All below is guarded by the platform's mutex.
-	number       int
-	data, links  *rand.Rand // of posts; of connections
-	log          streamLog
-	forgotten    int // what is before it in the log cannot be had any more
-	refusedUntil time.Time
-	connections  map[*streamConnection]bool
-	stats        StreamStats
+	number      int
+	data, links *rand.Rand // of posts; of connections
+	log         streamLog
+	forgotten   int // what is before it in the log cannot be had any more
+	connections map[*streamConnection]bool
+	stats       StreamStats
 }
 
 var _ fetcher.Streamer = (*PlatformStreamer)(nil)
@@ -110,9 +104,6 @@ type StreamStats struct {
 func (p *Platform) Streamer(cfg StreamConfig) *PlatformStreamer {
 	if cfg.HeartbeatEvery == 0 {
 		cfg.HeartbeatEvery = 15 * time.Second
-	}
-	if cfg.Keep == 0 {
-		cfg.Keep = 24 * time.Hour
 	}
 	cfg.check()
 	p.mu.Lock()
@@ -145,7 +136,6 @@ func refuseStream(ok bool, field string, value any, want string) {
 // check panics with the first field whose value is not allowed.
 func (c *StreamConfig) check() {
 	refuseStream(c.Lag >= 0, "Lag", c.Lag, "0 or a positive duration")
-	refuseStream(c.Keep > 0, "Keep", c.Keep, "0 (24 h) or a positive duration")
 	c.Faults.check()
 }
 
@@ -177,11 +167,6 @@ func (s *PlatformStreamer) Disconnect() {
 	s.strike(func(c *streamConnection) { c.disconnect() })
 }
 
-// HalfOpen has the connections that there are fall silent, as HalfOpenAfter has it.
-func (s *PlatformStreamer) HalfOpen() {
-	s.strike(func(c *streamConnection) { c.halfOpen() })
-}
-
 // Stall has the connections that there are bring no more posts, as StallAfter has
 // it.
 func (s *PlatformStreamer) Stall() {
@@ -193,13 +178,6 @@ func (s *PlatformStreamer) Forget() {
 	defer s.locked()()
 	s.advance(s.platform.cfg.Now())
 	s.forgotten = len(s.log.events)
-}
-
-// Refuse answers 503 to attempts to connect for a time, beginning now. Connections
-// that there are stay.
-func (s *PlatformStreamer) Refuse(d time.Duration) {
-	defer s.locked()()
-	s.refusedUntil = s.platform.cfg.Now().Add(d)
 }
 
 // Stats counts what happened so far.

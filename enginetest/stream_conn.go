@@ -47,7 +47,7 @@ func (s *PlatformStreamer) connect(q fetcher.StreamQuery) (*streamConnection, fe
 		streamer: s, bell: make(chan struct{}, 1), next: len(s.log.events),
 		breaksAt: after(f.DisconnectAfter), halfOpensAt: after(f.HalfOpenAfter), stallsAt: after(f.StallAfter),
 	}
-	if refused || now.Before(s.refusedUntil) {
+	if refused {
 		s.stats.Refused++
 		return nil, fetcher.Signal{}, &fetcher.StatusError{Code: 503, Detail: social.ServerErrorText}
 	}
@@ -59,7 +59,7 @@ func (s *PlatformStreamer) connect(q fetcher.StreamQuery) (*streamConnection, fe
 		up.Accounts = c.want(q.Accounts)
 	}
 	if from, ok := s.index(q.Position); ok {
-		first := s.first(now)
+		first := s.forgotten
 		if clamped {
 			first = len(s.log.events)
 		}
@@ -91,7 +91,7 @@ func (c *streamConnection) want(accounts []fetcher.Account) []fetcher.Account {
 	var told []fetcher.Account
 	for _, named := range accounts {
 		a := p.byID[named.UserID]
-		if named.UserID == "" && !c.streamer.cfg.ByID {
+		if named.UserID == "" {
 			a = p.byName[monitor.Key(named.Username)]
 		}
 		if a != nil {

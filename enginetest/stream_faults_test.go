@@ -39,23 +39,22 @@ func TestStreamFaultsAtAMoment(t *testing.T) {
 
 		l = listen(t, s, fetcher.StreamQuery{Position: l.last()})
 		l.wants("resumed, three", "after a stall")
-		s.HalfOpen()
+		s.SetFaults(enginetest.StreamFaults{HalfOpenAfter: 1})
+		l.stop()
+		l = listen(t, s, fetcher.StreamQuery{})
+		<-time.After(time.Second)
 		p.Post("nasa", "four")
 		s.Disconnect()
 		s.Stall()
 		l.changes <- named("esa")
-		l.after(48*time.Hour).wants("", "half-open")
+		l.after(48*time.Hour).wants("up", "half-open")
 		l.stop()
 
-		s.Refuse(time.Minute)
+		s.SetFaults(enginetest.StreamFaults{Refuse: 1})
 		var status *fetcher.StatusError
 		if err := listen(t, s, fetcher.StreamQuery{}).over(); !errors.As(err, &status) || status.Code != 503 {
 			t.Errorf("refused with %v, want 503", err)
 		}
-		<-time.After(time.Minute)
-		l = listen(t, s, fetcher.StreamQuery{})
-		l.wants("up", "when it is not refused any more")
-		l.stop()
 		if n, want := s.Stats(), (enginetest.StreamStats{Connects: 4, Refused: 1, Resumes: 2, Disconnects: 2, HalfOpens: 1, Stalls: 1, Posts: 3, Heartbeats: 1}); n != want {
 			t.Errorf("stats %+v, want %+v", n, want)
 		}

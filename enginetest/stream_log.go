@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"fmt"
 	"slices"
-	"sort"
 	"strconv"
 	"time"
 
@@ -124,13 +123,6 @@ func (s *PlatformStreamer) advance(now time.Time) {
 			l.events = append(l.events, e)
 		}
 	}
-}
-
-// first is the oldest event that can be had, by its index.
-func (s *PlatformStreamer) first(now time.Time) int {
-	oldest := now.Add(-s.cfg.Keep)
-	kept := sort.Search(len(s.log.events), func(i int) bool { return s.log.events[i].at.After(oldest) })
-	return max(kept, s.forgotten)
 }
 
 // position is the text of an index in the log.

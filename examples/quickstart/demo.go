@@ -34,9 +34,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		Faults: enginetest.Faults{ServerError: 0.01, Truncated: 0.01},
 	})
 	key := deliver.GenerateSecret()
-	receiver := enginetest.NewReceiver(enginetest.ReceiverConfig{
-		Secret: key, Answer: enginetest.FailFirst(0.05, 1), MaxDeliveries: 2 * o.posts,
-	})
+	receiver := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: key, Answer: enginetest.FailFirst(0.05, 1)})
 	platformURL, stopPlatform, err := serve(platform.Handler())
 	if err != nil {
 		return nil, err
