@@ -42,12 +42,7 @@ func TestContestantsSend(t *testing.T) {
 		if got, err := snk.Posts(); err != nil || got != want {
 			t.Errorf("the sink counted %d, %v; want %d", got, err, want)
 		}
-		snkClose(snk)
+		snk.Stop()
+		http.DefaultClient.CloseIdleConnections() // which Posts and a contestant use
 	}
-}
-
-func snkClose(s *sink.Sink) {
-	s.Stop()
-	// Of the default client, which Posts and a contestant use.
-	http.DefaultClient.CloseIdleConnections()
 }

@@ -34,14 +34,3 @@ func TestEveryEventIsAnswered(t *testing.T) {
 		t.Error("no row of SQLite at 5000/s")
 	}
 }
-
-func TestPacedGivesWhatHasCome(t *testing.T) {
-	began := time.Now().Add(-10 * time.Millisecond)
-	feed := paced(time.Millisecond, began)
-	if came := feed(4); len(came) != 4 || !came[3].Equal(began.Add(3*time.Millisecond)) {
-		t.Errorf("came %v", came)
-	}
-	if came := feed(100); len(came) < 7 || !came[0].Equal(began.Add(4*time.Millisecond)) {
-		t.Errorf("then %d, from %s", len(came), came[0])
-	}
-}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,26 +8,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 )
-
-const sample = "# arrivals v1 name=tiny accounts=2 events=3 start=100 end=200\n# a comment\n0\t101.5\n1\t110\n0\t110\n"
-
-func TestMissingFileIsSkipped(t *testing.T) {
-	o := options{arrivals: filepath.Join(t.TempDir(), "none"), interval: time.Minute}
-	if got, err := o.inputs(); err != nil || len(got) != 0 {
-		t.Errorf("inputs %v, error %v, want none", got, err)
-	}
-	if err := os.WriteFile(o.arrivals, []byte(sample), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := o.inputs()
-	if err != nil || len(got) != 1 {
-		t.Fatalf("inputs %v, error %v, want the file", got, err)
-	}
-	want := &history{name: "tiny", length: 100 * second, posts: [][]int64{{1_500_000_000, 10 * second}, {10 * second}}}
-	if !reflect.DeepEqual(got[0], want) {
-		t.Errorf("read %+v, want %+v", got[0], want)
-	}
-}
 
 // One poll a second in turn, worked out by hand.
 func TestReplay(t *testing.T) {
@@ -47,18 +24,6 @@ func TestReplay(t *testing.T) {
 	slow := play(&history{length: 10 * second, posts: a.posts[:1]}, 1.0/8, 0, &inTurn{n: 1})
 	if want := (7.5 + 4 + 1) / 3; slow.mean != want {
 		t.Errorf("mean %g, want %g", slow.mean, want)
-	}
-}
-
-func TestGenerate(t *testing.T) {
-	w := world{accounts: 3, days: 30, sigma: 1.6}
-	a := w.generate(2)
-	if a.name != "Poisson, sigma 1.6, seed 2" || !a.poisson || a.length != 30*day || len(a.posts) != 3 {
-		t.Errorf("got %s, %d ns, %d accounts", a.name, a.length, len(a.posts))
-	}
-	w.burst = 0.5
-	if a := w.generate(2); a.name != "bursty, sigma 1.6, seed 2" || a.poisson {
-		t.Errorf("got %s, Poisson %t", a.name, a.poisson)
 	}
 }
 

@@ -1,8 +1,9 @@
 package report_test
 
 import (
-	"errors"
 	"flag"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -39,15 +40,6 @@ func TestParseFlags(t *testing.T) {
 	}
 }
 
-func TestExitCode(t *testing.T) {
-	if got := report.ExitCode(flag.ErrHelp); got != 0 {
-		t.Errorf("after help: %d, want 0", got)
-	}
-	if got := report.ExitCode(errors.New("report: not allowed")); got != 2 {
-		t.Errorf("after a bad flag: %d, want 2", got)
-	}
-}
-
 func TestInterleave(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -73,20 +65,6 @@ func TestInterleave(t *testing.T) {
 				t.Errorf("order %s, want %s", order.String(), tc.order)
 			}
 		})
-	}
-}
-
-func TestPerOp(t *testing.T) {
-	const atLeast = 20 * time.Millisecond
-	n := 0
-	start := time.Now()
-	got := report.PerOp(atLeast, func() { n++ })
-	took := time.Since(start)
-	if took < atLeast {
-		t.Errorf("ended after %s, want at least %s", took, atLeast)
-	}
-	if max := float64(took.Nanoseconds()) / float64(n); got <= 0 || got > max {
-		t.Errorf("%g ns/op, want above 0 and at most %g for %d calls in %s", got, max, n, took)
 	}
 }
 
@@ -119,13 +97,6 @@ func ExampleWrite_json() {
 	// {"bench":"encode","case":"short","impl":"streamwatch","metric":"size","value":9,"unit":"B"}
 }
 
-func TestWriteNothing(t *testing.T) {
-	var b strings.Builder
-	if err := report.Write(&b, false, nil); err != nil || b.Len() > 0 {
-		t.Errorf("wrote %q, error %v, want nothing", b.String(), err)
-	}
-}
-
 func TestQuantile(t *testing.T) {
 	hundred := make([]float64, 100)
 	for i := range hundred {
@@ -146,16 +117,29 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A program has flags of its own beside those of all.
+// A program has flags of its own beside those of all, and other defaults.
 func TestParseFlagsOfAProgram(t *testing.T) {
-	var n int
-	own := func(fs *flag.FlagSet) { fs.IntVar(&n, "n", 3, "how many") }
-	for args, want := range map[string]int{"": 3, "-n 5 -json": 5, "-rounds 2 -n=7": 7} {
-		if _, err := report.ParseFlags("test", strings.Fields(args), own); err != nil || n != want {
-			t.Errorf("%q: n = %d, %v, want %d", args, n, err, want)
+	for args, want := range map[string]string{
+		"":                        "[10] [a b] 2s",
+		"-n 5,70 -impl b -for 1s": "[5 70] [b] 1s",
+		"-n 0":                    "want numbers from 1 to 99",
+		"-n 1,x":                  "want numbers from 1 to 99",
+		"-impl c":                 `"c" is none of a, b`,
+		"-m 1":                    "not defined: -m",
+	} {
+		n, impls := []int{10}, []string(nil)
+		o, err := report.ParseFlags("test", strings.Fields(args), func(fs *flag.FlagSet) {
+			fs.SetOutput(io.Discard)
+			report.IntList(fs, &n, "n", "how many", 1, 99)
+			report.Names(fs, &impls, "impl", "contestants", []string{"a", "b"})
+			report.Default(fs, "for", "2s")
+		})
+		got := fmt.Sprint(n, impls, o.For)
+		if err != nil {
+			got = err.Error()
 		}
-	}
-	if _, err := report.ParseFlags("test", []string{"-m", "1"}, own); err == nil {
-		t.Error("an unknown flag is accepted")
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", args, got, want)
+		}
 	}
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -20,53 +18,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-func TestParse(t *testing.T) {
-	for _, tc := range []struct{ args, err string }{
-		{"", ""},
-		{"-accounts 10 -period 1s -for 2s -garbage 0 -warm 0s -impl heap,ticker -json", ""},
-		{"-accounts=0", "-accounts 0 is not allowed: want 1 to 100000000"},
-		{"-period 1ms", "-period 1ms is not allowed: want 10ms to 24h"},
-		{"-for 2h", "-for 2h0m0s is not allowed: want at most 30m0s"},
-		{"-warm -1s", "-warm -1s is not allowed: want 0 or more"},
-		{"-garbage -1", "-garbage -1 is not allowed: want 0 to 1048576"},
-		{"-impl heap,wheel", `"wheel" is none of streamwatch, ticker, heap`},
-		{"-rounds 0", "-rounds 0 is not allowed"},
-	} {
-		_, err := parse(strings.Fields(tc.args))
-		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
-			t.Errorf("%q: error %v, want %q", tc.args, err, tc.err)
-		}
-	}
-	o, err := parse(strings.Fields("-for 10ms -rounds 1 -json"))
-	if err != nil || o.accounts > 200 || o.period > 100*time.Millisecond || len(o.impls) != len(contestants) {
-		t.Errorf("got %+v, error %v, want a tiny case with every contestant", o, err)
-	}
-}
-
-func TestNames(t *testing.T) {
-	for _, i := range []int{0, 7, 12345678, maxAccounts - 1} {
-		if got := accountOf(username(i)); got != i {
-			t.Errorf("%q is account %d, want %d", username(i), got, i)
-		}
-	}
-}
-
-func TestNextDue(t *testing.T) {
-	for _, tc := range []struct {
-		at, phase, want time.Duration
-	}{
-		{0, 3, 3},
-		{3, 3, 13},
-		{4, 3, 13},
-		{19, 9, 29},
-		{20, 9, 29},
-	} {
-		if got := nextDue(time.Unix(100, int64(tc.at)), tc.phase, 10).Sub(time.Unix(100, 0)); got != tc.want {
-			t.Errorf("after %d, phase %d: %d, want %d", tc.at, tc.phase, got, tc.want)
-		}
-	}
 }
 
 // Polls are told apart: in time, late, missing, one too many, and not of the
@@ -102,18 +53,6 @@ func TestResult(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestQuantile(t *testing.T) {
-	r := result{lags: []int32{1000, 2000, 3000, 4000}}
-	for q, want := range map[float64]float64{0: 1, 0.5: 3, 0.99: 4, 1: 4} {
-		if got := r.quantile(q); got != want {
-			t.Errorf("quantile %g is %g ms, want %g", q, got, want)
-		}
-	}
-	if got := new(result).quantile(0.5); got != 0 {
-		t.Errorf("quantile of nothing is %g, want 0", got)
 	}
 }
 
@@ -155,27 +94,5 @@ func TestCompare(t *testing.T) {
 				t.Errorf("%s: %s is %g, want more than 0", c.impl, metric, got)
 			}
 		}
-	}
-}
-
-// A contestant does not outlive the program that started it.
-func TestContestantEndsWithItsParent(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self, "-accounts", "10", "-for", "10m")
-	cmd.Env = append(os.Environ(), contestantEnv+"=heap")
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	alive.Close()
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("ended with %v, want exit status 1", err)
 	}
 }

@@ -51,7 +51,4 @@ func TestSinkAnswers(t *testing.T) {
 		client.CloseIdleConnections()
 		s.Stop()
 	}
-	if _, err := Start(Config{}); err == nil {
-		t.Error("a sink without hosts")
-	}
 }

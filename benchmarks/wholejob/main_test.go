@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 )
@@ -18,21 +16,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
-}
-
-func TestTrials(t *testing.T) {
-	o, err := parse(strings.Fields("-accounts 1000,10000 -cases paced,bursts"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []trial{
-		{kind: paced, name: "1000 accounts, 500 polls/s", accounts: 1000, interval: 2 * time.Second, burst: 1},
-		{kind: paced, name: "10000 accounts, 500 polls/s", accounts: 10_000, interval: 20 * time.Second, burst: 1},
-		{kind: bursts, name: "500 accounts, bursts of 30", accounts: 500, interval: time.Second, burst: 30},
-	}
-	if got := o.trials(); !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
 }
 
 // Every contestant does its job, and tells what it lost: ours nothing; the afternoon's
@@ -101,22 +84,6 @@ func TestPage(t *testing.T) {
 	if again := appendPage(nil, 1, first, 2); string(again) == string(body) {
 		t.Error("two pages are the same")
 	}
-
-	// Older pages go on where the newer one ended, to the end.
-	var ids []int64
-	for below, n := int64(0), 0; n < 10; n++ {
-		posts := w.page(1, below, 20)
-		if len(posts) == 0 {
-			break
-		}
-		for _, p := range posts {
-			ids = append(ids, p.id)
-		}
-		below = posts[len(posts)-1].id
-	}
-	if len(ids) != burst+history || !slices.IsSortedFunc(ids, func(a, b int64) int { return int(max(-1, min(1, b-a))) }) {
-		t.Errorf("%d posts, want %d, the newest first: %v", len(ids), burst+history, ids)
-	}
 }
 
 func TestWorldCounts(t *testing.T) {
@@ -135,14 +102,5 @@ func TestWorldCounts(t *testing.T) {
 	r := w.result()
 	if r.Posts != 3 || r.Lost != 1 || r.Doubled != 1 || r.Wrong != 2 || len(r.Shown) != 2 || len(r.Read) != 2 {
 		t.Errorf("result %+v", r)
-	}
-}
-
-func TestAccountOf(t *testing.T) {
-	w := newWorld(10)
-	for id, want := range map[string]int{accountID(0): 0, accountID(9): 9, accountID(10): -1, "": -1, "x": -1, strconv.FormatInt(firstAccount-1, 10): -1} {
-		if got := w.accountOf(id); got != want {
-			t.Errorf("%q is account %d, want %d", id, got, want)
-		}
 	}
 }
