@@ -1,12 +1,12 @@
 // Package enginetest holds what a test of a stream-monitoring service needs at
 // both ends: a fake platform to poll and a webhook receiver to deliver to, and
 // a check that compares the two. It does not import package testing: demonstrations
-// can use it as well. The conformance suites stand beside what they test:
+// can use it as well. The conformance suites are elsewhere:
 // storage/storetest for stores, fetcher/fetchertest for platforms.
 //
 // # A platform that can be trusted to misbehave
 //
-// A Platform has accounts that post when it is told to, or at random:
+// A Platform has accounts that post on demand, or at random:
 //
 //	p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
 //	p.Post("nasa", "Lift-off")

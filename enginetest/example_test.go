@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// The two ends and what is between them, here by hand in place of an engine:
-// read the platform, send what is new, and let Check say whether all arrived.
+// The two ends, and by hand the work of an engine: read the platform, send the new
+// posts, and let Check say whether all arrived.
 func Example() {
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
 	receiver := enginetest.NewReceiver(enginetest.ReceiverConfig{

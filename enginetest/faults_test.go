@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Bogus posts stand beside the real ones, which stay complete.
+// Bogus posts come with the real ones, which stay complete.
 func TestBogusPosts(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -189,8 +189,8 @@ func (p *Platform) Rename(account, name string) {
 	a.Name = name
 }
 
-// SetProtected makes an account's timeline private, or public again: meanwhile
-// readers get fetcher.ErrProtected.
+// SetProtected makes an account's timeline private, or public again: while it is
+// private readers get fetcher.ErrProtected.
 func (p *Platform) SetProtected(account string, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func (p *Platform) SetProtected(account string, on bool) {
 	p.setClosed(a, on, a.suspended)
 }
 
-// SetSuspended suspends an account, or lifts that: meanwhile readers get
+// SetSuspended suspends an account, or lifts that: until then readers get
 // fetcher.ErrProtected.
 func (p *Platform) SetSuspended(account string, on bool) {
 	p.mu.Lock()

@@ -43,7 +43,7 @@ var (
 	_ fetcher.Searcher = (*Player)(nil)
 )
 
-// played is what is known of an account or a query. Times are since the start.
+// played is the record of an account or a query. Times are since the start.
 type played struct {
 	userID string
 	posts  []playedPost // by publication

@@ -17,7 +17,7 @@ type post struct {
 	edited    string    // its text now, "" while it was never edited
 	published time.Time // whole milliseconds, as ids carry them
 	visible   time.Time
-	deleted   time.Time // zero while it stands
+	deleted   time.Time // zero until it is deleted
 
 	reply, retweet, quote *ref
 }
@@ -72,8 +72,8 @@ func (p *Platform) postNow(a *account, text string, opts []PostOption) fetcher.T
 }
 
 // PostAt publishes a text at a moment of the past or the future, to become
-// visible at another, but never before it is published: the zero time stands
-// for at once. Times before the year 2000 are not allowed.
+// visible at another, but never before it is published; the zero time means
+// at once. Times before the year 2000 are not allowed.
 func (p *Platform) PostAt(account, text string, published, visible time.Time, opts ...PostOption) fetcher.Tweet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +196,7 @@ type Truth struct {
 	Text        string
 	PublishedAt time.Time // to the millisecond, UTC
 	VisibleAt   time.Time // since when readers could see it
-	DeletedAt   time.Time // zero while it stands
+	DeletedAt   time.Time // zero until it is deleted
 }
 
 // Posted gives the posts that have become visible until now, by that time and

@@ -20,7 +20,7 @@ type ReceiverConfig struct {
 	// and requests are answered all the same.
 	Secret deliver.Secret
 	// Answer decides what a request gets. It is called from many goroutines.
-	// Defaults to 200 for all. It is not asked about a request whose signature
+	// Defaults to 200 for all. It is not asked about a request with a signature that
 	// is wrong: that gets 401.
 	Answer func(AttemptInfo) Answer
 	// Now is the clock. Defaults to time.Now.
@@ -84,11 +84,11 @@ type Receiver struct {
 type ReceiverStats struct {
 	Requests    int // all of them
 	Refused     int // not a delivery: method, no id, too long, or no room
-	Unverified  int // requests whose signature was not right
-	Malformed   int // deliveries whose body deliver.ParseBody refuses
+	Unverified  int // requests without a right signature
+	Malformed   int // deliveries with a body that deliver.ParseBody refuses
 	Accepted    int // deliveries accepted at least once
 	Duplicates  int // deliveries accepted again, each time
-	BodyChanged int // deliveries whose attempts had different bytes
+	BodyChanged int // deliveries with attempts of different bytes
 }
 
 // NewReceiver returns a receiver that has seen nothing yet.

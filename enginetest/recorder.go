@@ -22,8 +22,8 @@ import (
 //
 // A recording has a line of JSON for each call: when it was answered, which account or
 // query it was for, and the page or the error. Names, texts and ids are replaced by a
-// hash whose key is made by NewRecorder and never written; times stay. What a post has
-// beside its id, author and times is left out, and of an error all but its kind.
+// hash with a key that NewRecorder makes and nobody writes; times stay. Of a post only
+// its id, author, time and references are recorded, of an error only its kind.
 type Recorder struct {
 	from fetcher.Fetcher
 	key  [sha256.Size]byte
@@ -146,7 +146,7 @@ const (
 	failureOther     = "other"
 )
 
-// failureKinds are the errors that are told by their kind alone.
+// failureKinds are the errors without further fields.
 var failureKinds = map[string]error{
 	"not found": fetcher.ErrNotFound, "unauthorized": fetcher.ErrUnauthorized, "protected": fetcher.ErrProtected,
 	"malformed": fetcher.ErrMalformed, "unsupported": fetcher.ErrUnsupported, "timeout": context.DeadlineExceeded,
@@ -175,8 +175,8 @@ func (f *recordedFailure) unknown() bool {
 	return f.Kind != failureStatus && f.Kind != failureRateLimit && failureKinds[f.Kind] == nil
 }
 
-// err returns the error for a caller who asks some time after it was recorded; what is
-// left of its wait may be over.
+// err returns the error for a caller who asks some time after it was recorded: its wait
+// is shorter by that.
 func (f *recordedFailure) err(after time.Duration) error {
 	left := max(0, f.RetryAfter-after)
 	switch f.Kind {

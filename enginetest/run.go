@@ -21,7 +21,7 @@ type PostRate struct {
 
 // Run lets random accounts publish posts at a rate until rate.Total is reached,
 // and then returns nil, or until ctx ends, and then returns its error. Each
-// call draws anew from the seed. Now must go on as timers do.
+// call draws other posts from the seed. Now must go on as timers do.
 func (p *Platform) Run(ctx context.Context, rate PostRate) error {
 	if rate.PerSecond == 0 {
 		rate.PerSecond = 1
@@ -39,7 +39,7 @@ func (p *Platform) Run(ctx context.Context, rate PostRate) error {
 	chance := rand.New(rand.NewPCG(p.cfg.Seed, 1<<33+p.runs))
 	p.runs++
 	p.mu.Unlock()
-	// Each post has its moment, so that a late timer does not lower the rate.
+	// Each post has its moment: a late timer does not lower the rate.
 	due := p.cfg.Now()
 	for n := 1; rate.Total == 0 || n <= rate.Total; n++ {
 		due = due.Add(time.Duration(chance.ExpFloat64() / rate.PerSecond * float64(time.Second)))

@@ -42,7 +42,7 @@ type search struct {
 // not be read is 400 (*fetcher.StatusError). The cursor is the id of the oldest
 // post of the page before; Type is ignored. Latency, RateLimit and Faults are
 // those of Timeline, but for WrongAuthor, which is none here. A post answers a
-// query or not by what it and the time were when the query first met it. A first
+// query or not by its state when the query first met it. A first
 // page has a Version, and a query that knows it is answered Unchanged.
 func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	below, ok := social.ParseID(q.Cursor)

@@ -14,7 +14,7 @@ import (
 // default.
 type StreamConfig struct {
 	// Lag is how long after a post becomes visible, or is edited or deleted, the
-	// stream brings it. Defaults to none.
+	// stream sends it. Defaults to none.
 	Lag time.Duration
 	// HeartbeatEvery is the time between two heartbeats of a connection. Defaults
 	// to 15 s; negative is none.
@@ -37,7 +37,7 @@ type StreamConfig struct {
 // times are the mean of an exponential distribution, from when a connection
 // begins, and 0 is never.
 type StreamFaults struct {
-	// Drop is the share of posts that no connection ever brings, without a word.
+	// Drop is the share of posts that no connection ever sends, silently.
 	Drop float64
 	// Duplicate is the share of posts that are brought twice.
 	Duplicate float64
@@ -51,20 +51,20 @@ type StreamFaults struct {
 	Clamp float64
 	// DisconnectAfter is when a connection breaks: Stream returns an error.
 	DisconnectAfter time.Duration
-	// HalfOpenAfter is when a connection falls silent. It brings nothing more, not
+	// HalfOpenAfter is when a connection falls silent. It sends nothing more, not
 	// even an error, until the caller's context ends.
 	HalfOpenAfter time.Duration
-	// StallAfter is when a connection brings no more posts, edits and deletes.
+	// StallAfter is when a connection sends no more posts, edits and deletes.
 	// Heartbeats go on, with the Position of what was brought last.
 	StallAfter time.Duration
 }
 
 // PlatformStreamer pushes the posts of a Platform, as a server of the platform
-// would: what it keeps and forgets is the same for all connections. Its methods
-// are safe for concurrent use. Positions are its own: a PlatformStreamer made anew
+// would: all connections share its memory. Its methods
+// are safe for concurrent use. Positions are its own: a new PlatformStreamer
 // does not know them, and takes them for none.
 //
-// As fetcher.Roles.SearchStream it brings the posts of all accounts that match a query,
+// As fetcher.Roles.SearchStream it sends the posts of all accounts that match a query,
 // as Search matches them. Then LeavesOut is about these.
 //
 // The posts of a closed account come when it opens, as they do on its timeline.
@@ -76,7 +76,7 @@ type PlatformStreamer struct {
 	number      int
 	data, links *rand.Rand // of posts; of connections
 	log         streamLog
-	forgotten   int // what is before it in the log cannot be had any more
+	forgotten   int // events before it in the log cannot be had any more
 	connections map[*streamConnection]bool
 	stats       StreamStats
 }

@@ -164,7 +164,7 @@ func TestStreamFaultsStrikeInTime(t *testing.T) {
 	})
 }
 
-// What breaks connections by chance does so about as often as it is told, and
+// Faults break connections by chance about as often as configured, and
 // whoever resumes loses nothing.
 func TestStreamFaultsByChance(t *testing.T) {
 	onPlatform(t, enginetest.StreamConfig{HeartbeatEvery: time.Second, Faults: enginetest.StreamFaults{
@@ -193,7 +193,7 @@ func TestStreamFaultsByChance(t *testing.T) {
 }
 
 // client listens as a careful one does: it connects again, and does not trust a
-// connection that brings nothing for a while.
+// connection that sends nothing for a while.
 type client struct {
 	posts  map[string]bool
 	cancel context.CancelFunc

@@ -12,7 +12,7 @@ import (
 
 // streamEvent is a post that was made, edited or deleted.
 type streamEvent struct {
-	at      time.Time // when the stream brings it
+	at      time.Time // when the stream sends it
 	kind    fetcher.SignalKind
 	Post    *post
 	account *account
@@ -93,7 +93,7 @@ func (s *PlatformStreamer) announce(kind fetcher.SignalKind, po *post, a *accoun
 	}
 }
 
-// opened brings what an account's posts hid while it was closed.
+// opened sends an account's posts that were hidden while it was closed.
 func (all streamers) opened(a *account, now time.Time) {
 	for _, s := range all {
 		hidden := s.log.hidden
@@ -110,7 +110,7 @@ func (all streamers) opened(a *account, now time.Time) {
 	}
 }
 
-// advance moves what is due to the log.
+// advance moves due events to the log.
 func (s *PlatformStreamer) advance(now time.Time) {
 	l := &s.log
 	for len(l.due) > 0 && !l.due[0].at.After(now) {

@@ -94,7 +94,7 @@ func TestStreamBringsWhatReadersSee(t *testing.T) {
 	}
 }
 
-// A streamer that is made while posts are on their way brings them.
+// A streamer that is made while posts are on their way sends them.
 func TestStreamBringsPostsToCome(t *testing.T) {
 	onPlatform(t, enginetest.StreamConfig{}, func(t *testing.T, p *enginetest.Platform, _ *enginetest.PlatformStreamer) {
 		p.Post("nasa", "there")

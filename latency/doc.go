@@ -1,4 +1,4 @@
-// Package latency counts durations in histograms of a fixed size, so that quantiles
+// Package latency counts durations in histograms of a fixed size, from which quantiles
 // are available at any time, in constant memory.
 //
 //	var h latency.Histogram // the zero value is ready

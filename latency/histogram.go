@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The buckets, in nanoseconds. Bucket 0 holds what is below 2^minExp; above it
+// The buckets, in nanoseconds. Bucket 0 holds durations below 2^minExp; above it
 // each power of two is divided into 2^subBits buckets of the same width.
 const (
 	subBits = 4

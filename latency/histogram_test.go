@@ -263,7 +263,7 @@ func BenchmarkRecordParallel(b *testing.B) {
 	})
 }
 
-var sink latency.Snapshot // so that a snapshot is made on the heap, as for a caller
+var sink latency.Snapshot // has a snapshot made on the heap, as for a caller
 
 func BenchmarkSnapshot(b *testing.B) {
 	var h latency.Histogram

@@ -1,5 +1,5 @@
 // Commit measures what recording detections costs: detect.Journal.Commit of each
-// store beside the bare library writing the same bytes, in the same run.
+// store, and of the bare library writing the same bytes in the same run.
 //
 //	go run ./commit
 //	go run ./commit -dir /mnt/disk    # the disk to measure
@@ -10,13 +10,13 @@
 // endpoint bound, which makes a delivery of each event. Ours records more
 // than the bytes: the id as known for ever, the owner's sequence number, the
 // cursor, what the log shows and searches by, and with an endpoint the delivery, by
-// id, by time due and by lane. Deliveries are settled beside that, at the latest when
-// 1024 are open.
+// id, by time due and by lane. Deliveries are settled between the measurements, at the latest
+// when 1024 are open.
 //
-// Beside SQLite stands its driver: one insert for each record, one transaction
+// SQLite is compared with its driver: one insert for each record, one transaction
 // for each group, prepared, with pages of SQLite's own size and synced as ours is,
-// into a table with a unique id, as a program must that stores each post once. Beside Redis stands XADD of the
-// same bytes, pipelined. A server is started for each way to sync its log.
+// into a table with a unique id, as a program must that stores each post once. Redis is compared with XADD of
+// the same bytes, pipelined. A server is started for each way to sync its log.
 package main
 
 import (

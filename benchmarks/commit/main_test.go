@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Every contestant of a race keeps what it was given: race itself fails when a
+// Every contestant of a race keeps its records: race itself fails when a
 // count is wrong.
 func TestRace(t *testing.T) {
 	o := report.Options{For: time.Millisecond, Rounds: 2}
@@ -57,7 +57,7 @@ func (forgetful) stored() (int, error) { return 0, nil }
 func (forgetful) close() error         { return nil }
 
 // A group goes to Commit as an engine gives it, with a delivery for each event
-// whose source has an endpoint.
+// if the source has an endpoint.
 func TestWays(t *testing.T) {
 	for _, tc := range []struct {
 		way                 way

@@ -17,14 +17,14 @@ const (
 	bodySize = 1 << 10
 )
 
-// group is what is committed at once: the records number from, from+1, ….
+// group is the records of one commit, number from, from+1, ….
 type group struct {
 	ids    []string
 	bodies [][]byte
 	events []deliver.Event
 }
 
-// text is what bodies are cut from, so that no two are the same.
+// text is the source of the bodies, which all differ.
 var text = func() []byte {
 	t := make([]byte, 1<<16)
 	state := uint32(1)

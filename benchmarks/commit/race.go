@@ -26,7 +26,7 @@ type peer struct {
 type writer interface {
 	// write commits a group: only this is timed.
 	write(g *group) error
-	// rest does what is not timed, after each group.
+	// rest does the untimed work after each group.
 	rest() error
 	// stored counts the records.
 	stored() (int, error)

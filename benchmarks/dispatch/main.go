@@ -1,6 +1,6 @@
 // Dispatch measures what sending a webhook costs: the dispatcher of package
 // deliver, with lanes, the address guard, both signatures, and outcomes settled
-// into storage/memory, beside bare HTTP clients that send the same request.
+// into storage/memory, and bare HTTP clients that send the same request.
 //
 //	go run ./dispatch
 //	go run ./dispatch -inflight 64 -hosts 20

@@ -29,7 +29,7 @@ type dispatcher struct {
 	cut     context.CancelFunc
 	sources []deliver.Source
 	room    chan struct{} // a place for each delivery of the backlog
-	at      int           // the source whose turn it is
+	at      int           // the next source
 	posts   int64
 
 	accepted, refused atomic.Int64

@@ -25,7 +25,7 @@ var (
 	secret = deliver.GenerateSecret()
 )
 
-// roots is what the clients trust beside the system's.
+// roots are the certificates that the clients trust with the system's.
 var roots *x509.CertPool
 
 // trust has everything in this process trust a certificate. The webhook client

@@ -1,16 +1,16 @@
 // Endtoend measures an event's whole way through a durable store: recorded, sent
-// as a signed POST, answered by 2xx, and the outcome recorded. Beside
-// storage/sqlite and storage/redisstore under package deliver stands asynq, a task
-// queue on Redis, whose tasks make the same POST with net/http and connections kept
-// for all in flight.
+// as a signed POST, answered by 2xx, and the outcome recorded. storage/sqlite and
+// storage/redisstore under package deliver are compared with asynq, a task queue on
+// Redis: its tasks make the same POST with net/http and connections kept for all in
+// flight.
 //
 //	go run ./endtoend
 //	go run ./endtoend -dir /mnt/disk    # the disk to measure
 //
 // The receiver is a process of its own on the same machine. There are 16
 // endpoints with 4 requests in flight each, and 64 workers for asynq. At "full
-// speed" events come as fast as the backlog is worked off: ours in groups of what
-// came meanwhile, up to 1,024, as the engine's committer groups what polls found,
+// speed" events come as fast as the backlog is worked off: ours in groups of all that
+// are waiting, up to 1,024, as the engine's committer groups what polls found,
 // asynq's by 16 goroutines that enqueue. At a rate, an event's time is from when it was due to come until
 // its 2xx, the commit included.
 //
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// contestant takes events and brings them to the sink.
+// contestant takes events and sends them to the sink.
 type contestant interface {
 	name() string
 	// put records events, which came at their times, to be sent.

@@ -60,7 +60,7 @@ func openOurs(label string, store storage.Store, snk *sink.Sink, m *meter) (cont
 
 func (o *ours) name() string { return o.label }
 
-// feeders are one, as the engine's committer, which takes what came meanwhile.
+// feeders are one, as the engine's committer, which takes all that are waiting.
 func (o *ours) feeders() (goroutines, group int) { return 1, 1024 }
 
 // put is what the engine's committer does with the outcome of polls.

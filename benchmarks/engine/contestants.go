@@ -114,7 +114,7 @@ func startNaive(f *feed, interval time.Duration, seen *latencies) (contestant, e
 
 func (n *naive) watch(ctx context.Context, name string, interval time.Duration) {
 	seen := map[string]struct{}{}
-	n.poll(name, seen) // what is there already is not news
+	n.poll(name, seen) // posts that are there already are not news
 	phase := time.NewTimer(rand.N(interval))
 	defer phase.Stop()
 	select {

@@ -19,8 +19,8 @@ const (
 	ownPosts  = 4  // new posts of an account that its page keeps showing
 )
 
-// feed is a Fetcher that answers at once, from pages built beforehand, so that
-// what is measured is the engine. A page has 20 posts: the account's newest up
+// feed is a Fetcher that answers at once, from pages built beforehand: the engine
+// is measured. A page has 20 posts: the account's newest up
 // to four, then old ones, and says that there are older ones to be had. It
 // allocates for new posts only.
 type feed struct {
@@ -154,7 +154,7 @@ func (f *feed) post(t *timeline) {
 }
 
 // stop lets no answer out until release is called. It returns once polls, a
-// contestant's counter, stands still: nothing is left to be done then.
+// contestant's counter, does not move any more.
 func (f *feed) stop(polls func() int64) (release func()) {
 	hold := make(chan struct{})
 	f.hold.Store(&hold)

@@ -20,7 +20,7 @@ type measured struct {
 }
 
 // load asks over so many connections for so long. The client is a bare one, for
-// what it costs counts for both contestants and hides their difference.
+// because its cost counts for both contestants and hides their difference.
 func load(addr, path, key string, bodyLen, conns int, d time.Duration) (measured, error) {
 	request := []byte("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: " + key + "\r\n\r\n")
 	var (

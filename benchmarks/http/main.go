@@ -1,4 +1,4 @@
-// Http measures enginehttp's cheap endpoints beside a bare net/http handler that
+// Http measures enginehttp's cheap endpoints and a bare net/http handler that
 // writes the same body: what keys, rate limits, credits, request ids and JSON cost.
 //
 //	go run ./http

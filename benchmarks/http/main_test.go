@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Both contestants answer alike, and what is measured is what was answered.
+// Both contestants answer alike, and only good answers are measured.
 func TestContestantsAnswerAlike(t *testing.T) {
 	s, err := newService()
 	if err != nil {

@@ -29,7 +29,7 @@ var cases = []benchCase{
 	{"list 20 monitors", "/v1/social/stream/monitors"},
 }
 
-// service is the API with one customer, and the bare handlers beside it.
+// service is the API with one customer, and the bare handlers.
 type service struct {
 	store   *memory.Store
 	ours    string // address
@@ -72,8 +72,8 @@ func newService() (*service, error) {
 	return s, nil
 }
 
-// tireless has keys whose rate a machine does not reach: it is counted all the
-// same.
+// tireless gives keys a rate that no machine reaches. Requests are counted against
+// it all the same.
 type tireless struct{ *apikey.Manager }
 
 func (t tireless) Authenticate(ctx context.Context, key secret.Value) (apikey.Principal, error) {

@@ -1,8 +1,8 @@
 // Page compares what an answer of a platform costs when it is the same as last time,
 // when nothing in it is new though counts changed, and when all of it is new: the
-// Timeline of fetcher/mastodon, fetcher/bluesky and fetcher/xapi beside
+// Timeline of fetcher/mastodon, fetcher/bluesky and fetcher/xapi, and
 // encoding/json, which decodes the whole page into structs of the members that the
-// adapter maps. Of a feed of 50 entries it is the Timeline of fetcher/feed beside
+// adapter maps. Of a feed of 50 entries it is the Timeline of fetcher/feed, and
 // gofeed.
 //
 //	go run ./page
@@ -167,7 +167,7 @@ func contestants(p *platform, c pageCase) ([]contestant, error) {
 	}, nil
 }
 
-// check wants every contestant to find the whole page, and what is new in it.
+// check wants every contestant to find the whole page and its new posts.
 func check(impls []contestant, ids []string, newest int) error {
 	for _, c := range impls {
 		n, err := c.read()

@@ -80,8 +80,8 @@ func newXPages() (pages []*xPage, err error) {
 	return pages, nil
 }
 
-// contestants read the answer. Their counts are of the posts and one, so that an empty
-// answer counts, too.
+// contestants read the answer. Their counts are the posts plus one: an empty answer
+// counts, too.
 func (p *xPage) contestants() []contestant {
 	query := fetcher.TimelineQuery{Username: "nasa", UserID: "11348282", Limit: 100, Since: answeredAt.Add(-time.Hour), Seen: func(string) bool { return false }}
 	var page fetcher.Page

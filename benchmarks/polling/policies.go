@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// A contestant makes a fresh policy for a replay. bytes is what it keeps of an
+// A contestant makes a fresh policy for a replay. bytes is its state of an
 // account, the due structure included.
 type contestant struct {
 	name  string
@@ -53,7 +53,7 @@ func (p paced) next(now int64) (int32, bool) { return p.p.Next(now) }
 
 func (p paced) found(account int32, now int64, posts []int64) {
 	if _, err := p.p.Observe(account, now, posts); err != nil {
-		panic(err) // the replay polls only what it was given
+		panic(err) // the replay polls only known accounts
 	}
 }
 

@@ -54,7 +54,7 @@ func ExitCode(err error) int {
 
 // Interleave calls every run once in each round and gives the median of each
 // run's figures, in the order of the runs. The order within a round moves on
-// by one, so that nobody always follows the same neighbour.
+// by one: nobody always follows the same neighbour.
 func Interleave(rounds int, runs ...func() float64) []float64 {
 	figures := make([][]float64, len(runs))
 	for round := range rounds {
@@ -82,7 +82,7 @@ func median(f []float64) float64 {
 
 // PerOp repeats op for about d and gives the nanoseconds that one took.
 func PerOp(d time.Duration, op func()) float64 {
-	const batch = 32 // so that reading the clock does not count
+	const batch = 32 // calls for one reading of the clock
 	var n int
 	start := time.Now()
 	for {

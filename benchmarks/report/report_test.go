@@ -117,7 +117,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A program has flags of its own beside those of all, and other defaults.
+// A program has flags of its own and other defaults.
 func TestParseFlagsOfAProgram(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                        "[10] [a b] 2s",

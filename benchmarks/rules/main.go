@@ -1,5 +1,5 @@
 // Rules measures filter rules: one post against one rule of 1, 5 and 20 clauses,
-// and posts per second against 100, 1,000 and 10,000 rules, a query.Set beside the
+// and posts per second against 100, 1,000 and 10,000 rules, a query.Set and the
 // loop that asks each program in turn.
 //
 //	go run ./rules

@@ -61,7 +61,7 @@ func madeUpPosts(n int) []*fetcher.Tweet {
 }
 
 // madeUpRules are of five kinds, about words that are not among the most
-// frequent. The first ten are about frequent ones, so that the hits hardly
+// frequent. The first ten are about frequent ones, because the hits must hardly
 // depend on how many rules there are.
 func madeUpRules(n int) []string {
 	r := rand.New(rand.NewPCG(9, 9))

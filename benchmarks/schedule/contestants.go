@@ -24,7 +24,7 @@ func names() []string {
 	return out
 }
 
-// Accounts are named by their number, so that the Fetcher needs no map.
+// Accounts are named by their number: the Fetcher needs no map.
 const (
 	namePrefix = "user"
 	nameDigits = 7 // with the prefix a handle of usual length

@@ -11,8 +11,8 @@
 // detect.Phase gives it, for all alike; a poll's lag is the moment of the call
 // less the moment it was due. A poll that is not made within 3 s after the
 // measured time is lost; its lag goes on until then. Every poll, ours and
-// theirs, allocates -garbage bytes, which a real fetch would, so that the
-// garbage collector has to mark what the scheduler keeps.
+// theirs, allocates -garbage bytes, as a real fetch would, and the
+// garbage collector has to mark the scheduler's memory.
 //
 // Each contestant runs in a process of its own, one after the other. A peer
 // that cannot do the accounts asked for gets fewer: the row says how many.

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Polls are told apart: in time, late, missing, one too many, and not of the
+// Polls are classified: in time, late, missing, one too many, and not of the
 // window.
 func TestResult(t *testing.T) {
 	const period, window = 10 * time.Second, 10 * time.Second

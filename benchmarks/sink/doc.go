@@ -1,5 +1,5 @@
-// Package sink is a receiver of webhooks in a process of its own, so that what
-// is measured does not pay for it: the program runs itself again as the sink.
+// Package sink is a receiver of webhooks in a process of its own, whose
+// work is not measured: the program runs itself again as the sink.
 //
 //	func main() {
 //		if sink.Child() {

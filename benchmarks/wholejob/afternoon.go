@@ -23,7 +23,7 @@ type afternoon struct {
 	slots  chan struct{} // requests under way
 }
 
-// mastodonStatus is what it wants of a post.
+// mastodonStatus has the members of a post that it decodes.
 type mastodonStatus struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"created_at"`
@@ -49,7 +49,7 @@ type mastodonStatus struct {
 	Favourites int `json:"favourites_count"`
 }
 
-// found is what it sends.
+// found is the body of its webhook.
 type found struct {
 	Event   string         `json:"event"`
 	TweetID string         `json:"tweet_id"`
@@ -73,7 +73,7 @@ func startAfternoon(o contestantOrder) (stop func() error, err error) {
 
 // watch polls one account. What its first page has is no news.
 func (a *afternoon) watch(ctx context.Context, account int) {
-	select { // so that not all polls come at once
+	select { // polls are spread over the interval
 	case <-ctx.Done():
 		return
 	case <-time.After(rand.N(a.order.Interval)):

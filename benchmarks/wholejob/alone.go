@@ -32,7 +32,7 @@ func startAlone(o contestantOrder) (stop func() error, err error) {
 			for i := range next {
 				if err := ask(ctx, statusesURL(o, i)); err != nil && ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, "wholejob: request alone:", err)
-					os.Exit(1) // what it measures is a request that is answered
+					os.Exit(1) // only answered requests count
 				}
 			}
 		})

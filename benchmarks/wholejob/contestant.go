@@ -32,7 +32,7 @@ const alone = "request alone"
 // contestant is one who does the job. It begins to work and returns what stops it.
 type contestant struct {
 	name  string
-	keeps bool // it sends after a kill what it found before
+	keeps bool // it sends after a kill the posts found before
 	start func(contestantOrder) (stop func() error, err error)
 }
 

@@ -1,5 +1,5 @@
 // Wholejob measures the whole job that a user has: accounts are polled over HTTP/2
-// and TLS, pages decoded, posts told from those seen before, recorded and sent as
+// and TLS, pages decoded, new posts recognized, recorded and sent as
 // signed webhooks.
 //
 //	go run ./wholejob
@@ -7,7 +7,7 @@
 //	go run ./wholejob -impl streamwatch -cpuprofile /tmp/cpu    # /tmp/cpu, case and name
 //
 // The platform and the receiver are a process of their own on this machine, each
-// contestant another one, whose CPU time counts. A page has 20 posts and 50 KB, and
+// contestant another one: its CPU time counts. A page has 20 posts and 50 KB, and
 // other counts in every answer, as a busy account's has: none is the same twice.
 // The contestants:
 //
@@ -18,7 +18,7 @@
 //   - request alone: the same requests by http.Client, the body read and dropped
 //
 // Cases are as many polls as go, with up to 64 requests under way, and 500 polls a
-// second; then what is lost: by bursts of 30 posts, more than a page has, and by
+// second; then the losses: by bursts of 30 posts, more than a page has, and by
 // kill -9 with a new start half a second later. A post's time begins when the
 // platform shows it and ends when the receiver answers 2xx: at an interval most of it
 // is the wait for the poll. "Read to 2xx" begins when the first page that has the post

@@ -18,11 +18,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every contestant does its job, and tells what it lost: ours nothing; the afternoon's
+// Every contestant does its job, and its losses are reported: ours none; the afternoon's
 // program what a burst has beyond a page.
 func TestEveryContestantWorks(t *testing.T) {
 	kinds, args := []string{"saturated", "polls/s", "bursts"}, "-for 40ms -rounds 1 -accounts 200 -cases saturated,paced,bursts"
-	if os.Getenv("STREAMWATCH_LONG") != "" { // claims of what is killed last for a minute
+	if os.Getenv("STREAMWATCH_LONG") != "" { // the claims of a killed process last for a minute
 		kinds, args = append(kinds, "kill -9"), "-for 40ms -rounds 1"
 	} else {
 		t.Log("SKIPPED: kill -9, which takes a minute: STREAMWATCH_LONG=1 runs it")
@@ -64,7 +64,7 @@ func TestEveryContestantWorks(t *testing.T) {
 	}
 }
 
-// A page is one that every contestant reads, of the size that is told, and no two are
+// A page is one that every contestant reads, of the documented size, and no two are
 // the same.
 func TestPage(t *testing.T) {
 	w := newWorld(3)

@@ -28,7 +28,7 @@ import (
 // platformOrder says what the platform is.
 type platformOrder struct {
 	Accounts int
-	Rate     float64 // posts a second, once it is told to post
+	Rate     float64 // posts a second, after the command to post
 	Burst    int
 	Secret   string // of the webhooks' signatures
 }
@@ -106,7 +106,7 @@ func (p *platform) api() http.Handler {
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// statuses answers with a page, whose counts and entity tag are new each time.
+// statuses answers with a page. Its counts and entity tag are new each time.
 func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
 	account := p.world.accountOf(r.PathValue("id"))
 	if account < 0 {

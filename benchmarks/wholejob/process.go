@@ -13,7 +13,7 @@ import (
 // variable has the order of a child in its environment: JSON of its kind.
 const variable = "STREAMWATCH_BENCHMARK_WHOLEJOB"
 
-// order is what a child is told to be.
+// order is the work of a child.
 type order struct {
 	Platform   *platformOrder   `json:",omitempty"`
 	Contestant *contestantOrder `json:",omitempty"`

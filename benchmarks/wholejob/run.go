@@ -53,7 +53,7 @@ func compare(o options) (rows []report.Row, err error) {
 	return rows, nil
 }
 
-// lossOnly are the cases that tell what is lost, not what it costs.
+// lossOnly are the cases that count losses and not costs.
 func (t trial) lossOnly() bool { return t.kind == killed || t.kind == bursts }
 
 // round runs one contestant once.

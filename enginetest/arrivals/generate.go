@@ -119,7 +119,7 @@ func (c *Config) account(rng *rand.Rand) []time.Duration {
 	return posts
 }
 
-// branch adds a post and those it brings about, in minutes to hours.
+// branch adds a post and those that follow from it, in minutes to hours.
 func (c *Config) branch(rng *rand.Rand, posts []time.Duration, t, to float64) []time.Duration {
 	if t >= to {
 		return posts

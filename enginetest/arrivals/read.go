@@ -25,7 +25,7 @@ const (
 // and up to 100 million posts. Read and Generate make one; who
 // makes one by hand keeps to what the fields say.
 type Recording struct {
-	// Name says what it is, without spaces.
+	// Name is a title without spaces.
 	Name string
 	// Start is when the recording begins. It lies in 1970 or later, the end in
 	// 2190 or earlier.

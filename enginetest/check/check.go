@@ -32,14 +32,14 @@ type Report struct {
 	Posted    int // posts owed
 	Detected  int // of them, those that came to the receiver at all
 	Delivered int // of them, those that the receiver accepted
-	Verified  int // of them, those whose every attempt was signed rightly
+	Verified  int // of them, those of which every attempt was signed rightly
 
 	Lost       Posts // owed and not delivered
 	Duplicated Posts // accepted by one webhook under two delivery ids
 	Unexpected Posts // accepted and not owed: never shown, too old, not watched
 	Changed    Posts // attempts of one delivery id had different bytes
 
-	Malformed []string // ids of deliveries whose body is no event: whose post it was, they do not say
+	Malformed []string // ids of deliveries with a body that is no event, of an unknown post
 }
 
 // Check makes the report. It knows nothing but its arguments: Platform.Posted,
@@ -155,7 +155,7 @@ func (ps *Posts) add(monitor, post string) {
 	(*ps)[monitor] = append((*ps)[monitor], post)
 }
 
-// Err says what is lost, duplicated, unexpected, changed or malformed, and names the
+// Err counts the posts that are lost, duplicated, unexpected, changed or malformed, and names the
 // first of each; it is nil when there are none. Posts that were not verified
 // are no error, since a receiver without a secret verifies nothing.
 func (r Report) Err() error {
