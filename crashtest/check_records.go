@@ -35,32 +35,31 @@ func (c *checker) rulesShowTheirs() {
 // recordsKept checks that what a customer was told is in the store, and that what
 // was deleted is not.
 func (c *checker) recordsKept() {
-	monitors, rules, endpoints := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	there := make(map[string]bool)
 	for _, r := range c.State.Rules {
-		rules[r.ID] = true
+		there[r.ID] = true
 	}
 	for _, w := range c.State.Monitors {
-		monitors[w.ID] = true
+		there[w.ID] = true
 		if wf := c.Customers.Watches[w.ID]; wf.Last != nil && !sameWatch(&w, wf.Last) {
 			c.add("records", "monitor %s is %+v, and its owner was told %+v", w.ID, w, *wf.Last)
 		}
 	}
 	for _, e := range c.State.Endpoints {
-		endpoints[e.ID] = true
+		there[e.ID] = true
+	}
+	kept := func(what, id string, f *recordFacts) {
+		if !f.kept(there[id]) {
+			c.add("records", "%s %s: there %t, and %+v", what, id, there[id], *f)
+		}
 	}
 	for id, w := range c.Customers.Watches {
-		if !w.Told.IsZero() && !w.DeleteAsked && !monitors[id] || w.Deleted && monitors[id] {
-			c.add("records", "monitor %s (%s): there %t, deleted %t", id, w.Name, monitors[id], w.Deleted)
-		}
+		kept("monitor", id, &w.recordFacts)
 	}
 	for id, r := range c.Customers.Rules {
-		if !r.DeleteAsked && !rules[id] || r.Deleted && rules[id] {
-			c.add("records", "rule %s: there %t, deleted %t", id, rules[id], r.Deleted)
-		}
+		kept("rule", id, r)
 	}
 	for id, e := range c.Customers.Endpoints {
-		if !e.Told.IsZero() && e.DeleteAsked.IsZero() && !endpoints[id] || !e.Deleted.IsZero() && endpoints[id] {
-			c.add("records", "endpoint %s (%s): there %t, deleted %t", id, e.URL, endpoints[id], !e.Deleted.IsZero())
-		}
+		kept("endpoint", id, &e.recordFacts)
 	}
 }

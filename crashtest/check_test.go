@@ -70,7 +70,7 @@ func healthy() *outcome {
 	}
 	s.Rules = []filterRule{{"rul_1", "a rule", "http://receiver/hook/rule"}}
 	s.Endpoints = append(s.Endpoints, endpoint{"whk_rule", "rul_1", "http://receiver/hook/rule"})
-	o.Customers.Rules["rul_1"] = &ruleFacts{}
+	o.Customers.Rules["rul_1"] = &recordFacts{Told: at(1)}
 	return o
 }
 
@@ -186,7 +186,7 @@ func TestViolationsAreFound(t *testing.T) {
 		{"an entry of another amount", "I5", func(o *outcome) { o.Customers.Entries["top-up-"+rich].Amount = 999 }},
 		{"a cursor ahead of a post", "I6", func(o *outcome) { o.Shown = append(o.Shown, post{"nasa", "703", at(40), at(41)}) }},
 		{"a monitor that was confirmed is gone", "records", func(o *outcome) { o.State.Monitors = o.State.Monitors[1:] }},
-		{"a monitor that was deleted is back", "records", func(o *outcome) { o.Customers.Watches["mon_"+rich].Deleted = true }},
+		{"a monitor that was deleted is back", "records", func(o *outcome) { o.Customers.Watches["mon_"+rich].Deleted = at(40) }},
 		{"a monitor that has forgotten an account", "records", func(o *outcome) { o.State.Monitors[0].Accounts = nil }},
 		{"a monitor that is paused again", "records", func(o *outcome) { o.State.Monitors[0].Active = false }},
 		{"an endpoint that was confirmed is gone", "records", func(o *outcome) { o.State.Endpoints = o.State.Endpoints[1:] }},
@@ -194,7 +194,7 @@ func TestViolationsAreFound(t *testing.T) {
 			o.State.Endpoints = append(o.State.Endpoints, endpoint{"whk_orphan", "mon_never", "http://receiver/orphan"})
 		}},
 		{"a rule that was confirmed is gone", "records", func(o *outcome) { o.State.Rules = nil }},
-		{"a rule that was deleted is back", "records", func(o *outcome) { o.Customers.Rules["rul_1"].Deleted = true }},
+		{"a rule that was deleted is back", "records", func(o *outcome) { o.Customers.Rules["rul_1"].Deleted = at(40) }},
 		{"a webhook that its rule does not show", "records", func(o *outcome) { o.State.Rules[0].URL = "" }},
 		{"a rule that shows a webhook which is gone", "records", func(o *outcome) {
 			o.State.Endpoints = slices.DeleteFunc(o.State.Endpoints, func(e endpoint) bool { return e.Source == "rul_1" })

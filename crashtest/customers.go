@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -38,10 +37,7 @@ type customers struct {
 	waiting []*task
 	flight  map[int]*task
 
-	monitors  [3]monitorSlot
-	rules     [3]ruleSlot
-	endpoints [3]endpointSlot
-	money     [4]moneySlot
+	monitors, rules, endpoints, money [3]slot
 	// Creations that were answered with an error, so that what was made may have
 	// been removed again: of monitors, and of webhooks by the monitor's id.
 	failedMonitors  int
@@ -49,27 +45,6 @@ type customers struct {
 
 	fixed string // id of the first monitor that is never changed
 }
-
-// The things that come and go. A busy one has an operation under way.
-type (
-	monitorSlot struct {
-		busy, paused    bool
-		owner, name, id string
-	}
-	endpointSlot struct {
-		busy bool
-		id   string
-	}
-	ruleSlot struct {
-		busy      bool
-		owner, id string
-	}
-	moneySlot struct {
-		busy  bool
-		id    string // of a reservation that is held until then
-		until time.Time
-	}
-)
 
 func newCustomers(seed uint64, urls string) *customers {
 	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
@@ -79,16 +54,13 @@ func newCustomers(seed uint64, urls string) *customers {
 // that are never changed, with two webhooks each, and credits.
 func (c *customers) settle(names []string) {
 	for i, of := range [][]string{names[:6], names[4:10], names, names[8:]} {
-		owner := rich
-		if i%2 == 1 {
-			owner = poor
-		}
-		c.createMonitor(&monitorSlot{}, owner, fmt.Sprintf("fixed-%d", i), of, func(w *watch) {
-			c.Watches[w.ID].Fixed = true
+		owner, name := []string{rich, poor}[i%2], fmt.Sprintf("fixed-%d", i)
+		c.create(&slot{}, c.monitor(owner, name, of), func(id string) {
+			c.Watches[id].Fixed = true
 			if i == 0 {
-				c.fixed = w.ID
+				c.fixed = id
 			}
-			c.createEndpoint(&endpointSlot{}, owner, w.ID, w.Name+"-second")
+			c.create(&slot{}, op{Do: doCreateEndpoint, Owner: owner, Name: name + "-second", ID: id}, func(string) {})
 		})
 	}
 	c.append(rich, 1_000_000_000)
@@ -193,48 +165,6 @@ func (c *customers) number(what string) string {
 	return fmt.Sprintf("%s-%d", what, c.made)
 }
 
-// createMonitor asks for a monitor with a webhook, and calls then with the monitor
-// once it is made.
-func (c *customers) createMonitor(slot *monitorSlot, owner, name string, accounts []string, then func(*watch)) {
-	slot.busy = true
-	path := "/hook/" + name
-	o := op{Do: doCreateMonitor, Owner: owner, Name: name, Accounts: accounts, Interval: pollInterval, URL: c.urls + path, Key: webhookKey(path)}
-	c.ask(o, func(r reply) {
-		slot.busy = false
-		if r.Err != "" || r.Watch == nil {
-			c.broke("answers", "create monitor %s: %s", name, r.Err)
-			return
-		}
-		now := time.Now()
-		wf := c.noteWatch(r.Watch)
-		wf.Told, wf.Last = now, r.Watch
-		for _, e := range r.Endpoints {
-			c.noteEndpoint(e).Told = now
-		}
-		if !strings.Contains(fmt.Sprint(r.Endpoints), path) {
-			c.broke("I2", "monitor %s was made without its webhook", name)
-		}
-		*slot = monitorSlot{owner: owner, name: name, id: r.Watch.ID}
-		then(r.Watch)
-	})
-}
-
-// createEndpoint asks for another webhook of a monitor.
-func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string) {
-	slot.busy = true
-	path := "/hook/" + name
-	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path)}
-	c.ask(o, func(r reply) {
-		slot.busy = false
-		if len(r.Endpoints) != 1 {
-			c.broke("answers", "create endpoint %s: %d endpoints, %q", name, len(r.Endpoints), r.Err)
-			return
-		}
-		c.noteEndpoint(r.Endpoints[0]).Told = time.Now()
-		slot.id = r.Endpoints[0].ID
-	})
-}
-
 // noteUndone records monitors and webhooks that were created while the store was cut off
 // or late. The engine had no confirmation of that, and deleted them again; so nobody was
 // told of them, but posts were detected for them meanwhile.
@@ -252,7 +182,7 @@ func (c *customers) noteUndone(s *state, began time.Time) {
 		w := c.Watches[e.Source]
 		if w == nil && !there[e.Source] && c.failedMonitors > 0 {
 			c.failedMonitors--
-			w = &watchFacts{Owner: e.Owner, Since: make(map[string][]time.Time), DeleteAsked: true, Deleted: true}
+			w = &watchFacts{recordFacts: recordFacts{DeleteAsked: began, Deleted: began}, Owner: e.Owner, Since: make(map[string][]time.Time)}
 			c.Watches[e.Source] = w
 		}
 		if w != nil && w.Name == "" {
@@ -271,6 +201,6 @@ func (c *customers) noteUndone(s *state, began time.Time) {
 			}
 			c.failedEndpoints[source]--
 		}
-		c.Endpoints[d.Endpoint] = &endpointFacts{Source: source, DeleteAsked: began}
+		c.Endpoints[d.Endpoint] = &endpointFacts{recordFacts: recordFacts{DeleteAsked: began}, Source: source}
 	}
 }

@@ -11,40 +11,45 @@ import (
 // not.
 type facts struct {
 	Watches   map[string]*watchFacts    // by monitor id
-	Rules     map[string]*ruleFacts     // by id
+	Rules     map[string]*recordFacts   // by id
 	Endpoints map[string]*endpointFacts // by id
 	Entries   map[string]*entryFacts    // by id
 	Broken    []violation               // promises that an answer itself broke
 }
 
+// recordFacts are about a monitor, a rule or a webhook.
+type recordFacts struct {
+	Told        time.Time // zero when only the store has shown it
+	DeleteAsked time.Time // zero while nobody has
+	Deleted     time.Time // when the deletion was confirmed
+}
+
+// kept says whether a record is there if it must be, and gone if it must be.
+func (f *recordFacts) kept(there bool) bool {
+	if there {
+		return f.Deleted.IsZero()
+	}
+	return f.Told.IsZero() || !f.DeleteAsked.IsZero()
+}
+
 // watchFacts are about a monitor.
 type watchFacts struct {
+	recordFacts
 	Owner, Name string
 	// Since are the moments from which an account was known to be watched: more
 	// than one when it was taken out and added again, or paused.
 	Since map[string][]time.Time
-	// Told is when the customer knew of it; zero when only the store has shown it.
-	Told time.Time
 	// Last is what the customer was told last. It is nil where nothing was told, and
 	// from when a change is asked for until that is answered.
 	Last *watch
 	// Fixed: it is never changed after the beginning of the round.
-	Fixed       bool
-	DeleteAsked bool
-	Deleted     bool
-}
-
-// ruleFacts are about a rule that the customer was told of.
-type ruleFacts struct {
-	DeleteAsked, Deleted bool
+	Fixed bool
 }
 
 // endpointFacts are about a webhook.
 type endpointFacts struct {
+	recordFacts
 	Source, URL string
-	Told        time.Time // zero when only the store has shown it
-	DeleteAsked time.Time // zero while nobody has
-	Deleted     time.Time // when the deletion was confirmed
 }
 
 // entryFacts are about a line of the ledger.
@@ -56,10 +61,8 @@ type entryFacts struct {
 }
 
 func newFacts() *facts {
-	return &facts{
-		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
-		Entries: make(map[string]*entryFacts),
-	}
+	return &facts{Watches: make(map[string]*watchFacts), Rules: make(map[string]*recordFacts),
+		Endpoints: make(map[string]*endpointFacts), Entries: make(map[string]*entryFacts)}
 }
 
 func (f *facts) broke(invariant, format string, args ...any) {
@@ -89,6 +92,17 @@ func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 		f.Endpoints[e.ID] = ef
 	}
 	return ef
+}
+
+// webhooksOf returns the facts about the webhooks of a monitor or rule that are not
+// deleted.
+func (f *facts) webhooksOf(source string) (list []*recordFacts) {
+	for _, e := range f.Endpoints {
+		if e.Source == source && e.Deleted.IsZero() {
+			list = append(list, &e.recordFacts)
+		}
+	}
+	return list
 }
 
 // noteState records what the store shows and no customer was told of: what was

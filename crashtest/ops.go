@@ -55,8 +55,8 @@ type op struct {
 type reply struct {
 	N         int    // of the op
 	Err       string // "" or one of the words below, or an error's text
+	ID        string // of the monitor, rule or endpoint that was made
 	Watch     *watch
-	Rule      string // its id
 	Endpoints []endpoint
 	Open      bool
 	Up        bool `json:",omitempty"` // it has started
@@ -112,8 +112,9 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{}, s.engine.Monitors().Delete(ctx, o.Owner, o.ID)
 	case doCreateRule:
 		return s.createRule(ctx, o)
-	case doUpdateRule:
-		return s.updateRule(ctx, o)
+	case doUpdateRule: // moves or removes its webhook
+		_, err := s.engine.Rules().Update(ctx, o.Owner, o.ID, rule.UpdateRequest{WebhookURL: &o.URL})
+		return reply{}, err
 	case doDeleteRule:
 		return reply{}, s.engine.Rules().Delete(ctx, o.Owner, o.ID)
 	case doCreateEndpoint:
@@ -153,7 +154,7 @@ func (s service) createMonitor(ctx context.Context, o op) (reply, error) {
 		return reply{}, err
 	}
 	bound, err := s.endpoints(ctx, o.Owner, m.ID)
-	return reply{Watch: watchOf(m), Endpoints: bound}, err
+	return reply{ID: m.ID, Watch: watchOf(m), Endpoints: bound}, err
 }
 
 func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
@@ -174,13 +175,17 @@ func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key),
 	})
 	if err == nil {
-		return reply{Endpoints: []endpoint{{made.ID, o.ID, made.URL}}}, nil
+		return reply{ID: made.ID, Endpoints: []endpoint{{made.ID, o.ID, made.URL}}}, nil
 	}
 	if !errors.Is(err, deliver.ErrEndpointDuplicate) {
 		return reply{}, err
 	}
 	bound, err := s.endpoints(ctx, o.Owner, o.ID)
-	return reply{Endpoints: slices.DeleteFunc(bound, func(e endpoint) bool { return e.URL != o.URL })}, err
+	i := slices.IndexFunc(bound, func(e endpoint) bool { return e.URL == o.URL })
+	if err != nil || i < 0 {
+		return reply{}, errors.Join(err, deliver.ErrEndpointNotFound)
+	}
+	return reply{ID: bound[i].ID, Endpoints: bound[i : i+1]}, nil
 }
 
 func (s service) endpoints(ctx context.Context, owner, source string) (bound []endpoint, err error) {
@@ -219,11 +224,5 @@ func (s service) createRule(ctx context.Context, o op) (reply, error) {
 		return reply{}, err
 	}
 	bound, err := s.endpoints(ctx, o.Owner, id)
-	return reply{Rule: id, Endpoints: bound}, err
-}
-
-// updateRule moves or removes the webhook of a rule.
-func (s service) updateRule(ctx context.Context, o op) (reply, error) {
-	u, err := s.engine.Rules().Update(ctx, o.Owner, o.ID, rule.UpdateRequest{WebhookURL: &o.URL})
-	return reply{Rule: u.ID}, err
+	return reply{ID: id, Endpoints: bound}, err
 }

@@ -28,28 +28,6 @@ func TestChooserIsFair(t *testing.T) {
 	}
 }
 
-// A long run can give each point its hits.
-func TestChooserHasTimeForAllPoints(t *testing.T) {
-	for _, kind := range kinds {
-		if n := len(pointsOf(kind)); float64(n)/killsPerHit > 0.97*namedShare {
-			t.Errorf("%s has %d points, each wanted once in %d kills: more than %g of all kills", kind, n, killsPerHit, namedShare)
-		}
-	}
-}
-
-func TestChooserRepeats(t *testing.T) {
-	plans := func() (list []plan) {
-		c := newChooser(7, kindSQLite, 5)
-		for range 50 {
-			list = append(list, c.next(false))
-		}
-		return list
-	}
-	if !slices.Equal(plans(), plans()) {
-		t.Error("the same seed planned other kills")
-	}
-}
-
 // A point that was renamed or lost in the store would only be missed in a long
 // run.
 func TestPointsAreInTheStore(t *testing.T) {

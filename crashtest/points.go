@@ -30,11 +30,8 @@ const (
 // fetcher, the webhook transport and the handler: "x.asked" is just before the call
 // of x, "x.done" is after it took effect and before its caller is told.
 var points = []point{
-	{name: "fetch.done", skip: 60},
 	{name: "commit.asked", skip: 10},
 	{name: "commit.done", skip: 10},
-	{name: "send.done", skip: 20},
-	{name: "handler.done", skip: 10},
 	{name: "settle.asked", skip: 10},
 	{name: "settle.done", skip: 10},
 	{name: "claim.done", skip: 2},

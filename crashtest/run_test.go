@@ -152,63 +152,54 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 }
 
 func init() {
-	bugs["acknowledges every second commit without doing it"] = func(s storage.Store) storage.Store {
-		n := 0
-		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
-			if n++; n%2 == 0 && slices.ContainsFunc(bs, func(b *detect.Batch) bool { return len(b.Events) > 0 }) {
-				return nil
-			}
-			return j.Commit(ctx, bs)
-		}}
-	}
-	bugs["lets a cursor run ahead"] = func(s storage.Store) storage.Store {
-		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
-			for _, b := range bs {
-				if b.Cursor != nil {
-					b.Cursor.Since = b.Cursor.Since.Add(time.Hour)
-				}
-			}
-			return j.Commit(ctx, bs)
-		}}
-	}
-	bugs["charges for a detection twice"] = func(s storage.Store) storage.Store {
-		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
-			if err := j.Commit(ctx, bs); err != nil {
-				return err
-			}
-			for _, b := range bs {
-				for _, e := range b.Charges {
-					e.ID += "-again"
-					if err := s.Ledger().Append(ctx, e); err != nil {
-						return err
-					}
-				}
-			}
+	bugs["acknowledges every second commit without doing it"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
+		if commits++; commits%2 == 0 && slices.ContainsFunc(bs, func(b *detect.Batch) bool { return len(b.Events) > 0 }) {
 			return nil
-		}}
-	}
-	bugs["hands over deliveries under another id"] = func(s storage.Store) storage.Store {
-		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
-			err := j.Commit(ctx, bs)
-			for _, b := range bs {
-				for i := range b.Deliveries {
-					d := &b.Deliveries[i]
-					d.ID = deliver.DeliveryID(d.ID, "other")
-				}
+		}
+		return s.Journal().Commit(ctx, bs)
+	})
+	bugs["lets a cursor run ahead"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
+		for _, b := range bs {
+			if b.Cursor != nil {
+				b.Cursor.Since = b.Cursor.Since.Add(time.Hour)
 			}
-			return err
-		}}
-	}
-	bugs["records no delivery to the handler"] = func(s storage.Store) storage.Store {
-		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
-			for _, b := range bs {
-				for i := range b.Events {
-					b.Events[i].Handlers = nil
-				}
+		}
+		return s.Journal().Commit(ctx, bs)
+	})
+	bugs["charges for a detection twice"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
+		err := s.Journal().Commit(ctx, bs)
+		for _, b := range bs {
+			for _, e := range b.Charges {
+				e.ID += "-again"
+				err = errors.Join(err, s.Ledger().Append(ctx, e))
 			}
-			return j.Commit(ctx, bs)
-		}}
+		}
+		return err
+	})
+	bugs["hands over deliveries under another id"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
+		err := s.Journal().Commit(ctx, bs)
+		for _, b := range bs {
+			for i := range b.Deliveries {
+				b.Deliveries[i].ID = deliver.DeliveryID(b.Deliveries[i].ID, "other")
+			}
+		}
+		return err
+	})
+	bugs["records no delivery to the handler"] = onCommit(func(s storage.Store, ctx context.Context, bs []*detect.Batch) error {
+		for _, b := range bs {
+			for i := range b.Events {
+				b.Events[i].Handlers = nil
+			}
+		}
+		return s.Journal().Commit(ctx, bs)
+	})
+	bugs["forgets what became of some deliveries"] = func(s storage.Store) storage.Store {
+		return buggy{Store: s, outbox: forgetfulOutbox{s.Outbox()}}
 	}
+	bugs["acknowledges an entry without making it"] = func(s storage.Store) storage.Store {
+		return buggy{Store: s, ledger: spendthriftLedger{s.Ledger()}}
+	}
+	bugs["does not end a stop"] = func(s storage.Store) storage.Store { return unending{s} }
 	sendingBugs["takes what the handler refuses as delivered"] = func(c *streamwatch.Config) {
 		take := c.OnEvent
 		c.OnEvent = func(ctx context.Context, e deliver.Event) error {
@@ -228,33 +219,47 @@ func init() {
 	sendingBugs["sends what was accepted twice"] = func(c *streamwatch.Config) {
 		c.Webhook.Transport = doublingTransport{c.Webhook.Transport}
 	}
-	bugs["forgets what became of some deliveries"] = func(s storage.Store) storage.Store { return forgetful{s} }
-	bugs["does not end a stop"] = func(s storage.Store) storage.Store { return unending{s} }
-	bugs["acknowledges an entry without making it"] = func(s storage.Store) storage.Store { return spendthrift{s} }
 }
 
-// journaled is a store whose commits go another way.
-type journaled struct {
+var commits int // of the process that is killed
+
+// buggy is a store with other ports; a nil one is the store's own.
+type buggy struct {
 	storage.Store
-	commit func(detect.Journal, context.Context, []*detect.Batch) error
+	journal detect.Journal
+	outbox  deliver.Outbox
+	ledger  billing.Ledger
 }
 
-func (s journaled) Journal() detect.Journal { return journal{s.Store.Journal(), s.commit} }
+func (b buggy) Journal() detect.Journal { return or(b.journal, b.Store.Journal()) }
+func (b buggy) Outbox() deliver.Outbox  { return or(b.outbox, b.Store.Outbox()) }
+func (b buggy) Ledger() billing.Ledger  { return or(b.ledger, b.Store.Ledger()) }
 
-type journal struct {
+// or returns the port that is not nil. It does not compare ports, which may not be comparable.
+func or[T any](own, other T) T {
+	if any(own) != nil {
+		return own
+	}
+	return other
+}
+
+// onCommit is a bug of Commit.
+func onCommit(commit func(storage.Store, context.Context, []*detect.Batch) error) func(storage.Store) storage.Store {
+	return func(s storage.Store) storage.Store {
+		return buggy{Store: s, journal: &buggyJournal{s.Journal(), func(ctx context.Context, bs []*detect.Batch) error { return commit(s, ctx, bs) }}}
+	}
+}
+
+type buggyJournal struct {
 	detect.Journal
-	commit func(detect.Journal, context.Context, []*detect.Batch) error
+	commit func(context.Context, []*detect.Batch) error
 }
 
-func (j journal) Commit(ctx context.Context, bs []*detect.Batch) error {
-	return j.commit(j.Journal, ctx, bs)
+func (j *buggyJournal) Commit(ctx context.Context, bs []*detect.Batch) error {
+	return j.commit(ctx, bs)
 }
 
-// forgetful settles nothing of every eighth delivery or so.
-type forgetful struct{ storage.Store }
-
-func (s forgetful) Outbox() deliver.Outbox { return forgetfulOutbox{s.Store.Outbox()} }
-
+// forgetfulOutbox settles nothing of every eighth delivery or so.
 type forgetfulOutbox struct{ deliver.Outbox }
 
 func (o forgetfulOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
@@ -263,16 +268,7 @@ func (o forgetfulOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) e
 	})...)
 }
 
-// unending is a store that never closes.
-type unending struct{ storage.Store }
-
-func (unending) Close(context.Context) error { select {} }
-
-// spendthrift makes no entry that is asked for on its own.
-type spendthrift struct{ storage.Store }
-
-func (s spendthrift) Ledger() billing.Ledger { return spendthriftLedger{s.Store.Ledger()} }
-
+// spendthriftLedger makes no entry that is asked for on its own.
 type spendthriftLedger struct{ billing.Ledger }
 
 func (l spendthriftLedger) Append(ctx context.Context, entries ...billing.Entry) error {
@@ -281,6 +277,11 @@ func (l spendthriftLedger) Append(ctx context.Context, entries ...billing.Entry)
 	}
 	return l.Ledger.Append(ctx, entries...)
 }
+
+// unending is a store that never closes.
+type unending struct{ storage.Store }
+
+func (unending) Close(context.Context) error { select {} }
 
 // doublingTransport sends again what was accepted. It gives the first answer: a second
 // that failed would open the endpoint's circuit breaker more often than a run waits for.

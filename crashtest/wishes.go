@@ -1,60 +1,110 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"time"
+)
+
+// slot is a monitor, rule, webhook or reservation that comes and goes. A busy one has an
+// operation under way.
+type slot struct {
+	busy, paused bool
+	owner, id    string
+	until        time.Time // of a reservation
+}
+
+// free returns one of the slots, nil if it is busy.
+func (c *customers) free(slots []slot) *slot {
+	if s := &slots[c.rand.IntN(len(slots))]; !s.busy {
+		return s
+	}
+	return nil
+}
+
+func (c *customers) anybody() string { return []string{rich, poor}[c.rand.IntN(2)] }
+
+// create asks for a monitor, a rule or a webhook, with the webhook of that name, and calls
+// then with the id once it is made.
+func (c *customers) create(s *slot, o op, then func(id string)) {
+	path := "/hook/" + o.Name
+	o.URL, o.Key, s.busy = c.urls+path, webhookKey(path), true
+	c.ask(o, func(r reply) {
+		s.busy = false
+		if r.Err != "" || r.ID == "" || !slices.ContainsFunc(r.Endpoints, func(e endpoint) bool { return e.URL == o.URL }) {
+			c.broke("answers", "%s %s: %+v", o.Do, o.Name, r)
+			return
+		}
+		now := recordFacts{Told: time.Now()}
+		switch o.Do {
+		case doCreateMonitor:
+			wf := c.noteWatch(r.Watch)
+			wf.recordFacts, wf.Last = now, r.Watch
+		case doCreateRule:
+			c.Rules[r.ID] = &now
+		}
+		for _, e := range r.Endpoints {
+			c.noteEndpoint(e).recordFacts = now
+		}
+		s.owner, s.id = o.Owner, r.ID
+		then(r.ID)
+	})
+}
+
+// change asks for a change that deletes what is in gone.
+func (c *customers) change(s *slot, o op, gone ...*recordFacts) {
+	deletes := o.Do == doDeleteMonitor || o.Do == doDeleteRule || o.Do == doDeleteEndpoint
+	for _, f := range gone {
+		f.DeleteAsked = time.Now()
+	}
+	o.Owner, o.ID, s.busy = s.owner, s.id, true
+	c.ask(o, func(r reply) {
+		s.busy = false
+		for _, f := range gone {
+			f.Deleted = time.Now()
+		}
+		switch {
+		case deletes && (r.Err == "" || r.Err == wasGone):
+			*s = slot{}
+		case r.Err != "":
+			c.broke("answers", "%s of %s, which was confirmed: %s", o.Do, s.id, r.Err)
+			*s = slot{}
+		case r.Watch != nil:
+			c.noteWatch(r.Watch).Last = r.Watch
+			s.paused = !r.Watch.Active
+		}
+	})
+}
 
 // changeMonitors asks for a change of one of the monitors that come and go, or first
 // for what that change needs.
 func (c *customers) changeMonitors(do string) {
-	slot := &c.monitors[c.rand.IntN(len(c.monitors))]
-	if slot.busy {
+	s := c.free(c.monitors[:])
+	switch {
+	case s == nil:
 		return
-	}
-	if slot.id == "" {
-		c.createMonitor(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("changing"), c.someAccounts(), func(*watch) {})
+	case s.id == "":
+		c.create(s, c.monitor(c.anybody(), c.number("changing"), c.someAccounts()), func(string) {})
 		return
-	}
-	if do == doCreateMonitor { // the slot has one: delete that first
+	case do == doCreateMonitor: // the slot has one: delete that first
 		do = doDeleteMonitor
-	}
-	if do == doPauseMonitor && slot.paused {
+	case do == doPauseMonitor && s.paused:
 		do = doResumeMonitor
 	}
-	wf := c.Watches[slot.id]
+	o, wf := op{Do: do}, c.Watches[s.id]
 	wf.Last = nil
-	o := op{Do: do, Owner: slot.owner, ID: slot.id}
 	switch do {
 	case doUpdateMonitor:
 		o.Accounts = c.someAccounts()
 	case doDeleteMonitor:
-		wf.DeleteAsked = true
-		now := time.Now()
-		for _, e := range c.Endpoints {
-			if e.Source == slot.id {
-				e.DeleteAsked = now
-			}
-		}
+		c.change(s, o, append(c.webhooksOf(s.id), &wf.recordFacts)...)
+		return
 	}
-	slot.busy = true
-	c.ask(o, func(r reply) {
-		slot.busy = false
-		switch {
-		case do == doDeleteMonitor:
-			wf.Deleted = true
-			now := time.Now()
-			for _, e := range c.Endpoints {
-				if e.Source == slot.id {
-					e.Deleted = now
-				}
-			}
-			*slot = monitorSlot{}
-		case r.Err != "" || r.Watch == nil:
-			c.broke("answers", "%s of %s, which was confirmed: %s", do, slot.id, r.Err)
-			*slot = monitorSlot{}
-		default:
-			c.noteWatch(r.Watch).Last = r.Watch
-			slot.paused = !r.Watch.Active
-		}
-	})
+	c.change(s, o)
+}
+
+// monitor is the operation that creates a monitor.
+func (c *customers) monitor(owner, name string, accounts []string) op {
+	return op{Do: doCreateMonitor, Owner: owner, Name: name, Accounts: accounts, Interval: pollInterval}
 }
 
 // someAccounts chooses 1 to 6 accounts that follow each other in the list.
@@ -67,25 +117,14 @@ func (c *customers) someAccounts() []string {
 // changeEndpoints asks to create or delete one of the webhooks of the first fixed
 // monitor that come and go.
 func (c *customers) changeEndpoints(do string) {
-	slot := &c.endpoints[c.rand.IntN(len(c.endpoints))]
-	if slot.busy || c.fixed == "" {
-		return
+	s := c.free(c.endpoints[:])
+	switch {
+	case s == nil || c.fixed == "":
+	case s.id == "":
+		c.create(s, op{Do: doCreateEndpoint, Owner: rich, Name: c.number("hook"), ID: c.fixed}, func(string) {})
+	case do == doDeleteEndpoint || c.rand.IntN(4) == 0: // mostly it is left to receive for a while
+		c.change(s, op{Do: doDeleteEndpoint}, &c.Endpoints[s.id].recordFacts)
 	}
-	if slot.id == "" {
-		c.createEndpoint(slot, rich, c.fixed, c.number("hook"))
-		return
-	}
-	// A webhook is mostly left to receive for a while, unless its deletion is asked for.
-	if do != doDeleteEndpoint && c.rand.IntN(4) > 0 {
-		return
-	}
-	ef := c.Endpoints[slot.id]
-	ef.DeleteAsked = time.Now()
-	slot.busy = true
-	c.ask(op{Do: doDeleteEndpoint, Owner: rich, ID: slot.id}, func(reply) {
-		ef.Deleted = time.Now()
-		*slot = endpointSlot{}
-	})
 }
 
 // ruleQuery finds nothing: the run tests how rules and their webhooks are created,
@@ -94,85 +133,43 @@ const ruleQuery = `from:account0001 "nobody posts this"`
 
 // changeRules asks for a change of a rule, or first for what that change needs.
 func (c *customers) changeRules(do string) {
-	slot := &c.rules[c.rand.IntN(len(c.rules))]
-	if slot.busy {
-		return
+	s := c.free(c.rules[:])
+	switch {
+	case s == nil:
+	case s.id == "":
+		c.create(s, op{Do: doCreateRule, Owner: c.anybody(), Name: c.number("rule")}, func(string) {})
+	case do != doUpdateRule: // the slot has one: delete that first
+		c.change(s, op{Do: doDeleteRule}, append(c.webhooksOf(s.id), c.Rules[s.id])...)
+	case c.rand.IntN(3) == 0: // it gets no webhook
+		c.change(s, op{Do: doUpdateRule}, c.webhooksOf(s.id)...)
+	default:
+		c.change(s, op{Do: doUpdateRule, URL: c.urls + "/hook/" + c.number("moved")})
 	}
-	if slot.id == "" {
-		c.createRule(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("rule"))
-		return
-	}
-	if do == doCreateRule { // the slot has one: delete that first
-		do = doDeleteRule
-	}
-	o := op{Do: do, Owner: slot.owner, ID: slot.id}
-	if do == doUpdateRule && c.rand.IntN(3) > 0 { // else it gets none
-		o.URL = c.urls + "/hook/" + c.number("moved")
-	}
-	of, now := c.Rules[slot.id], time.Now()
-	of.DeleteAsked = do == doDeleteRule
-	var gone []*endpointFacts
-	for _, e := range c.Endpoints {
-		if e.Source == slot.id && o.URL == "" && e.Deleted.IsZero() {
-			e.DeleteAsked = now
-			gone = append(gone, e)
-		}
-	}
-	slot.busy = true
-	c.ask(o, func(r reply) {
-		slot.busy = false
-		if r.Err != "" && (do != doDeleteRule || r.Err != wasGone) {
-			c.broke("answers", "%s of %s, which was confirmed: %s", do, slot.id, r.Err)
-		}
-		for _, e := range gone {
-			e.Deleted = time.Now()
-		}
-		if of.Deleted = do == doDeleteRule; of.Deleted {
-			*slot = ruleSlot{}
-		}
-	})
-}
-
-// createRule asks for a rule with a webhook.
-func (c *customers) createRule(slot *ruleSlot, owner, tag string) {
-	slot.busy = true
-	path := "/hook/" + tag
-	c.ask(op{Do: doCreateRule, Owner: owner, Name: tag, URL: c.urls + path, Key: webhookKey(path)}, func(r reply) {
-		slot.busy = false
-		if r.Err != "" || r.Rule == "" || len(r.Endpoints) != 1 {
-			c.broke("answers", "create rule %s: %q with %d endpoints, %q", tag, r.Rule, len(r.Endpoints), r.Err)
-			return
-		}
-		c.Rules[r.Rule] = &ruleFacts{}
-		c.noteEndpoint(r.Endpoints[0]).Told = time.Now()
-		*slot = ruleSlot{owner: owner, id: r.Rule}
-	})
 }
 
 // changeMoney asks to reserve credits, to commit or release a reservation, or to
 // append entries.
 func (c *customers) changeMoney(do string) {
-	owner := []string{rich, poor}[c.rand.IntN(2)]
 	if do == doAppend {
 		switch c.rand.IntN(4) {
 		case 0:
-			c.append(owner, c.rand.Int64N(5000)+1)
+			c.append(c.anybody(), c.rand.Int64N(5000)+1)
 		case 1: // all or nothing, and the second is refused
-			c.append(owner, 1, -1_000_000_000_000)
+			c.append(c.anybody(), 1, -1_000_000_000_000)
 		default:
-			c.append(owner, -c.rand.Int64N(2000)-1)
+			c.append(c.anybody(), -c.rand.Int64N(2000)-1)
 		}
 		return
 	}
-	slot := &c.money[c.rand.IntN(len(c.money))]
+	s := c.free(c.money[:])
 	switch {
-	case slot.busy:
-	case slot.id == "":
-		c.reserve(slot, owner)
+	case s == nil:
+	case s.id == "":
+		c.reserve(s, c.anybody())
 	case do == doCommit:
-		c.resolve(slot, doCommit)
+		c.resolve(s, doCommit)
 	default:
-		c.resolve(slot, doRelease)
+		c.resolve(s, doRelease)
 	}
 }
 
@@ -195,19 +192,19 @@ func (c *customers) append(owner string, amounts ...int64) {
 }
 
 // reserve asks to reserve an amount, for an hour or for a moment.
-func (c *customers) reserve(slot *moneySlot, owner string) {
+func (c *customers) reserve(s *slot, owner string) {
 	o := op{Do: doReserve, Owner: owner, ID: c.number("reservation"), Amount: c.rand.Int64N(500), Expires: time.Now().Add(time.Hour)}
 	short := c.rand.IntN(3) == 0
 	if short {
 		o.Expires = time.Now().Add(time.Duration(50+c.rand.IntN(350)) * time.Millisecond)
 	}
-	slot.busy = true
+	s.busy = true
 	c.Entries[o.ID] = &entryFacts{Owner: owner, Amount: -o.Amount, Never: true} // until it is committed
 	c.ask(o, func(r reply) {
-		slot.busy = false
+		s.busy = false
 		switch {
 		case r.Err == "":
-			slot.id, slot.until = o.ID, o.Expires
+			s.id, s.until = o.ID, o.Expires
 		case r.Err == wasInsufficient, r.Err == wasResolved && short:
 		default:
 			c.broke("I5", "reserve %s: %s", o.ID, r.Err)
@@ -216,13 +213,13 @@ func (c *customers) reserve(slot *moneySlot, owner string) {
 }
 
 // resolve asks to commit or release the reservation of a slot.
-func (c *customers) resolve(slot *moneySlot, do string) {
-	id, ef := slot.id, c.Entries[slot.id]
-	short := time.Until(slot.until) < time.Minute
+func (c *customers) resolve(s *slot, do string) {
+	id, ef := s.id, c.Entries[s.id]
+	short := time.Until(s.until) < time.Minute
 	ef.Never = do == doRelease
-	slot.busy = true
+	s.busy = true
 	c.ask(op{Do: do, Owner: ef.Owner, ID: id}, func(r reply) {
-		*slot = moneySlot{}
+		*s = slot{}
 		switch {
 		case r.Err == "":
 			ef.Must = do == doCommit

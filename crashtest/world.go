@@ -84,13 +84,12 @@ func (w *world) close() {
 	w.ending.Wait()
 }
 
-// watched records who asks the platform, and which requests get a good answer.
+// watched records who asks the platform, and how often each account was read.
 func (w *world) watched(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		w.noteLife(req.UserAgent())
-		sw := &statusWriter{ResponseWriter: rw, status: http.StatusOK}
-		h.ServeHTTP(sw, req)
-		if (sw.status == http.StatusOK || sw.status == http.StatusNotModified) && strings.HasSuffix(req.URL.Path, "/statuses") && !req.URL.Query().Has("max_id") {
+		h.ServeHTTP(rw, req)
+		if strings.HasSuffix(req.URL.Path, "/statuses") && !req.URL.Query().Has("max_id") {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.polls != nil {
@@ -98,16 +97,6 @@ func (w *world) watched(h http.Handler) http.Handler {
 			}
 		}
 	})
-}
-
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (s *statusWriter) WriteHeader(code int) {
-	s.status = code
-	s.ResponseWriter.WriteHeader(code)
 }
 
 func (w *world) noteLife(agent string) {
@@ -126,7 +115,7 @@ func (w *world) firstPoll(life int) (time.Time, bool) {
 	return at, ok
 }
 
-// watchPolls begins to count good answers.
+// watchPolls begins to count polls.
 func (w *world) watchPolls() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

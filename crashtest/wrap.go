@@ -9,23 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// passing returns the results of a call, after passing the point that follows it.
-func passing[T any](name string, v T, err error) (T, error) {
+// passed returns the outcome of a call, after passing the point that follows it.
+func passed(name string, err error) error {
 	if err == nil {
 		crashpoint.Hit(name)
 	}
-	return v, err
-}
-
-func passed(name string, err error) error {
-	_, err = passing(name, struct{}{}, err)
 	return err
 }
 
@@ -122,7 +116,7 @@ type pointedOutbox struct{ deliver.Outbox }
 
 func (o pointedOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 	ds, err := o.Outbox.Claim(ctx, r)
-	return passing("claim.done", ds, err)
+	return ds, passed("claim.done", err)
 }
 
 func (o pointedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
@@ -131,20 +125,6 @@ func (o pointedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) err
 	}
 	crashpoint.Hit("settle.asked")
 	return passed("settle.done", o.Outbox.Settle(ctx, ss...))
-}
-
-type pointedFetcher struct{ fetcher.Fetcher }
-
-func (f pointedFetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	page, err := f.Fetcher.Timeline(ctx, q)
-	return passing("fetch.done", page, err)
-}
-
-type pointedTransport struct{ http.RoundTripper }
-
-func (t pointedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(r)
-	return passing("send.done", resp, err)
 }
 
 // namedTransport adds to each request which process sends it.
