@@ -30,8 +30,7 @@ type AccountStatus struct {
 
 	Failures int // polls and commits that failed in a row
 	// Err is the error of the last of these, and Error its text. The text of a call's error
-	// is cut to 1 KiB; if it is cut, Err wraps errors of fetcher, net, net/url and context
-	// alone.
+	// is cut to 1 KiB.
 	Err   error `json:"-"`
 	Error string
 	Gaps  []Gap // open ranges

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -25,7 +24,7 @@ func program(text string) *query.Program {
 // However many rules watch one account, and while they come, change and go, each
 // gets what its own query says, and a monitor beside them everything.
 func TestManyRulesOfOneAccount(t *testing.T) {
-	for _, rules := range []int{1, interest.Crowd - 1, interest.Crowd, interest.Crowd + 1, 300} {
+	for _, rules := range []int{1, poll.Crowd - 1, poll.Crowd, poll.Crowd + 1, 300} {
 		t.Run(fmt.Sprint(rules), func(t *testing.T) {
 			inQueries(t, func(c *settings) { c.Shards = 1 }, func(t *testing.T, w *searchable, d *Detector) {
 				set(t, d, sub("m", "nasa", "esa"))

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -116,8 +114,8 @@ func settleAll(group []waiting, err error) {
 // try commits the batches of the group in one transaction, with the positions that go with
 // them.
 func (c *committer) try(ctx context.Context, group []waiting) error {
-	limit := deadline.With(ctx, time.Now().Add(commitTimeout))
-	defer limit.End()
+	limit, end := context.WithTimeout(ctx, commitTimeout)
+	defer end()
 	batches := make([]*Batch, len(group))
 	deliverBy := c.d.deps.Now().Add(c.d.cfg.DeliverBy)
 	for i, w := range group {

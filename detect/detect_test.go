@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -320,14 +320,14 @@ func TestFilterTypes(t *testing.T) {
 		{[]monitor.FilterType{monitor.Quote}, []bool{false, false, false, false, true, true}},
 		{[]monitor.FilterType{monitor.Original, monitor.Quote}, []bool{true, false, false, false, true, true}},
 	} {
-		match := interest.OfTypes(row.types)
+		match := poll.OfTypes(row.types)
 		for i, tw := range []fetcher.Tweet{post, reply, retweet, retweetOfQuote, quote, quoteReply} {
 			if got := match(&tw); got != row.want[i] {
 				t.Errorf("%v on post %d = %v, want %v", row.types, i, got, row.want[i])
 			}
 		}
 	}
-	if interest.OfTypes(nil) != nil {
+	if poll.OfTypes(nil) != nil {
 		t.Error("no types means all posts")
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
-	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
@@ -20,7 +19,6 @@ import (
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/internal/probe"
-	"github.com/streamwatch/streamwatch/latency"
 )
 
 // Detector polls the accounts that its subscriptions name and commits what is
@@ -35,7 +33,6 @@ type Detector struct {
 	committer *committer
 	count     counters
 	router    *router
-	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
@@ -79,14 +76,6 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	d.streams = [...]*streams.Stream{poll.Accounts: streaming{d}.of(poll.Accounts, deps.Roles.Stream), poll.Queries: streaming{d}.of(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
-	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
-		Make: func(ctx context.Context) (forecast.Plan, error) {
-			plans, err := d.Plan(ctx)
-			return forecast.Plan(plans.Now), err
-		},
-		Measure: func() (latency.Snapshot, int64) {
-			return d.env.Count.Kinds[poll.Accounts].Stages.Detection.Snapshot(), d.env.Count.Calls.Load()
-		}}
 	n := min(cfg.Shards, cfg.FetchSlots)
 	for i := range n {
 		slots := cfg.FetchSlots / n
@@ -145,8 +134,8 @@ func newEnv(d *Detector) *poll.Env {
 
 // Run polls until Stop is called, and returns when every poll and commit under way has
 // ended; when ctx ends it cuts them short. It may be called once. Before the first polls it
-// reads from the journal how far the queries set before were read, the rate limits and the
-// overlap, for 2 s at most. The next process finds again what was fetched and not committed.
+// reads from the journal how far the queries set before were read, and the overlap, for
+// 2 s at most. The next process finds again what was fetched and not committed.
 func (d *Detector) Run(ctx context.Context) error {
 	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
@@ -159,11 +148,20 @@ func (d *Detector) Run(ctx context.Context) error {
 	for _, sh := range d.shards {
 		running.Go(func() { sh.Run(ctx) })
 	}
-	running.Go(func() { d.forecast.Run(ctx, d.stop) })
-	running.Go(func() { d.env.Budget.Spend.Run(ctx, d.stop) })
-	running.Go(func() { d.router.run(ctx) })
-	running.Go(func() { streaming{d}.run(ctx, poll.Accounts) })
-	running.Go(func() { streaming{d}.run(ctx, poll.Queries) })
+	soft, end := context.WithCancel(ctx) // ends with Stop
+	defer end()
+	running.Go(func() {
+		select {
+		case <-d.stop:
+			end()
+		case <-soft.Done():
+		}
+	})
+	running.Go(func() { d.env.Budget.Spend.Run(soft) })
+	running.Go(func() { d.router.run(soft) })
+	for _, of := range d.streams {
+		running.Go(func() { of.Run(soft) })
+	}
 	running.Wait()
 	d.env.Budget.Spend.End()
 	close(d.committer.stop)

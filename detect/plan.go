@@ -58,16 +58,6 @@ type ProbePlan struct {
 	CallsPerMinute float64       // probes and polls
 }
 
-// Comparison compares a plan with what happened.
-type Comparison struct {
-	From, To time.Time
-	Plan     Plan // made at From
-	// What happened: see Latency.Detection.
-	Mean, P95      time.Duration
-	Posts          int64
-	CallsPerMinute float64
-}
-
 // PlanFor predicts for subscriptions and queries that nobody polls yet, at the
 // detector's settings; every account counts alike, with a post a day.
 func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, budgets ...float64) (Plans, error) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
@@ -144,7 +143,7 @@ func (s *QuerySubscription) served(cursor time.Time) time.Time {
 
 // terms returns the subscription in the form of the shard that searches for the query.
 func (s *QuerySubscription) terms() *queries.Terms {
-	return &queries.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Query: s.Query,
+	return &queries.Terms{Source: poll.Source{Source: s.Source, Match: s.Match}, Query: s.Query,
 		Interval: s.Interval, Next: s.Next, Every: s.Every, MaxResults: s.MaxResults, Since: s.Since, Spread: s.Spread}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
@@ -51,10 +50,7 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // run routes the rules that were set before Run, and all rules again whenever accounts
 // have changed. It is a goroutine of Run.
 func (r *router) run(ctx context.Context) {
-	ctx, end := deadline.UntilStop(ctx, r.d.stop)
-	defer end()
 	var loading sync.WaitGroup // polls wait for it as for the routes
-	loading.Go(func() { r.d.env.Budget.Begin(ctx) })
 	loading.Go(func() { r.d.late.Begin(ctx, streaming{r.d}.position, r.d.deps.Logger) })
 	defer loading.Wait()
 	retry := time.NewTimer(0)

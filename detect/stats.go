@@ -73,9 +73,6 @@ type Stats struct {
 	Stream, SearchStream StreamStats
 	// Cost is what the platform has charged.
 	Cost CostStats
-	// Forecast compares the plan made an hour before with that hour; nil until
-	// the first is over.
-	Forecast *Comparison
 }
 
 // LimitStats tells of the platform's limits.
@@ -171,9 +168,6 @@ func (d *Detector) Stats() Stats {
 	}
 	if d.probes != nil {
 		s.Probes = d.probes.Stats()
-	}
-	if c, ok := d.forecast.Last(); ok {
-		s.Forecast = &Comparison{From: c.From, To: c.To, Plan: Plan(c.Plan), Mean: c.Mean, P95: c.P95, Posts: c.Posts, CallsPerMinute: c.CallsPerMinute}
 	}
 	return s
 }

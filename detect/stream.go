@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
@@ -63,15 +62,8 @@ func (s streaming) follow(sh *shards.Shard) {
 	}
 }
 
-// run keeps a stream connected, as a goroutine of Run.
-func (s streaming) run(ctx context.Context, kind poll.Kind) {
-	ctx, end := deadline.UntilStop(ctx, s.d.stop)
-	defer end()
-	s.d.streams[kind].Run(ctx)
-}
-
 // positions returns batches, to be committed with a group, of the positions that the journal lacks:
-// of the streams, the costs, the rate limits and the overlap. After the commit, call stored.
+// of the streams, the costs and the overlap. After the commit, call stored.
 func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
 	d := s.d
 	var numbers [len(d.streams)][]uint64
@@ -94,7 +86,6 @@ func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) 
 		with(of)(of.Position(numbers[kind]))
 	}
 	with(d.env.Budget.Spend)(d.env.Budget.Spend.Position())
-	with(d.env.Budget)(d.env.Budget.Position())
 	with(d.late)(d.late.Position())
 	return batches, stored
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -60,7 +59,7 @@ func ForMonitor(m monitor.Monitor) Subscription {
 		Accounts: m.Accounts,
 		Interval: m.PollInterval,
 		Weight:   m.Weight,
-		Match:    interest.OfTypes(m.FilterTypes),
+		Match:    poll.OfTypes(m.FilterTypes),
 		Resumed:  m.ResumedAt,
 	}
 }
@@ -75,7 +74,7 @@ func (s *Subscription) weight() float64 {
 // onShard returns the subscription in the form of a shard, for its share of the accounts.
 func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
 	return accounts.Subscription{
-		Terms: accounts.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
+		Terms: accounts.Terms{Source: poll.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
 		All:   s.Accounts, Mine: mine, Program: s.program, Spread: s.Spread, Missed: s.Missed, Late: late,
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -48,13 +47,6 @@ type planData struct {
 	Measured latency.Snapshot // from publication to detection, of the last hour
 	Calls    float64          // a minute
 	Length   time.Duration
-	Hours    []hourPlan
-}
-
-// hourPlan is the plan of a source that was made an hour ago, and what came of it.
-type hourPlan struct {
-	Source string
-	detect.Comparison
 }
 
 // now is the first page.
@@ -82,12 +74,6 @@ func (c *Console) now(v *view) (any, error) {
 	}
 	if !p.At.IsZero() {
 		p.Age = c.cfg.Now().Sub(p.At)
-	}
-	st := c.engine.Stats()
-	for _, s := range sourceList(&st) {
-		if s.Stats.Forecast != nil {
-			p.Hours = append(p.Hours, hourPlan{s.Name, *s.Stats.Forecast})
-		}
 	}
 	d.Engine.Plan = p
 	return d, nil

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -30,8 +28,6 @@ func detection() []row {
 		{"fetch_seconds", "call.duration", Histogram, "s", "Calls of the Fetcher that brought a page.", none, durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
 		{"budget_polls_per_second", "budget.limit", Gauge, "{poll}/s", "Polls a second that the budget allows; 0 when intervals set the pace.", none, number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
 		{"budget_demand_polls_per_second", "budget.demand", Gauge, "{poll}/s", "Polls a second needed to keep within the longest time between polls.", none, number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
-		{"plan_p95_seconds", "plan.p95", Gauge, "s", "The 95th percentile of the time from publication to detection, as planned for the last hour; 0 before one is over.", none, planned(func(c *detect.Comparison) time.Duration { return c.Plan.P95 })},
-		{"plan_actual_p95_seconds", "plan.actual_p95", Gauge, "s", "The 95th percentile of the time from publication to detection, as it was in the last hour with a plan; 0 before one is over.", none, planned(func(c *detect.Comparison) time.Duration { return c.P95 })},
 		{"budget_feasible", "budget.feasible", Gauge, "1", "1 while the budget covers " + demand + ".", none, one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
 		{"clock_skew_seconds", "clock.skew", Gauge, "s", "How far this clock is ahead of the platform's.", none, number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"polls_skewed_total", "poll.skewed", Counter, "{poll}", "Polls with clocks more than 2 s apart.", none, one(func(s *stats) int64 { return s.Detect.SkewedPolls })},

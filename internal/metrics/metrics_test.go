@@ -40,7 +40,6 @@ func values(t *testing.T, s streamwatch.Stats, name string) map[string]float64 {
 
 // notShown are fields that no figure shows as they are, and why.
 var notShown = map[string]string{
-	"Detect.Forecast":          "TestWorkedOut has what is planned",
 	"Detect.LimitStats.Closed": "TestWorkedOut has how many",
 	"Sources":                  "TestSources has them",
 	"Fleet.Name":               "each process is asked by itself",
@@ -104,17 +103,11 @@ func fill(t *testing.T, v reflect.Value, path string, want map[string]float64) {
 // What is no field as it is.
 func TestWorkedOut(t *testing.T) {
 	var s streamwatch.Stats
-	if got := values(t, s, "plan_p95_seconds")[""]; got != 0 {
-		t.Errorf("without a plan it is %g, want 0", got)
-	}
 	s.Detect.Closed = map[string]time.Time{"": {}, "search": {}}
-	s.Detect.Forecast = &detect.Comparison{Plan: detect.Plan{P95: 30 * time.Second}, P95: 40 * time.Second}
 	s.Fleet.Nodes = []streamwatch.FleetNode{{Name: "a", Living: true}, {Name: "b", Living: true}, {Name: "c"}}
 	s.Fleet.Grants = map[string]float64{"": 2.5, "bluesky": 4}
 	for name, want := range map[string]map[string]float64{
 		"limits_closed":                  {"": 2},
-		"plan_p95_seconds":               {"": 30},
-		"plan_actual_p95_seconds":        {"": 40},
 		"fleet_nodes":                    {"": 2},
 		"fleet_granted_calls_per_second": {"": 2.5, "bluesky": 4},
 	} {

@@ -30,16 +30,6 @@ func durations(read func(*stats) latency.Snapshot) func(*stats) []Value {
 	return func(s *stats) []Value { return []Value{{Durations: read(s)}} }
 }
 
-// planned reads what the plan for the last hour is compared by; 0 before there is one.
-func planned(read func(*detect.Comparison) time.Duration) func(*stats) []Value {
-	return number(func(s *stats) float64 {
-		if s.Detect.Forecast == nil {
-			return 0
-		}
-		return seconds(read(s.Detect.Forecast))
-	})
-}
-
 // streams reads the values of both streams of a source: of accounts and of queries.
 func streams(read func(*detect.StreamStats) float64) func(*stats) []Value {
 	return func(s *stats) []Value {

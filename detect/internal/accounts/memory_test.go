@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/lateness"
@@ -39,7 +38,7 @@ func newFleet(t *testing.T, n int) *fleet {
 		Horizon: time.Hour, MaxOverlap: time.Minute, Rest: poll.Rest{MinBackoff: time.Second, MaxBackoff: time.Minute}, Logger: quiet,
 		On: poll.Callbacks{Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}}}
 	f.Targets = NewTargets(env, &f.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, nil) })
-	sub := &Subscription{Terms: Terms{Source: interest.Source{Source: deliver.Source{ID: "m"}}, Interval: time.Minute, Weight: 1}}
+	sub := &Subscription{Terms: Terms{Source: poll.Source{Source: deliver.Source{ID: "m"}}, Interval: time.Minute, Weight: 1}}
 	for i := range n {
 		name := fmt.Sprintf("an_account_%d", i)
 		sub.All = append(sub.All, monitor.Account{Username: name, Since: epoch})

@@ -3,13 +3,13 @@ package accounts
 import (
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Source is a monitor or a rule that watches accounts.
 type Source struct {
-	interest.Source
+	poll.Source
 	Weight float64
 
 	interval time.Duration
@@ -21,7 +21,7 @@ type Source struct {
 
 // Terms are what a source asks for of all its accounts.
 type Terms struct {
-	interest.Source
+	poll.Source
 	Interval time.Duration // the longest time between two polls; 0 for none
 	Weight   float64       // how much latency counts
 	// Read is the time up to which the source has got the posts of all its accounts from a

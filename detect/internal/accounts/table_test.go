@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 )
@@ -20,7 +19,7 @@ func TestNothingIsKeptOfWhatWent(t *testing.T) {
 	table := newTargets()
 	watched := map[string]map[string]bool{} // by source, accounts
 	set := func(id string, names map[string]bool) {
-		src, _ := table.setSource(Terms{Source: interest.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
+		src, _ := table.setSource(Terms{Source: poll.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
 		var slots []int32
 		for slot := int32(0); slot < 64; slot++ { // in the order of slots, as setAccounts wants them
 			name := fmt.Sprint("account", slot)
@@ -102,7 +101,7 @@ func TestNothingIsKeptOfWhatWent(t *testing.T) {
 func TestSubscribersAreCovered(t *testing.T) {
 	table := newTargets()
 	join := func(id string) {
-		src, _ := table.setSource(Terms{Source: interest.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
+		src, _ := table.setSource(Terms{Source: poll.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
 		table.subscribe(0, src, time.Unix(int64(len(id)), 0), time.Time{}, false)
 	}
 	slot := table.add("nasa")

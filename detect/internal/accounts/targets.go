@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -37,7 +36,7 @@ type Targets struct {
 
 	sources map[string]*Source
 	wants   wants
-	index   *interest.Index
+	index   *poll.Index
 }
 
 var (
@@ -49,7 +48,7 @@ var (
 // NewTargets returns Targets without accounts. Accounts are polled at their intervals. times
 // and commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
-	a := &Targets{env: env, times: times, sources: map[string]*Source{}, index: interest.NewIndex()}
+	a := &Targets{env: env, times: times, sources: map[string]*Source{}, index: poll.NewIndex()}
 	a.roster.hash = a.Hash
 	a.Sched = schedule.NewByInterval(a, env.Epoch)
 	a.Polls = poll.NewMachine(env, times, traits, a, commit)

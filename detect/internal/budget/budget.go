@@ -26,7 +26,6 @@ type Budget struct {
 	saved   float64      // how many calls may be saved at Config.PerSecond, 0 for none
 	until   atomic.Int64 // when the gate opens that a rate limit has closed; Spend may keep it closed
 	limited atomic.Bool  // the gate was closed, and no page has come since
-	met     met
 
 	rate    atomic.Uint64 // bits of a float64: calls a second, as set by SetRate
 	changes atomic.Uint64 // of rate: see Changes
@@ -61,21 +60,16 @@ type Config struct {
 	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
 	// nobody.
 	Limited func(bucket string, until time.Time)
-	// Spend's Now, Logger and Reached are the Budget's. Its Load and Store serve the Budget's
-	// own record, too: see Begin.
+	// Spend's Now, Logger and Reached are the Budget's.
 	Spend  spend.Config
 	Logger *slog.Logger
 }
 
 // New makes a budget whose gate is open.
 func New(cfg Config) *Budget {
-	b := &Budget{changed: make(chan struct{}), met: met{until: map[string]time.Time{}}}
-	told := cfg.Limited
-	cfg.Limited = func(bucket string, until time.Time) {
-		b.note(bucket, until)
-		if told != nil {
-			told(bucket, until)
-		}
+	b := &Budget{changed: make(chan struct{})}
+	if cfg.Limited == nil {
+		cfg.Limited = func(string, time.Time) {}
 	}
 	b.cfg, b.Buckets = cfg, newBuckets(cfg)
 	b.rate.Store(math.Float64bits(cfg.PerSecond))

@@ -8,13 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // call asks the upstream for the next page of a poll. A Fetcher that panics has failed.
 func (e *Env) call(ctx context.Context, p *Poll, pg *fetcher.Page) (err error) {
-	limit := deadline.With(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
+	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
 	defer limit.End()
 	defer func() {
 		if v := recover(); v != nil {
@@ -77,7 +76,7 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 
 // callTogether asks the Fetcher for the first pages of several accounts.
 func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.Page, err error) {
-	limit := deadline.With(ctx, time.Now().Add(e.FetchTimeout))
+	limit := withDeadline(ctx, time.Now().Add(e.FetchTimeout))
 	defer limit.End()
 	defer func() {
 		if v := recover(); v != nil {

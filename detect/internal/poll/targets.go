@@ -3,7 +3,6 @@ package poll
 import (
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
 
@@ -35,7 +34,7 @@ type Targets interface {
 // View is what judging a poll needs to know of its target.
 type View struct {
 	Readers []Reader
-	Asker   interest.Asker
+	Asker   Asker
 
 	// Since is when the last complete poll began, zero before the first. Posts from
 	// before Cold were dealt with by another process; zero for none.
@@ -53,7 +52,7 @@ type View struct {
 
 // Reader is a source that gets posts of a target.
 type Reader struct {
-	Source *interest.Source
+	Source *Source
 	Since  time.Time // posts published before are not for it
 	Fresh  bool      // it takes known posts, too: no whole poll was made for it yet
 	// Of one that is Fresh: it lacks posts published from From on, and the poll is not made

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -70,7 +69,7 @@ func (k *kit) at(now time.Duration) *kit {
 }
 
 func terms(id, query string, every time.Duration) *queries.Terms {
-	return &queries.Terms{Source: interest.Source{Source: deliver.Source{Kind: deliver.SourceRule, ID: id}}, Query: query,
+	return &queries.Terms{Source: poll.Source{Source: deliver.Source{Kind: deliver.SourceRule, ID: id}}, Query: query,
 		Interval: every, MaxResults: 20, Since: epoch}
 }
 

@@ -34,10 +34,8 @@ type Query struct {
 	unordered bool // an answer was not newest first
 	// cold: another process has read the query, and this process not yet. If the first
 	// answer is empty, that is probably a fault.
-	cold     bool
-	again    bool  // poll at once when the poll under way is done
-	wished   int64 // when schedules want the next poll, as last planned; 0 for none
-	wishedAt int64 // the same by the wall clock, Unix nanoseconds
+	cold  bool
+	again bool // poll at once when the poll under way is done
 
 	stream pushed
 }

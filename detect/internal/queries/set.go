@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -13,7 +12,7 @@ import (
 
 // Terms are what a rule asks for of its query.
 type Terms struct {
-	interest.Source
+	poll.Source
 	Query string // its text
 	// Interval is the wished time between two polls. In its place, Next returns the first
 	// time after its argument at which to poll; Every is the shortest time between two.
@@ -172,18 +171,12 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 		next = schedule.GridAfter(s.env.Epoch.UnixNano()+now, q.hash, iv) - s.env.Epoch.UnixNano()
 	}
 	wall := s.Wall(now)
-	var wished int64 = Never
 	for i := range q.subs {
 		if at := q.subs[i].next(wall); !at.IsZero() {
-			wished = min(wished, now+max(1, int64(at.Sub(wall))))
+			next = min(next, now+max(1, int64(at.Sub(wall))))
 		}
 	}
-	q.wished, q.wishedAt = 0, 0
-	if wished != Never {
-		q.wished, q.wishedAt = wished, wall.UnixNano()+wished-now
-		s.wall.wanted = true
-	}
-	return min(next, wished)
+	return next
 }
 
 // Turn reports whether a query should be polled now, and returns when the next query is
@@ -191,10 +184,8 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 // that is due first is polled first; where accounts are always due, accounts and queries
 // take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
-	again := s.checkWall(now)
-	at = s.nextAt(now)
-	if at > now {
-		return false, min(at, again)
+	if at = s.nextAt(now); at > now {
+		return false, at
 	}
 	if s.env.Budget.Buckets.Any() {
 		if until := s.env.Budget.Buckets.Until(s.env.Bucket(fetcher.Call{Role: fetcher.RoleSearch})); until > now {

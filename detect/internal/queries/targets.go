@@ -19,7 +19,6 @@ type Targets struct {
 	free   []int32
 	Sched  due.Queue
 	Polls  *poll.Machine
-	wall   wall
 
 	// Pushed follows the stream, nil without a Streamer of queries.
 	Pushed *Pushed

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -184,14 +183,12 @@ func (s *Spend) store() {
 	}
 }
 
-// Run has the position stored now and then, and looks what other nodes have spent, until stop
-// is closed or ctx ends.
-func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
+// Run has the position stored now and then, and looks what other nodes have spent, until ctx
+// ends.
+func (s *Spend) Run(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
 	}
-	ctx, end := deadline.UntilStop(ctx, stop)
-	defer end()
 	ticker := time.NewTicker(storeEvery)
 	defer ticker.Stop()
 	for {

@@ -50,11 +50,11 @@ func (j *journal) start(t *testing.T, node string) process {
 		},
 		Logger: slog.New(slog.DiscardHandler)})
 	s.Begin(t.Context())
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { s.Run(t.Context(), stop) })
+	running.Go(func() { s.Run(ctx) })
 	end := sync.OnceFunc(func() {
-		close(stop)
+		stop()
 		running.Wait()
 		s.End()
 	})

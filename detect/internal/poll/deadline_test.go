@@ -1,4 +1,4 @@
-package deadline
+package poll
 
 import (
 	"context"
@@ -14,8 +14,8 @@ func TestDeadlineIsAContext(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "v"))
-			fresh := func() *Context {
-				c := With(parent, time.Now().Add(time.Minute))
+			fresh := func() *deadline {
+				c := withDeadline(parent, time.Now().Add(time.Minute))
 				if asks {
 					c.Done()
 				}
@@ -54,7 +54,7 @@ func TestDeadlineIsAContext(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	c := &Context{parent: soon, at: time.Now().Add(time.Hour)}
+	c := &deadline{parent: soon, at: time.Now().Add(time.Hour)}
 	if at, _ := c.Deadline(); time.Until(at) > time.Second {
 		t.Errorf("deadline %v, want the parent's, which is earlier", at)
 	}

@@ -1,4 +1,4 @@
-package deadline
+package poll
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Context is like one of context.WithDeadline, but makes its timer and registers with
+// deadline is like one of context.WithDeadline, but makes its timer and registers with
 // its parent only when Done is called. A Fetcher that answers from memory, or whose
 // client watches the deadline itself, does not pay for them.
-type Context struct {
+type deadline struct {
 	parent context.Context
 	at     time.Time
 
@@ -19,19 +19,21 @@ type Context struct {
 	over   bool
 }
 
-var _ context.Context = (*Context)(nil)
+var _ context.Context = (*deadline)(nil)
 
-// With returns a Context that ends at a time, or with its parent.
-func With(parent context.Context, at time.Time) *Context { return &Context{parent: parent, at: at} }
+// withDeadline returns a context that ends at a time, or with its parent.
+func withDeadline(parent context.Context, at time.Time) *deadline {
+	return &deadline{parent: parent, at: at}
+}
 
-func (c *Context) Deadline() (time.Time, bool) {
+func (c *deadline) Deadline() (time.Time, bool) {
 	if at, ok := c.parent.Deadline(); ok && at.Before(c.at) {
 		return at, true
 	}
 	return c.at, true
 }
 
-func (c *Context) Done() <-chan struct{} {
+func (c *deadline) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
@@ -43,7 +45,7 @@ func (c *Context) Done() <-chan struct{} {
 	return c.inner.Done()
 }
 
-func (c *Context) Err() error {
+func (c *deadline) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -61,7 +63,7 @@ func (c *Context) Err() error {
 
 // Value lets package context find the inner one, so that contexts made from
 // this one need no goroutine of their own to follow it.
-func (c *Context) Value(key any) any {
+func (c *deadline) Value(key any) any {
 	c.mu.Lock()
 	inner := c.inner
 	c.mu.Unlock()
@@ -71,8 +73,8 @@ func (c *Context) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// End cancels the Context.
-func (c *Context) End() {
+// End cancels it.
+func (c *deadline) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true

@@ -1,4 +1,4 @@
-package interest_test
+package poll
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -21,8 +20,8 @@ func parse(t *testing.T, text string) *query.Program {
 	return p
 }
 
-func source(id string) *interest.Source {
-	return &interest.Source{Source: deliver.Source{Kind: deliver.SourceRule, ID: id}}
+func source(id string) *Source {
+	return &Source{Source: deliver.Source{Kind: deliver.SourceRule, ID: id}}
 }
 
 var words = strings.Fields("moon mars launch orbit crew rover probe delay")
@@ -43,9 +42,9 @@ func TestIndexSaysWhatEachSourceSays(t *testing.T) {
 		}
 		return nil
 	}
-	x := interest.NewIndex()
-	programs := map[*interest.Source]*query.Program{}
-	var all []*interest.Source
+	x := NewIndex()
+	programs := map[*Source]*query.Program{}
+	var all []*Source
 	for i := range 30 {
 		src := source(fmt.Sprint(i))
 		if i%3 == 0 {
@@ -100,7 +99,7 @@ func TestQueryChanged(t *testing.T) {
 		{"moon  mars", "moon mars", false}, // the same query, written differently
 		{"moon", "mars", true},
 	} {
-		x, src := interest.NewIndex(), source("r")
+		x, src := NewIndex(), source("r")
 		if row.had != "" {
 			x.Follow(src, parse(t, row.had))
 		}

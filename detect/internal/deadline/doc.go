@@ -1,2 +1,0 @@
-// Package deadline is context.WithDeadline for calls that seldom wait on it.
-package deadline
