@@ -26,35 +26,27 @@
 // gofeed (github.com/mmcdole/gofeed) does the parsing. Before that, documents are
 // transcoded (byte order mark, Content-Type, XML declaration, else UTF-8 if the document
 // is that, else windows-1252) and mended: one that is cut off, or broken in some items,
-// gives the others. Abbreviations of time zones that gofeed takes for UTC are read, as are
-// seconds since 1970. A document is bounded: 15 MiB after decompression, 20,000 entries, of
-// which the newest 1,000 are read, 300,000 elements and attributes, elements 256 deep.
+// gives the others. Dates may be seconds since 1970; names of time zones other than those
+// of Europe and North America are taken for UTC. A document is bounded: 15 MiB after
+// decompression, 20,000 entries, of which the newest 1,000 are read, 300,000 elements and
+// attributes, elements 256 deep.
 //
 // # Which entry is which
 //
-// The engine tells posts apart by their ids, and delivers each once. So an id has to stay
-// when an entry is changed, and no two entries may share one. It is the feed's address and
-// the guid (RSS 1.0: rdf:about; Atom and JSON Feed: id), hashed; without a guid the link,
-// without a link the title and the content. A link to the site itself is none. What
-// several entries of a document share does not tell them apart: the next of these is
-// added. Ids of two feeds
-// never meet: each begins with 16 letters and digits that name the feed.
+// The engine tells posts apart by their ids. The id of an entry is a hash of the feed's
+// address and of its guid (RSS 1.0: rdf:about; Atom and JSON Feed: id), without a guid of
+// its link, without that of its title and date. A link to the site itself is none. What
+// several entries of a document share does not tell them apart: their link and the second
+// of their date are added, or without that all that they say. An item that repeats another
+// one of its document is left out. Ids of two feeds never meet.
 //
-// Publishers also change guids: all of them when they move to another program, some back
-// and forth between two servers, a few at every read. Then an entry is known by two of
-// three things: its link, its text, and its date to the second. Of what a feed has shown,
-// the Fetcher remembers these with the id, the newest of them, at least 256 entries and
-// three times as many as the last whole document had. An entry that comes back keeps its id:
+// An entry may be edited and dated again, and keeps its id. One whose guid changes keeps
+// it, too, where its link and its text stay, and the document does not show the entry with
+// the old guid. An entry whose guid and link both change comes again; so does one without
+// a guid whose link changes, and one without both whose title or date does.
 //
-//   - with another guid, but the same link, and the same text or date
-//   - with another guid and link, but the same text and date
-//   - without a guid, with the same link, or with the same text and date
-//   - with the same guid, whatever else has changed, if no other entry has it
-//
-// A new guid with the link of another entry, but with other text and another date, is a
-// new entry: today's weather, not yesterday's, edited. Where it cannot be known, two
-// entries are rather told apart than one lost. An item that repeats another one of its
-// document is left out.
+// Of what a feed has shown, the Fetcher remembers the ids with their times, the newest of
+// them, at least 256 entries and three times as many as the last whole document had.
 //
 // # When an entry was published
 //
@@ -78,8 +70,7 @@
 //   - an entry without a date, or with the day alone, that appeared while no process ran
 //     is taken for an old one, and not delivered
 //   - an old entry that was given a new date is delivered, once
-//   - an entry of the last half hour is delivered again if its guid changes, or if it has
-//     none and another entry gets the same link
+//   - an entry of the last half hour is delivered again if its guid changes
 //   - a server that has asked to wait is asked at once
 //
 // With a Memory, such as NewDir's, none of this happens. It is written before a page with
@@ -102,8 +93,9 @@
 // needs the posts themselves, such as that for a new monitor, is made all the same.
 //
 // Requests to one host are Config.HostGap apart, a second by default, which lets 900 feeds
-// of one host be read every 15 minutes; those that would wait for more than five seconds are told when to come. Each host is a bucket
-// (fetcher.Bucketer): one that answers 429 holds up no other. A limit of a host that a feed
+// of one host be read every 15 minutes; one that would wait for more than five seconds
+// fails with the time when to come. Each host is a bucket (fetcher.Bucketer): one that
+// answers 429 holds up no other. A limit of a host that a feed
 // leads to by a redirect is the feed's alone, unless it has moved there. The User-Agent has
 // Config.Contact. robots.txt is asked with Config.Robots only: feeds are there for
 // programs.
@@ -112,12 +104,12 @@
 // same host.
 //
 // There is no Prober: a conditional request is as cheap as a probe would be, and is the
-// truth. A WebSub has hubs push what is new.
+// truth. With a WebSub, hubs say when to make it.
 //
 // # WebSub
 //
 // Many feeds name a hub, which pushes them to whoever subscribes, within seconds: W3C's
-// WebSub, and PubSubHubbub before it. A WebSub is the stream of such feeds. It learns of
+// WebSub, and PubSubHubbub before it. A WebSub is the Stream of such feeds. It learns of
 // hubs from the polls of a Fetcher, and is the handler that the hubs call:
 //
 //	feeds, err := feed.New(feed.Config{Contact: "ops@example.com"})
@@ -133,42 +125,26 @@
 //	})
 //	mux.Handle("/websub/", hubs)
 //
-// Feeds without a hub are polled as before. One with a hub is polled more seldom, once in
-// detect.Config.AuditEvery, after the hub has verified the subscription and has pushed
-// something, and as before again when
+// A push has the feed polled at once, and is not read further: a poll finds what is new,
+// as it does without a hub, and what a hub leaves out. Polls go on as if there were no
+// hub, so that one that says nothing costs nothing.
 //
-//   - the lease ends: it is renewed after two thirds of its time, or after half where the
-//     hub was too busy for a renewal (503 or 429), and goes on while a renewal fails;
-//   - a poll finds an entry that the hub should have pushed by then. The hub has to push
-//     again to be trusted with the feed; each further time it has to push twice as often.
-//     A hub that leaves out entries of three feeds between two pushes is trusted with none;
-//   - Stream is called anew, as by the engine after a silence that is too long for feeds
-//     as busy as these.
-//
-// There are no heartbeats: a hub that has nothing to push says nothing.
-//
-// A push is read as a poll's answer is, be it all of the feed or what is new. One without
-// an entry, or without a document, has the feed polled. Where a hub can be given a secret,
-// by https, its pushes have to be signed; one that is not is refused, and one with a wrong
-// signature is ignored. What hubs without https push only has the feed polled.
-//
-// A push is answered when the engine has taken its entries. While it does not, and while
-// Stream does not run, hubs are asked to push again (503). What is lost all the same, in a
-// crash for example, the polls find that a new process begins with.
+// Where all hubs of a feed can be given a secret, by https, pushes have to be signed; one
+// that is not is refused, and one with a wrong signature is ignored. A lease is renewed
+// after half of its time. A hub that fails three times in a row is left for the next one
+// that the feed names. While Stream does not run, hubs are asked to push again (503).
 //
 // The path that a hub calls and the secret that it signs with follow from
-// WebSubConfig.Secret and the names of the hub and the topic: nothing is stored. A new
-// process with the same Secret subscribes again, which hubs take for renewals, and takes
-// pushes to the old paths as soon as it has polled the feed. With another Secret, pushes
-// to old paths are refused until the hubs' leases end. One process has one Callback.
+// WebSubConfig.Secret, the feed and its hubs: nothing is stored. A new process with the
+// same Secret subscribes again, which hubs take for renewals. A push to a path that is not
+// wanted is answered with 410, which ends a subscription. One process has one Callback.
 //
 // What a proxy in front of the handler has to do:
 //
 //   - answer by https, with a certificate that hubs accept, the intermediate ones
 //     included, and without a redirect;
-//   - pass GET with its query, and POST with its body and the fields Content-Type and
-//     X-Hub-Signature, as they come, up to Config.MaxBody bytes, to everything below the
-//     Callback;
+//   - pass GET with its query, and POST with its body and the field X-Hub-Signature, as
+//     they come, up to Config.MaxBody bytes, to everything below the Callback;
 //   - ask for no login, and let through many requests from few addresses: hubs push in
 //     bursts;
 //   - keep the paths out of logs that others read. Who knows one cannot forge a push, but

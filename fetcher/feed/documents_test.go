@@ -15,7 +15,7 @@ const fullRSS = `<?xml version="1.0" encoding="utf-8"?>
  <guid isPermaLink="false"> urn:1 </guid><guid>urn:0</guid>
  <link>/2026/ridge?a=1&amp;utm_source=rss</link>
  <dc:creator>Ann</dc:creator>
- <pubDate>Mon, 02 Mar 2026 21:00:00 JST</pubDate>
+ <pubDate>Mon, 02 Mar 2026 21:00:00 +0900</pubDate>
  <category> ice </category><category>ice</category><category>snow</category>
  <description>short</description>
  <content:encoded><![CDATA[<p>Day 12: <a href="https://other.example/x">a link</a></p><p>and more</p><script>no()</script>]]></content:encoded>

@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		m := &memory{Format: memoryFormat}
-		p := newPosts(a, doc, m.identify(a, doc, now, newest), nil)
+		p := newPosts(a, doc, m.identify(a, doc, now, false), nil)
 		ids := map[string]bool{}
 		for i := range p.tweets {
 			tw := &p.tweets[i]
@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("text %q", tw.Text)
 			}
 		}
-		again := m.identify(a, doc, now.Add(time.Hour), newest)
+		again := m.identify(a, doc, now.Add(time.Hour), false)
 		for _, e := range again {
 			if !ids[e.ID] {
 				t.Errorf("the id %q is new when the document is read again", e.ID)

@@ -3,278 +3,204 @@ package feed
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// identified is an item of a document, with what is known of the entry.
+// identified is an entry of a document, with what is known of it.
 type identified struct {
 	*entry
 	*known
-	fresh bool // it was never shown before, of a feed that was read
-}
-
-// reading is the identification of the items of a document.
-type reading struct {
-	memory *memory
-	feed   string // id of the feed
-	now    time.Time
-	first  bool // what is new was there before: the feed was never read, or an older page
-
-	items []item
-	// How many items of the document, and entries of the memory, have a guid, link or
-	// text.
-	guids, links, texts map[uint64]int
-	byGUID              map[uint64][]*known
-	byLink              map[uint64][]*known
-	byText              map[dated][]*known
-	dated               map[dated]int // items with a text and a date
-	taken               map[*known]bool
-	ids                 map[string]bool
-}
-
-// dated is a text and its date.
-type dated struct {
-	text uint64
-	date int64
-}
-
-// item is an item of a document, each entry once.
-type item struct {
-	entry *entry
-	features
-	known *known
 }
 
 // identify tells which entries a document shows: those of the memory, and new ones, which
-// it adds.
-func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []identified {
-	read := m.Read > 0
-	r := &reading{memory: m, feed: a.id, now: now, first: !read || k == older,
-		guids: map[uint64]int{}, links: map[uint64]int{}, texts: map[uint64]int{},
-		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[dated][]*known{}, dated: map[dated]int{},
-		taken: map[*known]bool{}, ids: map[string]bool{}}
-	if k == newest && !m.begin(doc) {
-		if m.Read++; m.Read == 1 {
-			m.note(doc.broken)
-		}
+// it adds. An item that repeats another one of its document is left out.
+func (m *memory) identify(a *account, doc *document, now time.Time, older bool) []identified {
+	r := &reading{now: now, there: m.Read == 0 || older, byID: map[string]*known{}, byPage: map[uint64]*known{}}
+	r.index(a, doc)
+	r.remember(m)
+	if !older {
+		m.Read++
+		m.dirty = m.dirty || m.Read == 1
 	}
-	r.index(doc, siteOf(doc, a.url))
-	r.match(r.byGUIDs)
-	r.match(r.byLinks)
-	r.match(r.byTexts)
 	out := make([]identified, len(r.items))
-	for i := range r.items {
-		it := &r.items[i]
-		fresh := false
-		if it.known == nil {
-			it.known, fresh = r.add(it)
+	for i, it := range r.items {
+		k := r.find(it)
+		if k == nil {
+			k = &known{ID: it.id, At: r.published(it.published).UnixMilli()}
+			m.Known, m.dirty = append(m.Known, k), true
 		}
-		m.show(it.known, &it.features)
-		out[i] = identified{it.entry, it.known, fresh && read}
+		m.show(k, it.page)
+		out[i] = identified{it.entry, k}
 	}
 	most := maxKnown
-	if k == newest && !doc.cut {
+	if !older && !doc.cut {
 		most = min(max(minKnown, 3*len(out)), maxKnown)
 	}
 	m.forget(most)
 	return out
 }
 
-// begin reports whether a document is an unfinished first one: the entries that it lacks
-// were there, too. After a few of them it is taken for all that there is. One with an end
-// lacks the items alone that could not be read: see note.
-func (m *memory) begin(doc *document) bool {
-	const few = 3
-	if m.Read > 0 || !doc.cut || doc.ended || m.Cut == few {
-		return false
-	}
-	m.Cut++
-	return true
+// reading is the identification of the items of a document.
+type reading struct {
+	now   time.Time
+	there bool // what is new was there before: the feed was never read, or this is an older page
+	items []item
+
+	byID   map[string]*known
+	byPage map[uint64]*known // entries that the document does not show by their own id; nil for several
 }
 
-// note remembers the guids of the items of the first document that could not be read: once
-// they can, they are entries that were there.
-func (m *memory) note(broken []string) {
-	m.dirty = true
-	for _, guid := range broken {
-		m.Broken = append(m.Broken, hash("g", guid))
-	}
+// item is an item of a document.
+type item struct {
+	*entry
+	key, full string // what tells it from others, and what does where others have the key, too
+	id        string
+	page      uint64 // 0 without a link, or where several items have it
 }
 
-// index takes the items of a document, each entry once, and the entries of the memory.
-func (r *reading) index(doc *document, site string) {
-	same := map[uint64][]int{} // items by guid, link and text
+// index takes the items of a document. An id is made of the guid, without one of the link,
+// without that of the title and the date. What several items share does not tell them
+// apart: the rest is added.
+func (r *reading) index(a *account, doc *document) {
+	site := siteOf(doc, a.url)
+	shared, pages, versions := map[string]int{}, map[uint64]int{}, map[string]bool{}
 	for i := range doc.entries {
-		it := item{entry: &doc.entries[i], features: featuresOf(&doc.entries[i], site)}
-		keys := append(slices.Clone(it.features.guids), it.link, it.text)
-		if r.repeated(&it, keys, same) {
-			continue
-		}
-		for _, key := range keys {
-			same[key] = append(same[key], len(r.items))
-		}
-		r.items = append(r.items, it)
-		for _, g := range it.features.guids {
-			r.guids[g]++
-		}
-		r.links[it.link]++
-		r.texts[it.text]++
-		r.dated[dated{it.text, it.date}]++
-	}
-	for _, k := range r.memory.Known {
-		for _, g := range k.GUIDs {
-			r.byGUID[g] = append(r.byGUID[g], k)
-		}
-		r.byLink[k.Link] = append(r.byLink[k.Link], k)
-		key := dated{k.Text, k.Date}
-		r.byText[key] = append(r.byText[key], k)
-		r.ids[k.ID] = true
-	}
-}
-
-// repeated reports whether an item repeats one before it.
-func (r *reading) repeated(it *item, keys []uint64, same map[uint64][]int) bool {
-	for _, key := range keys {
-		if key == 0 {
-			continue
-		}
-		for _, other := range same[key] {
-			if r.items[other].repeats(&it.features) {
-				return true
-			}
+		e := &doc.entries[i]
+		it := item{entry: e, key: e.key(site), page: e.page(site)}
+		it.full = text(it.key, e.rest(site))
+		if !versions[it.full] {
+			versions[it.full] = true
+			shared[it.key]++
+			pages[it.page]++
+			r.items = append(r.items, it)
 		}
 	}
-	return false
-}
-
-// match finds the entries of the items that have none yet. An entry is that of one item.
-func (r *reading) match(find func(*item) *known) {
 	for i := range r.items {
 		it := &r.items[i]
-		if it.known != nil {
-			continue
+		if it.id = a.id + "." + name(it.key); shared[it.key] > 1 {
+			it.id = a.id + "." + name(it.full)
 		}
-		if k := find(it); k != nil {
-			it.known = k
-			r.taken[k] = true
-		}
-	}
-}
-
-// byGUIDs finds an entry by its guid. One that several entries have does not suffice.
-func (r *reading) byGUIDs(it *item) *known {
-	var found *known
-	for _, g := range it.features.guids {
-		for _, k := range r.byGUID[g] {
-			if r.taken[k] {
-				continue
-			}
-			if r.guids[g] == 1 && len(r.byGUID[g]) == 1 {
-				return k
-			}
-			f := k.features()
-			link, text := f.sameLink(&it.features), f.sameText(&it.features)
-			switch {
-			case link && text:
-				return k
-			case link && (r.links[it.link] == 1 || f.sameTime(&it.features)), text && f.sameDate(&it.features):
-				found = k
-			}
+		if pages[it.page] > 1 {
+			it.page = 0
 		}
 	}
-	return found
 }
 
-// byLinks finds an entry by its link, if no other entry has that. Where both have a guid,
-// another one, the text or the time must be the same, too.
-func (r *reading) byLinks(it *item) *known {
-	if it.link == 0 || r.links[it.link] != 1 || len(r.byLink[it.link]) != 1 {
-		return nil
+// remember indexes the entries that are known.
+func (r *reading) remember(m *memory) {
+	for _, k := range m.Known {
+		r.byID[k.ID] = k
 	}
-	k := r.byLink[it.link][0]
-	f := k.features()
-	if r.taken[k] || f.bothGUID(&it.features) && !f.sameText(&it.features) && !f.sameTime(&it.features) {
-		return nil
+	shown := map[*known]bool{}
+	for _, it := range r.items {
+		shown[r.byID[it.id]] = true
 	}
-	return k
+	for _, k := range m.Known {
+		if _, several := r.byPage[k.Page]; several {
+			r.byPage[k.Page] = nil
+		} else if !shown[k] && k.Page != 0 {
+			r.byPage[k.Page] = k
+		}
+	}
 }
 
-// byTexts finds an entry by its text and date, if no other entry has both. Where both have
-// a link, another one, the date must tell the second.
-func (r *reading) byTexts(it *item) *known {
-	key := dated{it.text, it.date}
-	if r.dated[key] != 1 || len(r.byText[key]) != 1 {
-		return nil
+// find returns the entry that an item is: the one with its id, or one whose guid has
+// changed, with the same link and text. nil is a new one.
+func (r *reading) find(it item) *known {
+	if k := r.byID[it.id]; k != nil {
+		return k
 	}
-	k := r.byText[key][0]
-	f := k.features()
-	if r.taken[k] || f.link != 0 && it.link != 0 && f.link != it.link && !f.sameTime(&it.features) {
-		return nil
-	}
-	return k
+	return r.byPage[it.page]
 }
 
-// add remembers a new entry. It is fresh if it was not there before.
-func (r *reading) add(it *item) (k *known, fresh bool) {
-	there := r.first || slices.ContainsFunc(it.features.guids, func(g uint64) bool { return slices.Contains(r.memory.Broken, g) })
-	k = &known{ID: r.newID(it), At: r.firstTime(it.entry.published, there).UnixMilli()}
-	r.memory.Known = append(r.memory.Known, k)
-	r.memory.dirty = true
-	r.taken[k] = true
-	r.ids[k.ID] = true
-	return k, !there
-}
-
-// newID makes the id of an entry of what is least likely to change and tells it from all
-// others: its guid, else its link, else its text. What several entries have is joined with
-// what follows.
-func (r *reading) newID(it *item) string {
-	e, text := it.entry, []string{it.entry.title, it.entry.body()}
-	date := strconv.FormatInt(it.date, 10)
+// key is what tells an entry from others.
+func (e *entry) key(site string) string {
 	link := plainLink(e.link)
-	var kinds [][]string
-	if len(e.guids) > 0 {
-		guid := slices.Min(e.guids)
-		key := hash("g", guid)
-		if r.guids[key] == 1 && len(r.byGUID[key]) == 0 {
-			kinds = append(kinds, []string{"guid", guid})
-		}
-		if it.link != 0 && r.links[it.link] == 1 {
-			kinds = append(kinds, []string{"guid, link", guid, link})
-		}
-		kinds = append(kinds, append([]string{"guid, text", guid, link}, text...), append([]string{"guid, date", guid, link, date}, text...))
-	} else {
-		if it.link != 0 && r.links[it.link] == 1 {
-			kinds = append(kinds, []string{"link", link})
-		}
-		if r.texts[it.text] == 1 {
-			kinds = append(kinds, append([]string{"text"}, text...))
-		}
-		kinds = append(kinds, append([]string{"text, link", link}, text...), append([]string{"text, date", link, date}, text...))
+	switch {
+	case e.guid != "":
+		return text("guid", e.guid)
+	case link != "" && link != site:
+		return text("link", link)
+	case e.title != "":
+		return text("title", e.title, e.date())
 	}
-	for _, parts := range kinds {
-		if id := r.id(parts); !r.ids[id] {
-			return id
-		}
-	}
-	last := kinds[len(kinds)-1]
-	for n := 2; ; n++ {
-		if id := r.id(append(slices.Clone(last), strconv.Itoa(n))); !r.ids[id] {
-			return id
-		}
-	}
+	return text("text", e.body(), e.date())
 }
 
-// id is the feed's id and 120 bits of the SHA-256 of texts, in lower-case base 32.
-func (r *reading) id(parts []string) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
+// rest is what tells entries with the same key apart: the link and the second, or where
+// there is none all of the entry. Two items that have this in common are versions of one.
+func (e *entry) rest(site string) string {
+	link := plainLink(e.link)
+	if exact := !e.published.at.IsZero() && !e.published.day; exact && (e.guid != "" || link != "" && link != site) {
+		return text(link, e.date())
 	}
-	return r.feed + "." + strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15]))
+	return text(link, e.title, e.body(), e.date())
+}
+
+// page is a hash of an entry's link and text, 0 without a link of its own.
+func (e *entry) page(site string) uint64 {
+	link := plainLink(e.link)
+	if link == "" || link == site {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(text(link, e.title, e.body())))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+func (e *entry) date() string {
+	if e.published.at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(e.published.at.Unix(), 10)
+}
+
+// body is what an entry says, less its title.
+func (e *entry) body() string {
+	if e.content != "" {
+		return e.content
+	}
+	return e.summary
+}
+
+// text joins texts; no two lists of them give the same.
+func text(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(strconv.Itoa(len(p)) + ":" + p)
+	}
+	return b.String()
+}
+
+// name is 120 bits of the SHA-256 of a text, in lower-case base 32.
+func name(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
+}
+
+// plainLink is a link as it is compared: without its scheme, which sites change from http
+// to https, and without the parameters that count visitors.
+func plainLink(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || link == "" {
+		return ""
+	}
+	u.Scheme = ""
+	params := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "utm_") })
+	u.RawQuery = strings.Join(params, "&")
+	return u.String()
+}
+
+// siteOf is the site's link, as entries' links are compared with it: it is no entry's own.
+func siteOf(d *document, feed *url.URL) string {
+	if link := plainLink(d.about.link); link != "" {
+		return link
+	}
+	return "//" + feed.Host + "/"
 }
 
 const (
@@ -287,29 +213,29 @@ const (
 // read, and does not say: before everything.
 var longAgo = time.Unix(0, 0).UTC()
 
-// stamped reports whether a document has the time at which it was made for all entries'
-// dates.
-func (r *reading) stamped() bool {
-	for i := range r.items {
-		if it := &r.items[i]; it.date == 0 || it.date != r.items[0].date {
-			return false
-		}
-	}
-	return len(r.items) > 1 && r.now.Sub(r.items[0].entry.published.at).Abs() <= ahead
-}
-
-// firstTime is when an entry was published that is seen for the first time: as the feed
-// says, and else, or where it says a time in the future, now. One that tells the day alone
-// was published when it was seen, if that was on that day somewhere. there says that the
-// entry was there before.
-func (r *reading) firstTime(d date, there bool) time.Time {
+// published is when a new entry was published: as the feed says, and else, or where it says
+// a time in the future, now. One that tells the day alone was published when it was seen, if
+// that was on that day somewhere.
+func (r *reading) published(d date) time.Time {
 	age := r.now.Sub(d.at)
-	unknown := d.at.IsZero() || r.first && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
+	unknown := d.at.IsZero() || r.there && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
 	switch {
-	case there && (unknown || d.day && age < 0):
+	case r.there && (unknown || d.day && age < 0):
 		return longAgo
-	case unknown, age < 0, d.day && !there && age <= dayLate:
+	case unknown, age < 0, d.day && !r.there && age <= dayLate:
 		return r.now
 	}
 	return d.at
+}
+
+// stamped reports whether a document has the time at which it was made for all entries'
+// dates.
+func (r *reading) stamped() bool {
+	first := r.items[0].published
+	for _, it := range r.items {
+		if it.published.at.IsZero() || !it.published.at.Equal(first.at) {
+			return false
+		}
+	}
+	return len(r.items) > 1 && r.now.Sub(first.at).Abs() <= ahead
 }

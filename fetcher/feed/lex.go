@@ -13,7 +13,6 @@ type outline struct {
 	items []span   // whole ones, in order
 	end   int      // of the last item
 	tail  bool     // there is an item without an end
-	ended bool     // the root has an end
 	deep  bool     // elements outside of items are nested too deep
 	large bool     // there are more than maxItems or maxMarks
 }
@@ -21,8 +20,8 @@ type outline struct {
 // span is an item or entry of a document.
 type span struct {
 	start, end int
-	keys       []string // rdf:about, and the texts of all guid, or id, elements
-	deep       bool     // its elements are nested too deep
+	about      string // rdf:about
+	deep       bool   // its elements are nested too deep
 }
 
 // tag is a start or end tag.
@@ -188,7 +187,6 @@ func outlineOf(text string) outline {
 			o.items, o.end = append(o.items, s), s.end
 		case t.closing:
 			open = closeTag(open, t.name)
-			o.ended = o.ended || len(open) == 0
 		case !t.empty:
 			open = append(open, t)
 			o.deep = o.deep || len(open) > maxDepth
@@ -208,24 +206,11 @@ func closeTag(open []tag, name string) []tag {
 
 // item reads the item that begins with a tag, to its end; whole is false if it has none.
 func (l *lexer) item(first tag) (s span, whole bool) {
-	s = span{start: first.start, end: first.end}
-	if about := attribute(l.text[first.start:first.end], "about"); about != "" {
-		s.keys = append(s.keys, about)
-	}
+	s = span{start: first.start, end: first.end, about: attribute(l.text[first.start:first.end], "about")}
 	if first.empty {
 		return s, true
 	}
-	prefix, _, _ := strings.Cut(first.name, ":")
-	if prefix == first.name {
-		prefix = ""
-	} else {
-		prefix += ":"
-	}
-	guid := prefix + "guid"
-	if first.local() == "entry" {
-		guid = prefix + "id"
-	}
-	same, depth, key := 1, 0, -1
+	same, depth := 1, 0
 	for {
 		t, ok := l.next()
 		if !ok {
@@ -239,10 +224,7 @@ func (l *lexer) item(first tag) (s span, whole bool) {
 			}
 			depth--
 		case t.closing:
-			if depth--; depth == 0 && key >= 0 && t.name == guid {
-				s.addKey(plain(l.text[key:t.start]))
-			}
-			key = -1
+			depth--
 		case t.empty:
 		default:
 			if t.name == first.name {
@@ -251,33 +233,8 @@ func (l *lexer) item(first tag) (s span, whole bool) {
 			if depth++; depth > maxDepth {
 				s.deep = true
 			}
-			if depth == 1 && t.name == guid {
-				key = t.end
-			}
 		}
 	}
-}
-
-func (s *span) addKey(key string) {
-	if key != "" && len(s.keys) < 8 {
-		s.keys = append(s.keys, key)
-	}
-}
-
-// plain is the text of an element without elements in it.
-func plain(s string) string {
-	var b strings.Builder
-	for {
-		before, rest, ok := strings.Cut(s, "<![CDATA[")
-		b.WriteString(html.UnescapeString(before))
-		if !ok {
-			break
-		}
-		inside, after, _ := strings.Cut(rest, "]]>")
-		b.WriteString(inside)
-		s = after
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // attribute is the value of a tag's attribute by its local name, "" if it has none.

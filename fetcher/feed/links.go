@@ -72,8 +72,8 @@ func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 				e.link = absolute(base, l.Attrs["href"])
 			}
 		}
-		if e.link == "" && item.GUID == nil && len(e.guids) > 0 {
-			e.link = absolute(nil, e.guids[0]) // rdf:about is the page, if it is a URL
+		if e.link == "" && item.GUID == nil && e.guid != "" {
+			e.link = absolute(nil, e.guid) // rdf:about is the page, if it is a URL
 		}
 	case *atom.Feed:
 		if i >= len(f.Entries) {

@@ -23,18 +23,15 @@ type Memory interface {
 }
 
 const (
-	minKnown   = 256 // entries of a feed that are remembered at least
-	maxKnown   = 4 * maxEntries
-	maxAliases = 8 // guids of an entry
+	minKnown = 256 // entries of a feed that are remembered at least
+	maxKnown = 4 * maxEntries
 )
 
 // memory is what a feed has shown.
 type memory struct {
 	Format int      `json:"format"`
 	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
-	Cut    int      `json:"cut"`  // first reads of a document without an end
 	Known  []*known `json:"known"`
-	Broken []uint64 `json:"broken,omitempty"` // guids of the items that could not be read when it was read first
 	Closed int64    `json:"closed,omitempty"` // until when the server is not to be asked, in Unix milliseconds
 
 	dirty bool // there is something to save
@@ -42,14 +39,10 @@ type memory struct {
 
 // known is an entry that a feed has shown.
 type known struct {
-	ID    string   `json:"id"`
-	At    int64    `json:"at"` // when it was published, in Unix milliseconds
-	GUIDs []uint64 `json:"g,omitempty"`
-	Link  uint64   `json:"l,omitempty"`
-	Text  uint64   `json:"t,omitempty"`
-	Date  int64    `json:"d,omitempty"` // as the feed gave it last, in Unix seconds
-	Day   bool     `json:"y,omitempty"`
-	Seen  int      `json:"s"` // the memory's Read when it was shown last
+	ID   string `json:"id"`
+	At   int64  `json:"at"`          // when it was published, in Unix milliseconds
+	Page uint64 `json:"p,omitempty"` // a hash of its link and text, as it was shown last; 0 without a link
+	Seen int    `json:"s"`           // the memory's Read when it was shown last
 }
 
 // memoryFormat is the one that this version writes.
@@ -74,31 +67,13 @@ func loadMemory(state []byte) (*memory, error) {
 
 func (m *memory) state() ([]byte, error) { return json.Marshal(m) }
 
-// features are those of an entry as it was shown last, with all the guids it had.
-func (k *known) features() features {
-	return features{guids: k.GUIDs, link: k.Link, text: k.Text, date: k.Date, day: k.Day}
-}
-
 func (k *known) at() time.Time { return time.UnixMilli(k.At).UTC() }
 
-// show notes that an entry is shown, with its features.
-func (m *memory) show(k *known, f *features) {
+// show notes that an entry is shown.
+func (m *memory) show(k *known, page uint64) {
 	k.Seen = m.Read
-	for _, g := range f.guids {
-		if i := slices.Index(k.GUIDs, g); i < 0 {
-			m.dirty = true
-			if len(k.GUIDs) == maxAliases {
-				k.GUIDs = slices.Delete(k.GUIDs, 0, 1)
-			}
-			k.GUIDs = append(k.GUIDs, g)
-		}
-	}
-	if k.Link != f.link && f.link != 0 || k.Text != f.text || k.Date != f.date || k.Day != f.day {
-		m.dirty = true
-		if f.link != 0 {
-			k.Link = f.link
-		}
-		k.Text, k.Date, k.Day = f.text, f.date, f.day
+	if k.Page != page {
+		k.Page, m.dirty = page, true
 	}
 }
 

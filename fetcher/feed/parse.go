@@ -26,11 +26,7 @@ type document struct {
 	self   string
 	next   string // the address of older entries, "" for none
 	pauses pauses
-	cut    bool // the document has no proper end, or an item of it could not be read
-	// broken are the guids of the items that could not be read, of a document that is cut
-	// and has an end nevertheless: ended. It lacks nothing else.
-	ended  bool
-	broken []string
+	cut    bool // it has no proper end, or an item of it could not be read
 }
 
 // about describes the feed itself.
@@ -43,11 +39,11 @@ type person struct{ name, email string }
 
 // entry is an item of a feed, before it is known which one it is.
 type entry struct {
-	guids              []string // all that it has, as they are written
-	link               string   // absolute, "" for none
-	title              string   // as it is written
-	summary, content   string   // HTML
-	plain              bool     // content is text
+	guid               string // "" for none
+	link               string // absolute, "" for none
+	title              string // as it is written
+	summary, content   string // HTML
+	plain              bool   // content is text
 	published, updated date
 	authors            []person
 	categories         []string
@@ -106,8 +102,9 @@ func parseFeed(text string) (feed *gofeed.Feed, err error) {
 	return p.ParseString(text)
 }
 
-// convert takes over what gofeed has read. keys are those of each item, or nil.
-func convert(feed *gofeed.Feed, keys [][]string, base *url.URL) *document {
+// convert takes over what gofeed has read, of items in XML or of a JSON Feed. RSS 1.0 has
+// its guids in rdf:about, which gofeed does not read.
+func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
 	doc := &document{about: about{
 		title: feed.Title, link: absolute(base, feed.Link), language: feed.Language, description: feed.Description,
 		authors: people(feed.Authors),
@@ -121,8 +118,8 @@ func convert(feed *gofeed.Feed, keys [][]string, base *url.URL) *document {
 	for i, item := range feed.Items {
 		e := &doc.entries[i]
 		*e = convertItem(item, base)
-		if i < len(keys) {
-			e.guids = allKeys(e.guids, keys[i])
+		if e.guid == "" && i < len(items) {
+			e.guid = items[i].about
 		}
 		e.fillLink(feed, i, base)
 	}
@@ -131,12 +128,9 @@ func convert(feed *gofeed.Feed, keys [][]string, base *url.URL) *document {
 
 func convertItem(item *gofeed.Item, base *url.URL) entry {
 	e := entry{
-		link: absolute(base, item.Link), title: item.Title, summary: item.Description, content: item.Content,
+		guid: strings.TrimSpace(item.GUID), link: absolute(base, item.Link), title: item.Title, summary: item.Description, content: item.Content,
 		published: readDate(item.Published, item.PublishedParsed), updated: readDate(item.Updated, item.UpdatedParsed),
 		authors: people(item.Authors), categories: tidy(item.Categories),
-	}
-	if guid := strings.TrimSpace(item.GUID); guid != "" {
-		e.guids = []string{guid}
 	}
 	if e.published.at.IsZero() {
 		e.published = e.updated
@@ -146,20 +140,6 @@ func convertItem(item *gofeed.Item, base *url.URL) entry {
 	}
 	e.addEnclosures(item, base)
 	return e
-}
-
-// allKeys joins the guid that gofeed gives with those that the document has. Where they
-// do not belong together, the order of items was another one, and gofeed's counts.
-func allKeys(guids, keys []string) []string {
-	if len(guids) == 0 {
-		return keys
-	}
-	for _, k := range keys {
-		if k == guids[0] {
-			return keys
-		}
-	}
-	return guids
 }
 
 func people(list []*gofeed.Person) (out []person) {

@@ -24,7 +24,7 @@ func mapped(t *testing.T, body string) (*document, []fetcher.Tweet) {
 		t.Fatal(err)
 	}
 	m := &memory{Format: memoryFormat, Read: 1}
-	return doc, newPosts(a, doc, m.identify(a, doc, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), newest), nil).tweets
+	return doc, newPosts(a, doc, m.identify(a, doc, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), false), nil).tweets
 }
 
 func TestRSS(t *testing.T) {
@@ -32,8 +32,8 @@ func TestRSS(t *testing.T) {
 	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/", "https://hub2.example.com/"}) || doc.self != "https://ice.example.org/rss" || doc.pauses.ttl != 30*time.Minute {
 		t.Errorf("hubs %q, self %q, %+v", doc.hubs, doc.self, doc.pauses)
 	}
-	if got := doc.entries[0].guids; !slices.Equal(got, []string{"urn:1", "urn:0"}) {
-		t.Errorf("guids %q, want both", got)
+	if got := doc.entries[0].guid; got != "urn:0" {
+		t.Errorf("guid %q, want the last one", got)
 	}
 	one := posts[0]
 	one.ID, one.UserID = "", ""
@@ -84,7 +84,7 @@ func TestJSONFeed(t *testing.T) {
 		t.Errorf("hubs %q, self %q, next %q", doc.hubs, doc.self, doc.next)
 	}
 	two, one := posts[0], posts[1] // the one without a date was seen now
-	if one.FullText != "One\n\na < b\n  and c" || one.Lang != "fr" || doc.entries[0].guids[0] != "42" || one.Entry.Enclosures[0].Length != 1234 || len(one.Media) != 2 {
+	if one.FullText != "One\n\na < b\n  and c" || one.Lang != "fr" || doc.entries[0].guid != "42" || one.Entry.Enclosures[0].Length != 1234 || len(one.Media) != 2 {
 		t.Errorf("%+v", one)
 	}
 	if two.Permalink != "https://other.example/" || two.FullText != "x" || !two.PublishedAt.Equal(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)) {
@@ -109,13 +109,9 @@ func TestDates(t *testing.T) {
 		day  bool
 	}{
 		{"Mon, 02 Mar 2026 12:00:00 GMT", utc(2026, 3, 2, 12, 0), false},
-		{"Mon, 02 Mar 2026 12:00:00 JST", utc(2026, 3, 2, 3, 0), false},
 		{"Mon, 02 Mar 2026 12:00:00 EST", utc(2026, 3, 2, 17, 0), false},
 		{"Mon, 02 Mar 2026 12:00:00 PDT", utc(2026, 3, 2, 19, 0), false},
-		{"Mon, 02 Mar 2026 12:00:00 MSK", utc(2026, 3, 2, 9, 0), false},
-		{"Mon, 02 Mar 2026 12:00:00 AEDT", utc(2026, 3, 2, 1, 0), false},
-		{"Mon, 02 Mar 2026 12:00:00 IST", utc(2026, 3, 2, 6, 30), false},
-		{"Mon, 02 Mar 2026 12:00:00 XYZ", utc(2026, 3, 2, 12, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 JST", utc(2026, 3, 2, 12, 0), false},
 		{"Mon, 02 Mar 2026 12:00:00 +0900", utc(2026, 3, 2, 3, 0), false},
 		{"Mon, 02 Mar 2026 00:00:00 +0000", utc(2026, 3, 2, 0, 0), true},
 		{"Mon, 02 Mar 2026 10:00:00 +0000", utc(2026, 3, 2, 10, 0), false},
@@ -131,30 +127,6 @@ func TestDates(t *testing.T) {
 		doc := read(t, "<rss><channel><item><title>x</title><pubDate>"+tt.text+"</pubDate></item></channel></rss>")
 		if got := doc.entries[0].published; !got.at.Equal(tt.want) || got.day != tt.day {
 			t.Errorf("%q is %s, day %t, want %s, %t", tt.text, got.at, got.day, tt.want, tt.day)
-		}
-	}
-}
-
-// A date is the same wherever it is read, also where the host's own zone has the abbreviation.
-func TestDatesOfTheHostsZone(t *testing.T) {
-	local := time.Local
-	defer func() { time.Local = local }()
-	for _, tt := range []struct {
-		host *time.Location
-		want int // minutes after midnight, UTC
-	}{
-		{time.FixedZone("JST", 9*60*60), 3 * 60},
-		{time.FixedZone("MSK", 3*60*60), 9 * 60},
-		{time.FixedZone("IST", 5*60*60+30*60), 6*60 + 30}, // India
-		{time.FixedZone("IST", 2*60*60), 6*60 + 30},       // Israel, whose feeds write offsets
-		{time.FixedZone("PST", 8*60*60), 20 * 60},         // the Philippines
-	} {
-		time.Local = tt.host
-		doc := read(t, "<rss><channel><item><title>x</title><pubDate>Mon, 02 Mar 2026 12:00:00 "+tt.host.String()+"</pubDate></item></channel></rss>")
-		want := time.Date(2026, 3, 2, 0, tt.want, 0, 0, time.UTC)
-		if got := doc.entries[0].published.at; !got.Equal(want) {
-			_, offset := time.Date(2026, 3, 2, 12, 0, 0, 0, tt.host).Zone()
-			t.Errorf("%s where it is %d seconds from UTC: %s, want %s", tt.host, offset, got, want)
 		}
 	}
 }
@@ -177,8 +149,8 @@ func TestLongFeed(t *testing.T) {
 		fmt.Fprintf(&b, "<item><guid>%d</guid><pubDate>%s</pubDate></item>", n, at.AddDate(0, 0, n).Format(time.RFC1123Z))
 	}
 	doc := read(t, "<rss><channel>"+b.String()+"</channel></rss>")
-	if n := len(doc.entries); n != maxEntries || doc.entries[0].guids[0] != "1499" || doc.entries[n-1].guids[0] != "500" {
-		t.Errorf("%d entries, from %v to %v", n, doc.entries[0].guids, doc.entries[n-1].guids)
+	if n := len(doc.entries); n != maxEntries || doc.entries[0].guid != "1499" || doc.entries[n-1].guid != "500" {
+		t.Errorf("%d entries, from %v to %v", n, doc.entries[0].guid, doc.entries[n-1].guid)
 	}
 }
 

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,22 +11,18 @@ import (
 // posts are the entries of a document, newest first.
 type posts struct {
 	tweets  []fetcher.Tweet
-	skipped int // known entries, which are not among them
-	fresh   []freshEntry
+	skipped int       // known entries, which are not among them
 	oldest  time.Time // how far back the document reaches
 }
 
 // newPosts maps entries. Most feeds are in order of time; the engine wants all to be.
 func newPosts(a *account, doc *document, found []identified, seen func(string) bool) posts {
 	var p posts
-	slices.SortStableFunc(found, func(x, y identified) int { return y.at().Compare(x.at()) })
+	slices.SortStableFunc(found, func(x, y identified) int { return cmp.Compare(y.At, x.At) })
 	var reach fetcher.Reach
 	for i := range found {
 		e := &found[i]
 		reach.Add(e.at())
-		if e.fresh {
-			p.fresh = append(p.fresh, freshEntry{e.ID, e.at()})
-		}
 		if seen != nil && seen(e.ID) {
 			p.skipped++
 			continue

@@ -27,41 +27,19 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	if !deep && !o.tail {
 		feed, err = parseFeed(text[o.root:])
 		if err == nil && len(feed.Items) >= len(o.items) {
-			return convert(feed, keysOf(o.items), base), nil
+			return convert(feed, o.items, base), nil
 		}
 	}
 	m := mender{text: text, outline: o, budget: 4 * len(text)}
 	mended, items := m.mend(base)
-	if mended == nil || err == nil && feed != nil && len(feed.Items) >= len(items) {
+	if mended == nil || err == nil && feed != nil && len(feed.Items) >= items {
 		if feed == nil || err != nil {
 			return nil, malformed("no item can be read")
 		}
-		return convert(feed, keysOf(o.items), base), nil
+		return convert(feed, o.items, base), nil
 	}
-	mended.cut, mended.ended, mended.broken = true, o.ended, keysBeside(o.items, items)
+	mended.cut = true
 	return mended, nil
-}
-
-// keysBeside are the keys of the items that are not among those that were read.
-func keysBeside(items, read []span) (keys []string) {
-	whole := make(map[int]bool, len(read))
-	for _, s := range read {
-		whole[s.start] = true
-	}
-	for _, s := range items {
-		if !whole[s.start] && len(keys) < maxEntries {
-			keys = append(keys, s.keys...)
-		}
-	}
-	return keys
-}
-
-func keysOf(items []span) [][]string {
-	keys := make([][]string, len(items))
-	for i := range items {
-		keys[i] = items[i].keys
-	}
-	return keys
 }
 
 // mender reads the items of a document that cannot be read as a whole.
@@ -73,7 +51,7 @@ type mender struct {
 
 // mend reads what is before the first item with the items, and if that does not do, the
 // items in halves, until the broken ones are alone.
-func (m *mender) mend(base *url.URL) (*document, []span) {
+func (m *mender) mend(base *url.URL) (doc *document, read int) {
 	items := slices.DeleteFunc(slices.Clone(m.items), func(s span) bool { return s.deep })
 	if len(items) > maxEntries {
 		items = items[:maxEntries]
@@ -83,28 +61,26 @@ func (m *mender) mend(base *url.URL) (*document, []span) {
 		head = m.text[m.root:m.items[0].start]
 	}
 	if len(items) == 0 && (m.tail || len(m.items) > 0) {
-		return nil, nil
+		return nil, 0
 	}
 	if feed := m.parse(head, m.open, items); feed != nil {
-		return convert(feed, keysOf(items), base), items
+		return convert(feed, items, base), len(items)
 	}
 	m.open = slices.DeleteFunc(slices.Clone(m.open), func(start string) bool {
 		l := lexer{text: start}
 		t, ok := l.next()
 		return !ok || !slices.Contains([]string{"rss", "rdf", "channel", "feed"}, t.local())
 	})
-	var doc *document
-	var whole []span
 	m.halve(items, func(feed *gofeed.Feed, part []span) {
-		d := convert(feed, keysOf(part), base)
+		d := convert(feed, part, base)
 		if doc == nil {
 			doc = d
 		} else {
 			doc.entries = append(doc.entries, d.entries...)
 		}
-		whole = append(whole, part...)
+		read += len(part)
 	})
-	return doc, whole
+	return doc, read
 }
 
 // parse reads some items behind a head that has open elements; nil if that is not
@@ -155,12 +131,12 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 			URL  string `json:"url"`
 		} `json:"hubs"`
 	}
-	cut, ended := false, true
+	cut := false
 	if objects(text) > maxMarks {
 		return nil, malformed("more than %d objects", maxMarks)
 	}
 	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
-		if text, ended = mendJSON(text); text == "" {
+		if text = mendJSON(text); text == "" {
 			return nil, malformed("JSON that cannot be read")
 		}
 		cut = true
@@ -180,7 +156,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 	} else {
 		cut = true
 	}
-	doc.cut, doc.ended = cut, cut && ended
+	doc.cut = cut
 	for _, h := range head.Hubs {
 		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
 			doc.hubs = append(doc.hubs, href)
@@ -191,39 +167,28 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 
 // oneByOne reads the items of a JSON Feed alone; nil if none can be read.
 func oneByOne(items []json.RawMessage, base *url.URL) (all *document) {
-	var broken []string
 	for _, item := range items[:min(len(items), maxEntries)] {
 		feed, err := parseFeed(`{"version":"https://jsonfeed.org/version/1.1","items":[` + string(item) + `]}`)
 		switch {
-		case err != nil || len(feed.Items) != 1:
-			var head struct {
-				ID string `json:"id"`
-			}
-			if _ = json.Unmarshal(item, &head); head.ID != "" { // what has another type stays empty
-				broken = append(broken, strings.TrimSpace(head.ID))
-			}
+		case err != nil || len(feed.Items) != 1: // an item that cannot be read
 		case all == nil:
 			all = convert(feed, nil, base)
 		default:
 			all.entries = append(all.entries, convert(feed, nil, base).entries...)
 		}
 	}
-	if all != nil {
-		all.broken = broken
-	}
 	return all
 }
 
-// mendJSON keeps the items of a document that are whole and valid; "" if it has none. ended
-// reports whether the list of items has an end.
-func mendJSON(text string) (mended string, ended bool) {
+// mendJSON keeps the items of a document that are whole and valid; "" if it has none.
+func mendJSON(text string) string {
 	i := strings.Index(text, `"items"`)
 	if i < 0 {
-		return "", false
+		return ""
 	}
 	n := strings.IndexByte(text[i:], '[')
 	if n < 0 {
-		return "", false
+		return ""
 	}
 	open := i + n + 1
 	var items []string
@@ -243,15 +208,14 @@ func mendJSON(text string) (mended string, ended bool) {
 			if depth--; depth == 0 && json.Valid([]byte(text[start:j+1])) {
 				items = append(items, text[start:j+1])
 			}
-			ended = depth < 0
 		}
 	}
 	if len(items) == 0 {
-		return "", false
+		return ""
 	}
 	whole := strings.Join(items, ",") + "]}"
 	if mended := text[:open] + whole; json.Valid([]byte(mended)) {
-		return mended, ended
+		return mended
 	}
-	return `{"items":[` + whole, ended
+	return `{"items":[` + whole
 }

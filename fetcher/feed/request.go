@@ -159,7 +159,7 @@ const (
 
 // refused is the error of an answer outside 2xx, and notes what it says of the feed. That a
 // page of older entries is missing says nothing of it.
-func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, resp *answer) error {
+func (f *Fetcher) refused(ctx context.Context, a *account, s *state, older bool, resp *answer) error {
 	now := f.cfg.Now()
 	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
 		resp.Body = io.NopCloser(strings.NewReader(http.StatusText(resp.StatusCode)))
@@ -173,7 +173,7 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, res
 		if gone = s.get().gone; gone.IsZero() {
 			gone = now
 		}
-		if err = goneError(gone, now, wait); k == newest {
+		if err = goneError(gone, now, wait); !older {
 			wait = fetcher.RetryAfter(err) // which is longer than an engine waits
 		}
 	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
@@ -182,11 +182,11 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, k kind, res
 		wait, moved = limit.RetryAfter, s.get().moved // the host is there
 		limit.Target = resp.url.Host != a.bucket(moved)
 	}
-	if k == newest {
+	if !older {
 		s.set(func(p *polled) { p.gone, p.moved = gone, moved })
 	}
 	switch {
-	case wait > 0 && k == newest:
+	case wait > 0 && !older:
 		f.close(ctx, a, s, now.Add(wait), err)
 	case wait > 0:
 		f.close(ctx, a, s, now.Add(wait), nil)

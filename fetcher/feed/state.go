@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed/internal/websub"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -30,9 +31,10 @@ type polled struct {
 	why    error     // what that refusal says of the feed, nil for nothing
 	gone   time.Time // since when every answer was 410
 	doc    pauses    // what the document said last
-	cut    bool      // it had a fault: see keep
 
 	validated validators // of the page that is kept
+
+	topic websub.Topic // and the hubs that a document has named last
 }
 
 // state returns what is kept of an account's feed.
@@ -66,19 +68,10 @@ func (s *state) set(change func(*polled)) {
 	change(&s.polled)
 }
 
-// kind says how a document came.
-type kind uint8
-
-const (
-	newest kind = iota // it was read, and shows the newest entries
-	older              // it was read, and shows older ones
-	pushed             // the publisher has sent it, with all or with some entries
-)
-
 // posts identifies the entries of a document. Those that seen knows are counted alone;
 // others are mapped. It may be nil. Each entry is there once, newest first.
-func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, k kind, seen func(string) bool) (posts, error) {
-	found, err := f.identify(ctx, a, doc, k)
+func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, older bool, seen func(string) bool) (posts, error) {
+	found, err := f.identify(ctx, a, doc, older)
 	if err != nil {
 		return posts{}, fmt.Errorf("feed: %s: %w", a.url.Host, err)
 	}
@@ -86,14 +79,14 @@ func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, k kind, 
 }
 
 // identify tells which entries a document shows, and stores what is new of that.
-func (f *Fetcher) identify(ctx context.Context, a *account, doc *document, k kind) ([]identified, error) {
+func (f *Fetcher) identify(ctx context.Context, a *account, doc *document, older bool) ([]identified, error) {
 	s := f.state(a)
 	release, err := f.remember(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	found := s.memory.identify(a, doc, f.cfg.Now(), k)
+	found := s.memory.identify(a, doc, f.cfg.Now(), older)
 	return found, f.save(ctx, a, s)
 }
 

@@ -70,10 +70,7 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 
 // read asks for a document, and makes a page of it.
 func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	kind, asked := newest, f.cfg.Now()
-	if q.Cursor != "" {
-		kind = older
-	}
+	older, asked := q.Cursor != "", f.cfg.Now()
 	kept, validated, conditional := f.pages.Known(a.id, q), s.get().validated, false
 	got, err := f.get(ctx, start, func(u *url.URL) (condition http.Header) {
 		if validated.by(u, q.Known) {
@@ -98,7 +95,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	defer resp.Release()
 	known := s.get()
 	moved := known.moved
-	if got.moved != nil && q.Cursor == "" {
+	if got.moved != nil && !older {
 		moved = got.moved
 	}
 	switch {
@@ -109,7 +106,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && conditional
 	if !resp.NotModified && got.StatusCode/100 != 2 {
-		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(ctx, a, s, kind, got))
+		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(ctx, a, s, older, got))
 	}
 	whole := true
 	if !resp.NotModified {
@@ -117,16 +114,12 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 			return fetcher.Page{}, err
 		}
 	}
-	again := resp
-	if known.cut {
-		again = withoutValidators(resp)
-	}
-	if kept.Same(0, again) {
+	if kept.Same(0, resp) {
 		s.set(func(p *polled) {
 			f.answered(p, got, asked)
 			p.validated = validators{got.url, q.Known}
 		})
-		page := f.pages.Unchanged(kept, again)
+		page := f.pages.Unchanged(kept, resp)
 		page.ServerTime = time.Time{} // entries have times of other clocks, and a cache an old Date
 		return page, nil
 	}
@@ -135,46 +128,32 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		s.set(func(p *polled) { p.moved = nil }) // a page may be where the feed has moved to
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
-	doc.cut, doc.ended = doc.cut || !whole, doc.ended && whole
-	posts, err := f.posts(ctx, a, doc, kind, q.Seen)
+	doc.cut = doc.cut || !whole
+	posts, err := f.posts(ctx, a, doc, older, q.Seen)
 	if err != nil {
 		return fetcher.Page{}, err
 	}
-	if w := f.webSub.Load(); w != nil {
-		w.polledFeed(a, got.url, got.Header, doc, kind, posts.fresh)
-	}
 	page := fetcher.Page{Tweets: posts.tweets, Skipped: posts.skipped, OldestAt: posts.oldest, Next: doc.nextPage(got.url),
 		UserID: a.id, RateLimit: resp.RateLimit}
-	if kind == newest {
+	if !older {
 		s.set(func(p *polled) {
-			p.doc, p.cut = doc.pauses, doc.cut
+			p.doc = doc.pauses
 			f.answered(p, got, asked)
 		})
-		f.keep(a, s, got, resp, &page, doc.cut, whole)
+		f.named(a, s, f.topicOf(doc, got.url))
+		f.keep(a, s, got, resp, &page, whole)
 	}
 	return page, nil
 }
 
 // keep remembers a page, to tell when it is the same again. What did not come whole is
-// asked for again; of a document with a fault, which may have been cut before it was sent,
-// no validator is kept.
-func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Response, page *fetcher.Page, cut, whole bool) {
+// asked for again.
+func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Response, page *fetcher.Page, whole bool) {
 	if !whole {
 		return
 	}
-	if cut {
-		resp = withoutValidators(resp)
-	}
 	f.pages.Keep(a.id, page, resp)
 	s.set(func(p *polled) { p.validated = validators{got.url, page.Version} })
-}
-
-// withoutValidators is an answer that is known by its body alone.
-func withoutValidators(resp *upstream.Response) *upstream.Response {
-	header := resp.Header.Clone()
-	header.Del("ETag")
-	header.Del("Last-Modified")
-	return &upstream.Response{Body: resp.Body, Header: header, RateLimit: resp.RateLimit, NotModified: resp.NotModified}
 }
 
 // validators are those of a page, which are sent to the URL alone that they came from: where

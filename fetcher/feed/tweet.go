@@ -19,20 +19,16 @@ const (
 
 // tweet maps an entry. id and at are what the feed's memory says of it.
 func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetcher.Tweet {
-	body := e.content
-	if body == "" {
-		body = e.summary
-	}
-	content := htmltext.Content{Text: body}
+	content := htmltext.Content{Text: e.body()}
 	if !e.plain {
-		content = htmltext.Parse(body)
+		content = htmltext.Parse(e.body())
 	}
 	title := titleText(e.title)
 	t := fetcher.Tweet{
 		ID: id, Username: a.name, UserID: a.id, UserName: clip(titleText(doc.about.title), maxTitle),
 		Text: title, FullText: clip(together(title, content.Text), maxFullText),
 		CreatedAt: fetcher.FormatTime(at), PublishedAt: at,
-		Lang: language(e.language, doc.about.language), Permalink: e.page(a, doc), Source: e.byline(doc),
+		Lang: language(e.language, doc.about.language), Permalink: e.permalink(a, doc), Source: e.byline(doc),
 		Entry: &fetcher.Entry{Title: title, Link: e.link, Categories: e.categories, Enclosures: e.enclosures},
 		Media: e.media(), URLs: e.urls(content.Links),
 	}
@@ -42,9 +38,9 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 	return t
 }
 
-// page is where an entry can be seen: its link, else its first file, else the site, else
+// permalink is where an entry can be seen: its link, else its first file, else the site, else
 // the feed.
-func (e *entry) page(a *account, doc *document) string {
+func (e *entry) permalink(a *account, doc *document) string {
 	switch {
 	case e.link != "":
 		return e.link

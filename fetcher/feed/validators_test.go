@@ -136,41 +136,6 @@ func TestCutOnTheWay(t *testing.T) {
 	}
 }
 
-// Of a document that was cut before it was sent no validator is kept, however often it came
-// and whatever came before: the whole one may have the same.
-func TestCutBeforeItWasSent(t *testing.T) {
-	for before := range 2 {
-		for times := 1; times <= 2; times++ {
-			body, tag := items("a"), `"1"`
-			f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("ETag", tag)
-				if r.Header.Get("If-None-Match") == tag {
-					w.WriteHeader(http.StatusNotModified)
-					return
-				}
-				io.WriteString(w, body)
-			})
-			r := newReader(t, f)
-			for range before {
-				r.read()
-			}
-			whole := items("a", "b", "c")
-			body, tag = whole[:len(whole)-40], `"2"`
-			for range times {
-				r.read()
-			}
-			body = whole
-			n := len(s.requests)
-			if page := r.read(); len(page.Tweets) != 1 || page.Skipped != 2 || s.requests[n].Header.Get("If-None-Match") != "" {
-				t.Errorf("cut %d times after %d: %+v, want the third entry, without a condition", times, before, page)
-			}
-			if r.read(); s.requests[n+1].Header.Get("If-None-Match") != tag {
-				t.Errorf("cut %d times after %d: the whole document is asked for without a condition", times, before)
-			}
-		}
-	}
-}
-
 // The body of a 304, which it must not have, is not read as an answer to the next request,
 // and not complained of in the program's log.
 func TestBodyOf304(t *testing.T) {

@@ -21,10 +21,10 @@ import (
 
 // WebSubConfig sets up a WebSub. The zero value of each field means its default.
 type WebSubConfig struct {
-	// Fetcher polls the same feeds, as the timeline of the same source. Its polls tell
-	// which hubs a feed has, and what its hub has left out. Its UserAgent, MaxBody,
-	// MaxFeeds, AllowPrivate, Transport and Now are those of the WebSub, too: feeds name
-	// their hubs, so anybody does. Required; a Fetcher has one WebSub.
+	// Fetcher polls the same feeds, as the timeline of the same source, and learns from
+	// them which hubs they have. Its UserAgent, MaxBody, AllowPrivate, Transport and Now
+	// are those of the WebSub, too: feeds name their hubs, so anybody does. Required; a
+	// Fetcher has one WebSub.
 	Fetcher *Fetcher
 	// Callback is the address under which hubs reach the WebSub's ServeHTTP, https:// and
 	// a host that is public, without a query, such as "https://example.com/websub". What
@@ -37,8 +37,7 @@ type WebSubConfig struct {
 	// Lease is how long hubs are asked to push. They may decide on another time. Defaults
 	// to 10 days, at least 1 h, at most 365 days.
 	Lease time.Duration
-	// Logger gets leases that end, hubs that refuse, and feeds whose hub leaves out
-	// entries. Defaults to none.
+	// Logger gets hubs that refuse. Defaults to none.
 	Logger *slog.Logger
 }
 
@@ -48,24 +47,18 @@ const (
 )
 
 // WebSub is a Streamer of feeds that have a hub, as W3C's WebSub and its forerunner
-// PubSubHubbub define it, and the http.Handler that the hubs call. It brings the entries
-// of a feed once its hub has verified the subscription and has pushed something, until the
-// lease ends or a poll finds an entry that the hub has left out. Feeds without a hub are
-// polled as without a WebSub. It is safe for concurrent use; Stream is called once at a
-// time.
-//
-// Pushes are accepted while Stream runs. At other times hubs are asked to repeat them.
+// PubSubHubbub define it, and the http.Handler that the hubs call. It brings no posts: a
+// push has the feed polled at once. It is safe for concurrent use; Stream is called once at
+// a time.
 type WebSub struct {
-	cfg        WebSubConfig // less the secret: fmt looks into unexported fields
 	fetcher    *Fetcher
 	subscriber *websub.Subscriber
-	bell       batch.Bell    // there is something to tell
-	turn       chan struct{} // held by the Stream under way
+	bell       batch.Bell // a feed was pushed
+	turn       sync.Mutex // held by the Stream under way
 
-	mu      sync.Mutex
-	feeds   feeds
-	changed bool // which feeds are brought, or which topics are wanted
-	stats   WebSubStats
+	mu     sync.Mutex
+	wanted map[string]fetcher.Account // by account.id
+	pushed map[string]bool            // account.ids, since the engine was told
 }
 
 var (
@@ -93,17 +86,14 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	private := cfg.Fetcher.cfg.AllowPrivate
-	w := &WebSub{fetcher: cfg.Fetcher, bell: batch.NewBell(), turn: make(chan struct{}, 1), feeds: newFeeds()}
+	f := cfg.Fetcher
+	w := &WebSub{fetcher: f, bell: batch.NewBell(), wanted: map[string]fetcher.Account{}, pushed: map[string]bool{}}
 	w.subscriber = websub.New(websub.Config{
-		Callback: cfg.Callback, Key: []byte(cfg.Secret), HTTP: &http.Client{Transport: cfg.Fetcher.transport}, UserAgent: cfg.Fetcher.cfg.UserAgent,
-		Check:   func(hub string) error { _, err := parseURL(hub, maxURL, private); return err },
-		Lease:   cfg.Lease,
-		MaxBody: cfg.Fetcher.cfg.MaxBody, Now: cfg.Fetcher.cfg.Now, Logger: cfg.Logger, Changed: w.leasesChanged,
+		Callback: cfg.Callback, Key: []byte(cfg.Secret), Transport: f.transport, UserAgent: f.cfg.UserAgent,
+		Check: func(hub string) error { _, err := parseURL(hub, maxURL, f.cfg.AllowPrivate); return err },
+		Lease: cfg.Lease, MaxBody: f.cfg.MaxBody, Now: f.cfg.Now, Logger: cfg.Logger, Pushed: w.push,
 	})
-	cfg.Secret = ""
-	w.cfg = cfg
-	if !cfg.Fetcher.webSub.CompareAndSwap(nil, w) {
+	if !f.webSub.CompareAndSwap(nil, w) {
 		return nil, errors.New("feed: WebSubConfig.Fetcher has a WebSub already: want one of its own")
 	}
 	return w, nil
@@ -130,31 +120,11 @@ func checkCallback(address string, private bool) error {
 // subscription.
 func (w *WebSub) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.subscriber.ServeHTTP(rw, r) }
 
-// Brings reports whether an entry was pushed, or should have been by now. An entry that a
-// poll of the Fetcher shows is judged before the engine asks: a feed whose hub has left one
-// out is not brought any more, and the others are.
-func (w *WebSub) Brings(t *fetcher.Tweet) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f := w.feeds.known[t.UserID]
-	return f != nil && (f.pushed.has(t.ID) || f.trusted && f.late(t.PublishedAt, w.fetcher.cfg.Now()))
-}
+// Brings returns false: all posts are found by polls.
+func (w *WebSub) Brings(*fetcher.Tweet) bool { return false }
 
-// leasesChanged is the subscriber's Changed.
-func (w *WebSub) leasesChanged() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.change()
-}
-
-// change has the stream told what it brings. w.mu is held.
-func (w *WebSub) change() {
-	w.changed = true
-	w.bell.Ring()
-}
-
-// Stream subscribes to the feeds that are wanted and have a hub, and brings what the hubs
-// push. It begins without trust in any of them.
+// Stream subscribes to the feeds that are wanted and have a hub, and reports a gap of each
+// feed that a hub pushes: the engine polls it then.
 func (w *WebSub) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	if err := w.stream(ctx, q, emit); err != nil {
 		return fmt.Errorf("feed: WebSub: %w", err)
@@ -162,49 +132,112 @@ func (w *WebSub) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 	return nil
 }
 
+func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	if !w.turn.TryLock() {
+		return websub.ErrRunning
+	}
+	defer w.turn.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.subscriber.Run(ctx) }) // until ctx ends
+	defer running.Wait()
+	defer cancel()
+	w.want(q.Accounts)
+	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case list, ok := <-q.Changes:
+			if !ok {
+				q.Changes = nil
+				continue
+			}
+			w.want(list)
+		case <-w.bell:
+			if accounts := w.news(); len(accounts) > 0 {
+				if err := emit(fetcher.Signal{Kind: fetcher.SignalGap, Accounts: accounts}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// want sets the feeds that are wanted. Names that are no addresses of feeds are not.
+func (w *WebSub) want(accounts []fetcher.Account) {
+	wanted := make(map[string]fetcher.Account, len(accounts))
+	for _, a := range accounts {
+		if feed, err := newAccount(a.Username, w.fetcher.cfg.AllowPrivate); err == nil {
+			wanted[feed.id] = a
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.wanted {
+		if _, ok := wanted[id]; !ok {
+			w.subscriber.Want(id, websub.Topic{})
+		}
+	}
+	w.wanted = wanted
+	for id := range wanted {
+		if topic := w.fetcher.topic(id); topic != (websub.Topic{}) {
+			w.subscriber.Want(id, topic)
+		}
+	}
+}
+
+// named takes the topic and the hubs that a poll has found in a feed.
+func (w *WebSub) named(id string, topic websub.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.wanted[id]; ok {
+		w.subscriber.Want(id, topic)
+	}
+}
+
+// push notes that a hub has pushed a feed.
+func (w *WebSub) push(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pushed[id] = true
+	w.bell.Ring()
+}
+
+// news returns the feeds that were pushed since the last call. They are read also if they
+// have asked for a pause.
+func (w *WebSub) news() (accounts []fetcher.Account) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.pushed {
+		if a, ok := w.wanted[id]; ok {
+			w.fetcher.endPause(id)
+			accounts = append(accounts, a)
+		}
+	}
+	clear(w.pushed)
+	return accounts
+}
+
 // WebSubStats counts what a WebSub did since it was made.
 type WebSubStats struct {
-	// Feeds that are wanted, as far as they have a hub; Leased of them have a hub that
-	// pushes, as it says, and Trusted a hub that has done so and has left nothing out.
-	Feeds, Leased, Trusted int
-
-	Pings  int64 // pushes that were taken
-	Thin   int64 // of them, those that had no entry: the feed was polled
-	Posts  int64 // entries brought
-	Misses int64 // times that a poll found an entry which the feed's hub should have pushed
+	// Feeds that are wanted and have a hub; Leased of them have a hub that pushes, as it
+	// says.
+	Feeds, Leased int
 
 	Requests int64 // to hubs
-	Failures int64 // of them, those that a hub did not accept, or did not verify
+	Failures int64 // of them, those that a hub did not accept
 	Verified int64 // verifications confirmed
 	Refused  int64 // verifications of what nobody had asked for
 	Denied   int64 // subscriptions that a hub denied
 
-	Busy       int64 // pushes that the hub was asked to repeat
+	Pushes     int64 // taken: the feed is polled
 	Dropped    int64 // pushes for feeds that are not wanted any more
 	Unsigned   int64 // pushes refused, as the signature was missing
 	Mismatches int64 // pushes ignored, as the signature was wrong
-	TooLarge   int64 // pushes over MaxBody
 }
 
 // Stats reads the counters.
-func (w *WebSub) Stats() WebSubStats {
-	s := w.subscriber.Stats()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	st := w.stats
-	for id, f := range w.feeds.known {
-		if _, ok := w.feeds.wanted[id]; ok && f.topic.URL != "" {
-			st.Feeds++
-			leased := w.subscriber.Leased(f.topic)
-			if leased {
-				st.Leased++
-			}
-			if leased && f.trusted {
-				st.Trusted++
-			}
-		}
-	}
-	st.Requests, st.Failures, st.Verified, st.Refused, st.Denied = s.Requests, s.Failures, s.Verified, s.Refused, s.Denied
-	st.Busy, st.Dropped, st.Unsigned, st.Mismatches, st.TooLarge = s.Busy, s.Dropped, s.Unsigned, s.Mismatches, s.TooLarge
-	return st
-}
+func (w *WebSub) Stats() WebSubStats { return WebSubStats(w.subscriber.Stats()) }

@@ -49,19 +49,15 @@ func ExampleWebSub() {
 	}
 	enough := errors.New("enough")
 	err = hubs.Stream(context.Background(), fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: account}}}, func(s fetcher.Signal) error {
-		switch s.Kind {
-		case fetcher.SignalPost:
-			fmt.Println("pushed:", s.Post.Text)
-		case fetcher.SignalAccounts:
-			fmt.Println("feeds whose hub is trusted:", len(s.Accounts))
-			return enough
+		if s.Kind != fetcher.SignalGap {
+			return nil
 		}
-		return nil
+		fmt.Println("feeds to be polled:", len(s.Accounts))
+		return enough
 	})
 	fmt.Println(errors.Is(err, enough))
 	// Output:
-	// pushed: Hello from the hub
-	// feeds whose hub is trusted: 1
+	// feeds to be polled: 1
 	// true
 }
 

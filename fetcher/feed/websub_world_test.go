@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,23 +33,16 @@ type web struct {
 
 	mu      sync.Mutex
 	handler http.Handler // nil: nobody answers
-	fetcher *feed.Fetcher
 	feeds   map[string]*webFeed
 	// subscribed are the hubs' subscriptions, by hub, topic and callback.
 	subscribed map[string]*webSubscription
-	lease      time.Duration // 0: as asked
+	lease      time.Duration   // 0: as asked
+	dead       map[string]bool // hubs that do not push any more
 	polls      int
 	requests   []url.Values // to hubs
-	repeats    int          // pushes that were answered with 503, and sent again
+	asked      []string     // hubs
 	statuses   map[int]int  // of answers to pushes
 	n          int          // of entries ever
-
-	// Faults of hubs.
-	dead    map[string]bool                        // hubs that do not push any more
-	refuses func(hub string, n int) *http.Response // requests; nil takes them
-	welcome bool                                   // a subscription is answered with a push of the topic
-	thin    bool                                   // pushes have no body
-	only    bool                                   // pushes have the newest entry alone
 }
 
 type webFeed struct {
@@ -114,52 +106,33 @@ func (w *web) ping(name string) {
 			to = append(to, s)
 		}
 	}
-	entries := f.entries
-	if w.only {
-		entries = entries[:1]
-	}
-	body := atom(name, f.hub, entries)
-	if w.thin {
-		body = ""
-	}
+	body := atom(name, f.hub, f.entries)
 	w.mu.Unlock()
 	for _, s := range to {
-		w.push(s, body, 5)
+		w.push(s, body)
 	}
 }
 
-// push sends a body, and again where it has to.
-func (w *web) push(s *webSubscription, body string, tries int) {
-	for range tries {
-		w.mu.Lock()
-		h := w.handler
-		w.mu.Unlock()
-		status := http.StatusBadGateway
-		if h != nil {
-			r := httptest.NewRequest(http.MethodPost, s.callback, strings.NewReader(body))
-			r.Header.Set("Content-Type", "application/atom+xml")
-			if s.secret != "" {
-				m := hmac.New(sha1.New, []byte(s.secret))
-				m.Write([]byte(body))
-				r.Header.Set("X-Hub-Signature", "sha1="+hex.EncodeToString(m.Sum(nil)))
-			}
-			rec := httptest.NewRecorder()
-			h.ServeHTTP(rec, r)
-			status = rec.Code
-		}
-		w.mu.Lock()
-		w.statuses[status]++
-		if status == http.StatusGone {
-			delete(w.subscribed, s.hub+" "+s.topic+" "+s.callback)
-		}
-		w.mu.Unlock()
-		if status < 500 {
-			return
-		}
-		w.mu.Lock()
-		w.repeats++
-		w.mu.Unlock()
-		<-time.After(30 * time.Second)
+func (w *web) push(s *webSubscription, body string) {
+	w.mu.Lock()
+	h := w.handler
+	w.mu.Unlock()
+	if h == nil {
+		return
+	}
+	r := httptest.NewRequest(http.MethodPost, s.callback, strings.NewReader(body))
+	if s.secret != "" {
+		m := hmac.New(sha1.New, []byte(s.secret))
+		m.Write([]byte(body))
+		r.Header.Set("X-Hub-Signature", "sha1="+hex.EncodeToString(m.Sum(nil)))
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.statuses[rec.Code]++
+	if rec.Code == http.StatusGone {
+		delete(w.subscribed, s.hub+" "+s.topic+" "+s.callback)
 	}
 }
 
@@ -208,15 +181,9 @@ func (w *web) hub(r *http.Request) (*http.Response, error) {
 		w.t.Errorf("a form cannot be read: %v", err)
 	}
 	w.mu.Lock()
-	w.requests = append(w.requests, form)
-	refuses, n, handler, welcome, lease := w.refuses, len(w.requests), w.handler, w.welcome, w.lease
+	w.requests, w.asked = append(w.requests, form), append(w.asked, r.URL.String())
+	handler, lease := w.handler, w.lease
 	w.mu.Unlock()
-	if refuses != nil {
-		if resp := refuses(r.URL.String(), n); resp != nil {
-			resp.Request = r
-			return resp, nil
-		}
-	}
 	if lease == 0 {
 		lease, _ = time.ParseDuration(form.Get("hub.lease_seconds") + "s")
 	}
@@ -230,22 +197,7 @@ func (w *web) hub(r *http.Request) (*http.Response, error) {
 		return answer(r, http.StatusAccepted, ""), nil
 	}
 	s := &webSubscription{r.URL.String(), form.Get("hub.topic"), form.Get("hub.callback"), form.Get("hub.secret"), time.Now().Add(lease)}
-	key := s.hub + " " + s.topic + " " + s.callback
-	w.mu.Lock()
-	had := w.subscribed[key] != nil
-	if form.Get("hub.mode") == "subscribe" {
-		w.subscribed[key] = s
-	} else {
-		delete(w.subscribed, key)
-	}
-	w.mu.Unlock()
-	if welcome && !had {
-		w.mu.Lock()
-		f := w.feeds[s.topic]
-		body := atom(s.topic, f.hub, f.entries)
-		w.mu.Unlock()
-		w.push(s, body, 1)
-	}
+	w.set(func() { w.subscribed[s.hub+" "+s.topic+" "+s.callback] = s })
 	return answer(r, http.StatusAccepted, ""), nil
 }
 
@@ -275,21 +227,13 @@ func (w *web) subscriptions() (n int) {
 }
 
 // open makes a Fetcher and a WebSub of w, whose handler it becomes.
-func (w *web) open(cfg feed.WebSubConfig) (*feed.Fetcher, *feed.WebSub) {
+func (w *web) open() (*feed.Fetcher, *feed.WebSub) {
 	w.t.Helper()
-	return w.openWith(feed.Config{}, cfg)
-}
-
-func (w *web) openWith(config feed.Config, cfg feed.WebSubConfig) (*feed.Fetcher, *feed.WebSub) {
-	w.t.Helper()
-	config.Transport, config.HostGap = w, time.Nanosecond
-	f, err := feed.New(config)
+	f, err := feed.New(feed.Config{Transport: w, HostGap: time.Nanosecond})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.fetcher = f
-	cfg.Fetcher, cfg.Callback, cfg.Secret, cfg.Logger = f, webSubPath, webSubToken, slog.New(slog.DiscardHandler)
-	ws, err := feed.NewWebSub(cfg)
+	ws, err := feed.NewWebSub(feed.WebSubConfig{Fetcher: f, Callback: webSubPath, Secret: webSubToken})
 	if err != nil {
 		w.t.Fatal(err)
 	}

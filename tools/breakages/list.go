@@ -87,8 +87,9 @@ var list = []breakage{
 	{"an answer from memory covers what it is as of, and no more", "detect/internal/poll", "(*Env).take", never("!pg.AsOf.IsZero()"), detectTests},
 	{"a feed that came cut is asked for in full", "fetcher/feed", "(*Fetcher).keep", never("!whole"), []string{"./fetcher/feed"}},
 	{"what a feed has shown before a restart is no news", "fetcher/feed", "(*Fetcher).load", begin("return loadMemory(nil)"), []string{"./fetcher/feed"}},
-	{"an entry of a feed whose guid changes is the same entry", "fetcher/feed", "(*reading).byLinks", begin("return nil"), []string{"./fetcher/feed"}},
-	{"a hub that leaves out entries is not trusted", "fetcher/feed", "(*hubbed).doubt", begin("return"), []string{"./fetcher/feed"}},
+	{"an entry of a feed whose guid changes is the same entry", "fetcher/feed", "(*reading).find", swap("r.byPage[it.page]", "nil"), []string{"./fetcher/feed"}},
+	{"what a hub pushes has its feed polled", "fetcher/feed", "(*WebSub).push", begin("return"), []string{"./fetcher/feed"}},
+	{"what is not signed by the hub is no push", "fetcher/feed/internal/websub", "signed", begin("return true, nil"), []string{"./fetcher/feed/internal/websub"}},
 
 	// At least once to the receiver, with the same id and the same bytes.
 	{"every attempt sends the same bytes", "deliver/dispatch", "(*scheduler).begin", swap("it.Delivery", "func() deliver.Delivery { d, ev := it.Delivery, *it.Event; ev.Body = append(append([]byte{}, ev.Body...), make([]byte, it.Attempts)...); d.Event = &ev; return d }()"), dispatchTests},

@@ -39,7 +39,7 @@ type testHub struct {
 	// lease is what the hub gives: "" is what was asked for, "-" says nothing.
 	lease    string
 	verified int // verifications with the right answer
-	changed  int
+	pushed   []string
 }
 
 // asked is a request of a Subscriber.
@@ -89,7 +89,7 @@ func reply(status int, header ...string) *http.Response {
 func (h *testHub) verify(form url.Values) int {
 	q := url.Values{"hub.mode": form["hub.mode"], "hub.topic": form["hub.topic"], "hub.challenge": {"c-4711"}}
 	switch {
-	case form.Get("hub.mode") == modeUnsubscribe || h.lease == "-":
+	case h.lease == "-":
 	case h.lease != "":
 		q.Set("hub.lease_seconds", h.lease)
 	default:
@@ -138,13 +138,6 @@ func (h *testHub) count(n *int) int {
 	return *n
 }
 
-// held is how many topics and paths a Subscriber knows.
-func held(s *Subscriber) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.topics) + len(s.tokens)
-}
-
 func (h *testHub) set(fn func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +179,7 @@ func subscribing(t *testing.T, f func(t *testing.T, h *testHub, s *Subscriber)) 
 
 func newSubscriber(h *testHub) *Subscriber {
 	return New(Config{
-		Callback: callback, Key: []byte("a key that only this test knows"), HTTP: &http.Client{Transport: h}, UserAgent: "test/1",
+		Callback: callback, Key: []byte("a key that only this test knows"), Transport: h, UserAgent: "test/1",
 		Check: func(address string) error {
 			if strings.Contains(address, "internal") {
 				return errors.New("not allowed")
@@ -194,7 +187,7 @@ func newSubscriber(h *testHub) *Subscriber {
 			return nil
 		},
 		Lease: 240 * time.Hour, MaxBody: 1 << 20, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Changed: func() { h.set(func() { h.changed++ }) },
+		Pushed: func(feed string) { h.set(func() { h.pushed = append(h.pushed, feed) }) },
 	})
 }
 
@@ -212,31 +205,12 @@ func running(t *testing.T, s *Subscriber) (stop func()) {
 	}
 }
 
-// taking takes pushes until the function it returns is called, which gives them.
-func taking(s *Subscriber, err error) (stop func() []*Push) {
-	end, ended := make(chan bool), make(chan []*Push)
-	go func() {
-		var got []*Push
-		for {
-			select {
-			case p := <-s.Pushes():
-				got = append(got, p)
-				p.Done(err)
-			case <-end:
-				ended <- got
-				return
-			}
-		}
-	}()
-	return func() []*Push { close(end); return <-ended }
-}
-
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// topic is that of one.
-var topic = Links{Hubs: []string{hubURL}, Self: topicURL}.Topic()
+var topic = NewTopic(topicURL, hubURL)
 
-func one() []Topic { return []Topic{topic} }
+// leased is how many feeds have a hub that pushes.
+func (h *testHub) leased() int { return h.sub.Stats().Leased }

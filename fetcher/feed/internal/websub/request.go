@@ -14,97 +14,61 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// Modes of a request, and of a hub's verification of it.
-const (
-	modeSubscribe   = "subscribe"
-	modeUnsubscribe = "unsubscribe"
-	modeDenied      = "denied"
-)
-
 const (
 	requestTimeout = 30 * time.Second
 	maxMoves       = 5       // from hub to hub
 	maxAnswer      = 4 << 10 // bytes of a hub's answer that are read
 )
 
-// request is what a hub is asked for.
-type request struct {
-	mode, hub, topic, callback, secret string
-	lease                              time.Duration
-}
+// request asks a hub for a subscription.
+type request struct{ hub, topic, callback, secret string }
 
-// answer is what came of a request.
-type answer struct {
-	err error // nil: the hub has accepted it, and verifies it
-	// refused: the hub has said no, and will not verify. Without an answer it may.
-	refused bool
-	// retryAfter is how long a hub that is busy asked to wait, 0 if it did not.
-	retryAfter time.Duration
-	secured    bool // the hub that has accepted it was given the secret
-}
-
-// client asks hubs.
-type client struct {
-	http      *http.Client // follows no redirect
-	userAgent string
-	check     func(string) error
-	now       func() time.Time
-}
-
-// newClient copies h. The check says whether an address may be asked at all.
-func newClient(h *http.Client, userAgent string, check func(string) error, now func() time.Time) *client {
-	own := *h
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client{http: &own, userAgent: userAgent, check: check, now: now}
-}
-
-// send asks a hub, and those that it names instead by 307 or 308.
-func (c *client) send(ctx context.Context, r request) answer {
+// send asks a hub, and those that it names instead by 307 or 308. Without an error the hub
+// has accepted the request, and verifies it.
+func (s *Subscriber) send(ctx context.Context, r request) (retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	hub := r.hub
 	for range maxMoves {
-		if err := c.check(hub); err != nil {
-			return answer{err: fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), err), refused: true}
+		if err := s.cfg.Check(hub); err != nil {
+			return 0, fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), err)
 		}
-		a, next := c.post(ctx, hub, r)
-		if next == "" {
-			return a
+		next := ""
+		if next, retryAfter, err = s.post(ctx, hub, r); next == "" {
+			return retryAfter, err
 		}
 		hub = next
 	}
-	return answer{err: errors.New("websub: hub " + upstream.PlainURL(r.hub) + ": more than 5 redirects"), refused: true}
+	return 0, fmt.Errorf("websub: hub %s: more than %d redirects", upstream.PlainURL(r.hub), maxMoves)
 }
 
-// post makes one request, whose answer may be that another hub is to be asked.
-func (c *client) post(ctx context.Context, hub string, r request) (a answer, next string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub, strings.NewReader(r.form(hub).Encode()))
+// post makes one request. The answer may name the next hub to ask.
+func (s *Subscriber) post(ctx context.Context, hub string, r request) (next string, retryAfter time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub, strings.NewReader(r.form(hub, s.cfg.Lease).Encode()))
 	if err != nil {
-		return answer{err: errors.New("websub: hub " + upstream.PlainURL(hub) + " cannot be asked"), refused: true}, ""
+		return "", 0, errors.New("websub: hub " + upstream.PlainURL(hub) + " cannot be asked")
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("User-Agent", c.userAgent)
+	req.Header.Set("User-Agent", s.cfg.UserAgent)
 	req.Close = true // Superfeedr leaves requests on a kept connection without an answer
-	resp, err := c.http.Do(req)
+	resp, err := s.http.Do(req)
 	if err != nil {
-		return answer{err: fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), bare(err))}, ""
+		return "", 0, fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), bare(err))
 	}
 	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
-		return answer{secured: secretFor(hub)}, ""
-	case resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect:
-		if next := resolve(resp.Header.Get("Location"), req.URL); next != "" && (secretFor(next) || !secretFor(hub)) {
-			return answer{}, next
+	switch resp.StatusCode {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		if to, err := resp.Location(); err == nil && (secretFor(to.String()) || !secretFor(hub)) {
+			return to.String(), 0, nil
 		}
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		retryAfter, _ = upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), s.cfg.Now())
+	}
+	if resp.StatusCode/100 == 2 {
+		return "", 0, nil
 	}
 	r.hide(resp)
-	a = answer{refused: true, err: fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), upstream.AnswerError(resp, c.now(), ""))}
-	if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests {
-		a.retryAfter, _ = upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), c.now())
-	}
-	return a, ""
+	return "", retryAfter, fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), upstream.AnswerError(resp, s.cfg.Now(), ""))
 }
 
 // hide takes out of a hub's answer, which is quoted, what nobody else may know.
@@ -118,18 +82,16 @@ func (r *request) hide(resp *http.Response) {
 }
 
 // form is the body. The secret goes to hubs by https alone.
-func (r *request) form(hub string) url.Values {
+func (r *request) form(hub string, lease time.Duration) url.Values {
 	form := url.Values{
-		"hub.callback": {r.callback},
-		"hub.mode":     {r.mode},
-		"hub.topic":    {r.topic},
-		"hub.verify":   {"async"}, // of PubSubHubbub 0.3, which PuSHPress speaks; others ignore it
+		"hub.callback":      {r.callback},
+		"hub.mode":          {"subscribe"},
+		"hub.topic":         {r.topic},
+		"hub.lease_seconds": {strconv.FormatInt(int64(lease/time.Second), 10)},
+		"hub.verify":        {"async"}, // of PubSubHubbub 0.3, which PuSHPress speaks; others ignore it
 	}
-	if r.mode == modeSubscribe {
-		form.Set("hub.lease_seconds", strconv.FormatInt(int64(r.lease/time.Second), 10))
-		if secretFor(hub) {
-			form.Set("hub.secret", r.secret)
-		}
+	if secretFor(hub) {
+		form.Set("hub.secret", r.secret)
 	}
 	return form
 }

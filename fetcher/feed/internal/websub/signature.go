@@ -7,6 +7,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"hash"
+	"io"
 	"strings"
 )
 
@@ -15,22 +16,17 @@ var methods = map[string]func() hash.Hash{
 	"sha1": sha1.New, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
-// signed reports whether an X-Hub-Signature, method=hex, is that of a body. It takes the
-// same time for every signature that is wrong.
-func signed(signature, secret string, body []byte) bool {
-	method, sum, ok := strings.Cut(strings.TrimSpace(signature), "=")
-	if !ok {
-		return false
-	}
+// signed reads a body, and reports whether an X-Hub-Signature, method=hex, is that of it.
+func signed(signature, secret string, body io.Reader) (bool, error) {
+	method, sum, _ := strings.Cut(strings.TrimSpace(signature), "=")
 	newHash := methods[strings.ToLower(method)]
-	if newHash == nil {
-		return false
-	}
-	got, err := hex.DecodeString(sum)
-	if err != nil {
-		return false
+	want, err := hex.DecodeString(sum)
+	if newHash == nil || err != nil {
+		return false, nil
 	}
 	h := hmac.New(newHash, []byte(secret))
-	h.Write(body)
-	return hmac.Equal(got, h.Sum(nil))
+	if _, err := io.Copy(h, body); err != nil {
+		return false, err
+	}
+	return hmac.Equal(want, h.Sum(nil)), nil
 }

@@ -1,11 +1,11 @@
 package websub
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,60 +14,58 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
+const (
+	maxRequests   = 16            // under way together, one to each hub
+	mostHubClosed = 6 * time.Hour // whatever Retry-After a hub gives
+	idle          = time.Hour     // between two looks at the queues at most
+)
+
 // Config sets up a Subscriber. All fields are required.
 type Config struct {
-	Callback  string // address under which hubs reach the Subscriber, without a slash at its end
+	Callback  string // address under which hubs reach the Subscriber
 	Key       []byte // for paths and secrets
-	HTTP      *http.Client
+	Transport http.RoundTripper
 	UserAgent string
 	Check     func(address string) error // whether a hub's address may be asked
 	Lease     time.Duration              // to ask for
 	MaxBody   int64                      // bytes of a push
 	Now       func() time.Time
 	Logger    *slog.Logger
-	// Changed is called when the answer of Leased has changed for some topic. It must
-	// not block.
-	Changed func()
+	// Pushed is called when a hub has pushed a feed. It must not block.
+	Pushed func(feed string)
 }
 
-// Subscriber keeps subscriptions to topics, and is the callback of their hubs. It is safe
-// for concurrent use.
+// Subscriber keeps the subscriptions of feeds, and is the callback of their hubs. It is
+// safe for concurrent use.
 type Subscriber struct {
-	cfg    Config
-	keys   keys
-	client *client
-	bell   batch.Bell
-	pushes chan *Push
-	slots  chan struct{} // pushes that are being read, or wait
+	cfg  Config
+	http *http.Client
+	bell batch.Bell
 
 	mu      sync.Mutex
 	running bool
-	started time.Time // of the Run under way
-	topics  map[Topic]*subscription
+	feeds   map[string]*subscription
 	tokens  map[string]*subscription
-	dropped map[string]bool // tokens that were given up, maxDropped at most
-	hubs    hubs
-	queue   queue           // of subscriptions, by wake
-	ready   []*subscription // those whose request is due, until there are connections
+	hubs    map[string]*hub // by host
 	active  int             // requests under way
 	stats   Stats
 }
 
 // Stats counts what a Subscriber did.
 type Stats struct {
-	Topics     int // wanted
-	Leased     int // of them, those whose hub pushes, as it says
-	Requests   int64
-	Failures   int64 // requests that a hub did not accept, or did not verify
-	Verified   int64 // verifications that were answered with the challenge
-	Refused    int64 // verifications that nobody had asked for
-	Denied     int64
-	Pushes     int64 // that were handed on
-	Busy       int64 // pushes that the hub was asked to repeat
-	Unsigned   int64 // pushes refused, as they lacked the signature
+	Feeds  int // wanted
+	Leased int // of them, those whose hub pushes, as it says
+
+	Requests int64 // to hubs
+	Failures int64 // of them, those that a hub did not accept
+	Verified int64 // verifications confirmed
+	Refused  int64 // verifications of what nobody had asked for
+	Denied   int64 // subscriptions that a hub denied
+
+	Pushes     int64 // taken
+	Dropped    int64 // pushes for feeds that are not wanted
+	Unsigned   int64 // pushes refused, as the signature was missing
 	Mismatches int64 // pushes ignored, as the signature was wrong
-	Dropped    int64 // pushes for topics that are not wanted
-	TooLarge   int64
 }
 
 // ErrRunning: a Subscriber runs once at a time.
@@ -75,107 +73,45 @@ var ErrRunning = errors.New("websub: already running")
 
 // New makes a Subscriber that wants nothing.
 func New(cfg Config) *Subscriber {
-	return &Subscriber{cfg: cfg, keys: keys{cfg.Key}, client: newClient(cfg.HTTP, cfg.UserAgent, cfg.Check, cfg.Now),
-		bell: batch.NewBell(), pushes: make(chan *Push), slots: make(chan struct{}, maxPushes),
-		topics: map[Topic]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: hubs{}}
+	cfg.Callback = strings.TrimSuffix(cfg.Callback, "/")
+	follow := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Subscriber{cfg: cfg, http: &http.Client{Transport: cfg.Transport, CheckRedirect: follow}, bell: batch.NewBell(),
+		feeds: map[string]*subscription{}, tokens: map[string]*subscription{}, hubs: map[string]*hub{}}
 }
 
-// Want sets the topics that are wanted.
-func (s *Subscriber) Want(topics []Topic) {
+// Want subscribes to a feed's topic; the zero Topic ends the subscription.
+func (s *Subscriber) Want(feed string, topic Topic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, wanted := s.cfg.Now(), make(map[Topic]bool, len(topics))
-	for _, topic := range topics {
-		hubs := topic.Hubs()
-		if len(hubs) == 0 {
-			continue
+	sub := s.feeds[feed]
+	if sub != nil {
+		if sub.topic == topic {
+			return
 		}
-		wanted[topic] = true
-		sub := s.topics[topic]
-		if sub == nil {
-			sub = &subscription{topic: topic, hubs: hubs}
-			s.topics[topic] = sub
-			s.assign(sub, hubs[0], now)
-		}
-		if !sub.wanted {
-			sub.wanted, sub.pending, sub.failures, sub.goodbyes = true, "", 0, 0
-			s.plan(sub, now)
-		}
+		sub.leave()
+		delete(s.feeds, feed)
+		delete(s.tokens, sub.token)
 	}
-	for topic, sub := range s.topics {
-		if !wanted[topic] && sub.wanted {
-			s.unwant(sub, now)
-		}
-	}
-	s.hubs.forget(now)
-	s.bell.Ring()
-}
-
-// assign has a subscription asked of another hub; what the one before still pushes is
-// refused. s.mu is held.
-func (s *Subscriber) assign(sub *subscription, hub string, now time.Time) {
-	s.drop(sub.token)
-	sub.hub, sub.pending, sub.leaseEnd = hub, "", time.Time{}
-	sub.token, sub.secret = s.keys.make(hub, sub.topic.URL, sub.topic.hubs)
-	sub.secured = secretFor(hub)
-	s.tokens[sub.token] = sub
-	delete(s.dropped, sub.token)
-	s.plan(sub, now)
-}
-
-// unwant ends a subscription. s.mu is held.
-func (s *Subscriber) unwant(sub *subscription, now time.Time) {
-	if !sub.leased(now) {
-		s.forget(sub)
+	if topic == (Topic{}) {
 		return
 	}
-	sub.wanted, sub.pending, sub.failures, sub.goodbyes = false, "", 0, 0
-	s.plan(sub, now)
-}
-
-// forget: pushes that still come are refused. s.mu is held.
-func (s *Subscriber) forget(sub *subscription) {
-	s.drop(sub.token)
-	if s.topics[sub.topic] == sub {
-		delete(s.topics, sub.topic)
-	}
-}
-
-// maxDropped bounds the tokens that are known to be of no use. Others are refused, too,
-// when it is known what is wanted.
-const maxDropped = 10_000
-
-// drop takes a token out of use. s.mu is held.
-func (s *Subscriber) drop(token string) {
-	delete(s.tokens, token)
-	if len(s.dropped) >= maxDropped {
-		clear(s.dropped)
-	}
-	s.dropped[token] = true
+	sub = newSubscription(s.cfg.Key, feed, topic)
+	s.feeds[feed], s.tokens[sub.token] = sub, sub
+	s.plan(sub, s.cfg.Now())
+	s.bell.Ring()
 }
 
 // plan has a subscription's hub asked at a time. s.mu is held.
 func (s *Subscriber) plan(sub *subscription, at time.Time) {
-	sub.next = at
-	s.queue.add(sub)
-}
-
-// Leased reports whether a topic's hub pushes, as it has said.
-func (s *Subscriber) Leased(topic Topic) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := s.topics[topic]
-	return sub != nil && sub.leased(s.cfg.Now())
-}
-
-// Hub is the hub that a topic is asked of, "" for none.
-func (s *Subscriber) Hub(topic Topic) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if sub := s.topics[topic]; sub != nil {
-		return sub.hub
+	sub.leave()
+	name := host(sub.address())
+	h := s.hubs[name]
+	if h == nil {
+		h = &hub{}
+		s.hubs[name] = h
 	}
-	return ""
+	sub.next, sub.hub = at, h
+	heap.Push(&h.queue, sub)
 }
 
 // Stats reads the counters.
@@ -183,33 +119,29 @@ func (s *Subscriber) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, now := s.stats, s.cfg.Now()
-	for _, sub := range s.topics {
-		if sub.wanted {
-			st.Topics++
-		}
-		if sub.leased(now) {
+	st.Feeds = len(s.feeds)
+	for _, sub := range s.feeds {
+		if sub.leaseEnd.After(now) {
 			st.Leased++
 		}
 	}
 	return st
 }
 
-func (s *Subscriber) count(counter func(*Stats)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	counter(&s.stats)
-}
-
 // Run subscribes to what is wanted, at first to all of it, and renews leases, until ctx
-// ends. Only meanwhile are pushes accepted. It returns the cause of ctx's end, or
-// ErrRunning.
+// ends. At other times hubs are asked to repeat their pushes. It returns the cause of
+// ctx's end, or ErrRunning.
 func (s *Subscriber) Run(ctx context.Context) error {
 	if err := s.start(); err != nil {
 		return err
 	}
-	defer s.stop()
 	var requests sync.WaitGroup
-	defer requests.Wait()
+	defer func() {
+		requests.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.running = false
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -219,9 +151,7 @@ func (s *Subscriber) Run(ctx context.Context) error {
 		case <-s.bell:
 		case <-timer.C:
 		}
-		if wait, ok := s.step(ctx, &requests); ok {
-			timer.Reset(wait)
-		}
+		timer.Reset(s.step(ctx, &requests))
 	}
 }
 
@@ -231,88 +161,68 @@ func (s *Subscriber) start() error {
 	if s.running {
 		return ErrRunning
 	}
-	s.running, s.started = true, s.cfg.Now()
-	for _, sub := range s.topics {
-		sub.pending = ""
-		s.plan(sub, s.started)
+	s.running = true
+	for _, sub := range s.feeds {
+		sub.failures = 0
+		s.plan(sub, s.cfg.Now())
 	}
 	return nil
 }
 
-func (s *Subscriber) stop() {
+// step asks the hubs at which something is due, and returns how long to wait for the next.
+func (s *Subscriber) step(ctx context.Context, requests *sync.WaitGroup) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running, s.ready = false, nil
-	for _, h := range s.hubs {
-		h.waiting = nil
+	now, wait := s.cfg.Now(), idle
+	for name, h := range s.hubs {
+		switch {
+		case h.busy:
+		case len(h.queue) == 0:
+			if !h.closed.After(now) {
+				delete(s.hubs, name)
+			}
+		case h.due().After(now):
+			wait = min(wait, h.due().Sub(now))
+		case s.active < maxRequests:
+			s.ask(ctx, h, now, requests)
+		}
 	}
-	for _, sub := range s.topics {
-		sub.running = false
-	}
+	return wait
 }
 
-// step does what is due, and returns when something will be.
-func (s *Subscriber) step(ctx context.Context, requests *sync.WaitGroup) (wait time.Duration, ok bool) {
+// ask makes the request that is due at a hub. Until it is verified it counts as a failure.
+// s.mu is held.
+func (s *Subscriber) ask(ctx context.Context, h *hub, now time.Time, requests *sync.WaitGroup) {
+	sub := h.queue[0]
+	r := request{hub: sub.address(), topic: sub.topic.URL, callback: s.cfg.Callback + "/" + sub.token, secret: sub.secret}
+	h.busy = true
+	s.active++
+	s.stats.Requests++
+	sub.failures++
+	sub.asked = now
+	s.plan(sub, now.Add(max(verifyWithin, sub.backoff())))
+	requests.Go(func() {
+		retryAfter, err := s.send(ctx, r)
+		s.answered(ctx, sub, h, retryAfter, err)
+	})
+}
+
+// answered follows a request. A hub that has failed to answer may still verify it.
+func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, retryAfter time.Duration, err error) {
 	s.mu.Lock()
-	now, changed := s.cfg.Now(), false
-	for sub := s.queue.due(now); sub != nil; sub = s.queue.due(now) {
-		changed = s.attend(sub, now) || changed
+	defer s.mu.Unlock()
+	defer s.bell.Ring()
+	h.busy = false
+	s.active--
+	now := s.cfg.Now()
+	if retryAfter > 0 {
+		h.closed = now.Add(min(retryAfter, mostHubClosed))
 	}
-	for len(s.ready) > 0 && s.active < maxRequests {
-		sub := s.ready[0]
-		s.ready = s.ready[1:]
-		s.ask(ctx, sub, now, requests)
+	if err == nil || ctx.Err() != nil || s.tokens[sub.token] != sub || sub.failures == 0 {
+		return
 	}
-	at, ok := s.queue.next()
-	s.mu.Unlock()
-	if changed {
-		s.cfg.Changed()
-	}
-	return max(at.Sub(now), time.Millisecond), ok
-}
-
-// attend looks after a subscription at whose time something is due, and reports whether
-// its lease has ended. s.mu is held.
-func (s *Subscriber) attend(sub *subscription, now time.Time) (ended bool) {
-	if s.topics[sub.topic] != sub {
-		return false
-	}
-	if !sub.leaseEnd.IsZero() && !sub.leaseEnd.After(now) {
-		sub.leaseEnd, ended = time.Time{}, true
-		s.cfg.Logger.Warn("a feed's lease has ended", "topic", upstream.PlainURL(sub.topic.URL), "hub", upstream.PlainURL(sub.hub))
-	}
-	if !sub.wanted && (ended || sub.goodbyes >= farewells && !sub.next.After(now)) {
-		s.forget(sub)
-		return ended
-	}
-	switch {
-	case sub.next.After(now):
-	case sub.running:
-		sub.next = now.Add(verifyWithin)
-	case sub.accepted && sub.pending == sub.mode():
-		s.failed(sub, answer{err: errNotVerified}, now)
-	default:
-		sub.running, sub.next = true, now.Add(verifyWithin)
-		s.ready = append(s.ready, sub)
-	}
-	s.queue.add(sub)
-	return ended
-}
-
-var errNotVerified = errors.New("websub: the hub does not verify the request")
-
-// failed follows a request that came to nothing. s.mu is held.
-func (s *Subscriber) failed(sub *subscription, a answer, now time.Time) {
 	s.stats.Failures++
-	sub.failed(now, a.retryAfter)
-	s.cfg.Logger.Info("a hub was asked in vain", "hub", upstream.PlainURL(sub.hub), "topic", upstream.PlainURL(sub.topic.URL),
-		"failures", sub.failures, "retry in", sub.next.Sub(now), "error", a.err)
-	if i := slices.Index(sub.hubs, sub.hub); sub.failures%giveUpAfter == 0 && sub.wanted && sub.leaseEnd.IsZero() && len(sub.hubs) > 1 {
-		s.assign(sub, sub.hubs[(i+1)%len(sub.hubs)], sub.next)
-	}
-}
-
-// callback is a subscription's address.
-func (s *Subscriber) callback(sub *subscription) string {
-	return strings.TrimSuffix(s.cfg.Callback, "/") + "/" + sub.token
+	wait := max(sub.backoff(), retryAfter)
+	s.plan(sub, now.Add(wait))
+	s.cfg.Logger.Info("cannot subscribe to a feed at its hub", "topic", upstream.PlainURL(sub.topic.URL), "failures", sub.failures, "retry in", wait, "error", err)
 }

@@ -3,6 +3,8 @@ package websub
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +16,7 @@ const day = 24 * time.Hour
 // What a hub is asked for.
 func TestRequest(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		s.Want(one())
+		s.Want("a", topic)
 		pass(time.Second)
 		r := h.last()
 		path, ok := strings.CutPrefix(r.form.Get("hub.callback"), callback+"/")
@@ -32,34 +34,25 @@ func TestRequest(t *testing.T) {
 		if r.head.Get("User-Agent") != "test/1" || r.head.Get("Content-Type") != "application/x-www-form-urlencoded" {
 			t.Errorf("header %v", r.head)
 		}
-		if !s.Leased(topic) || s.Leased(Topic{URL: topicURL}) || h.count(&h.changed) != 1 {
-			t.Errorf("after the verification: leased %t, told %d times", s.Leased(topic), h.count(&h.changed))
+		if st := s.Stats(); st.Feeds != 1 || st.Leased != 1 || st.Requests != 1 || st.Verified != 1 {
+			t.Errorf("counted %+v", st)
 		}
 	})
 }
 
-// The next process has the same paths and secrets, another key gives others.
+// The next process has the same paths and secrets; another key, feed, topic or hub gives
+// others.
 func TestPathsAndSecretsAreDerived(t *testing.T) {
-	seen := map[string]string{}
-	for _, k := range []keys{{[]byte("key")}, {[]byte("key")}, {[]byte("other")}} {
-		for _, sub := range [][2]string{{"h", "t"}, {"h", "u"}, {"i", "t"}, {"ht", ""}, {"", "ht"}} {
-			token, secret := k.make(sub[0], sub[1])
-			name := fmt.Sprint(string(k.key), sub)
-			if had, ok := seen[name]; ok && had != token+" "+secret {
-				t.Errorf("%s: %s %s, then %s", name, token, secret, had)
-			}
-			seen[name] = token + " " + secret
-			if !k.made(token) || (keys{[]byte("third")}).made(token) || k.made(token[1:]+"A") || k.made(token+"A") || k.made("") {
-				t.Errorf("%s: a path is not told from others", name)
-			}
+	all := map[string]int{}
+	for _, key := range []string{"key", "key", "other"} {
+		for _, sub := range [][3]string{{"a", "t", hubURL}, {"b", "t", hubURL}, {"a", "u", hubURL}, {"a", "t", "https://evil.example/"}} {
+			s := newSubscription([]byte(key), sub[0], NewTopic(sub[1], sub[2]))
+			all[s.token]++
+			all[s.secret]++
 		}
 	}
-	all := map[string]bool{}
-	for _, v := range seen {
-		all[v] = true
-	}
-	if len(all) != 10 {
-		t.Errorf("%d different ones, want 10", len(all))
+	if len(all) != 16 {
+		t.Errorf("%d different ones, want 16: %v", len(all), all)
 	}
 }
 
@@ -70,19 +63,19 @@ func TestLeases(t *testing.T) {
 		status      int
 		first, last time.Duration // when it is renewed
 	}{
-		{"as asked", "", 202, 144 * time.Hour, 160 * time.Hour},
-		{"Superfeedr: 204", "", 204, 144 * time.Hour, 160 * time.Hour},
-		{"Webubbub: a day", "86400", 202, 14 * time.Hour, 16 * time.Hour},
-		{"0.3: none said", "-", 204, 144 * time.Hour, 160 * time.Hour},
-		{"nonsense", "soon", 202, 144 * time.Hour, 160 * time.Hour},
-		{"negative", "-5", 202, 144 * time.Hour, 160 * time.Hour},
+		{"as asked", "", 202, 108 * time.Hour, 120 * time.Hour},
+		{"Superfeedr: 204", "", 204, 108 * time.Hour, 120 * time.Hour},
+		{"Webubbub: a day", "86400", 202, 10 * time.Hour, 12 * time.Hour},
+		{"0.3: none said", "-", 204, 108 * time.Hour, 120 * time.Hour},
+		{"nonsense", "soon", 202, 108 * time.Hour, 120 * time.Hour},
+		{"negative", "-5", 202, 108 * time.Hour, 120 * time.Hour},
 		{"a moment", "1", 202, time.Minute, time.Minute},
-		{"without end", "99999999999999", 202, 5 * 365 * day, 10 * 365 * day},
+		{"without end", "99999999999999", 202, 4 * 365 * day, 5 * 365 * day},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 				h.lease, h.answer = c.lease, func(int, asked) *http.Response { return reply(c.status) }
-				s.Want(one())
+				s.Want("a", topic)
 				pass(c.first - time.Second)
 				if h.asked() != 1 {
 					t.Errorf("%d requests before a renewal is due", h.asked())
@@ -91,7 +84,7 @@ func TestLeases(t *testing.T) {
 				if h.asked() != 2 || h.count(&h.verified) != 2 {
 					t.Errorf("%d requests, %d verified, after a renewal was due", h.asked(), h.count(&h.verified))
 				}
-				if c.last > time.Hour && !s.Leased(topic) {
+				if c.last > time.Hour && h.leased() != 1 {
 					t.Error("no lease")
 				}
 			})
@@ -99,8 +92,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// A hub that is busy is asked again when it says; the lease goes on until then, and the
-// next ones are renewed after half of their time.
+// A hub that is busy is asked again when it says; the lease goes on until then.
 func TestBusyHub(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		h.answer = func(n int, _ asked) *http.Response {
@@ -109,20 +101,15 @@ func TestBusyHub(t *testing.T) {
 			}
 			return reply(202)
 		}
-		s.Want(one())
-		pass(7 * day)
-		if h.asked() != 4 || !s.Leased(topic) || h.count(&h.verified) != 2 {
-			t.Fatalf("%d requests, %d verified, leased %t", h.asked(), h.count(&h.verified), s.Leased(topic))
+		s.Want("a", topic)
+		pass(6 * day)
+		if h.asked() != 4 || h.leased() != 1 || h.count(&h.verified) != 2 {
+			t.Fatalf("%d requests, %d verified, %d leased", h.asked(), h.count(&h.verified), h.leased())
 		}
-		at := func(i int) time.Time { return h.all()[i].at }
 		for i := 2; i < 4; i++ {
-			if d := at(i).Sub(at(i - 1)); d < 2*time.Minute || d > 5*time.Minute {
+			if d := h.all()[i].at.Sub(h.all()[i-1].at); d < 2*time.Minute || d > 5*time.Minute {
 				t.Errorf("asked again after %s, want 2 minutes or a little more", d)
 			}
-		}
-		pass(5 * day)
-		if d := h.last().at.Sub(at(3)); h.asked() != 5 || d < 108*time.Hour || d > 120*time.Hour {
-			t.Errorf("%d requests, renewed after %s: want half of 10 days", h.asked(), d)
 		}
 	})
 }
@@ -131,13 +118,11 @@ func TestBusyHub(t *testing.T) {
 func TestClosedHubIsLeftAlone(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		h.answer = func(int, asked) *http.Response { return reply(503, "Retry-After", "3600") }
-		var topics []Topic
 		for i := range 200 {
-			topics = append(topics, Links{Hubs: []string{hubURL}, Self: fmt.Sprint("https://feeds.example/", i)}.Topic())
+			s.Want(fmt.Sprint(i), NewTopic(fmt.Sprint("https://feeds.example/", i), hubURL))
 		}
-		s.Want(topics)
 		pass(59 * time.Minute)
-		if h.asked() > maxHubAtOnce {
+		if h.asked() != 1 {
 			t.Errorf("%d requests to a hub that said 503 at once", h.asked())
 		}
 		h.set(func() { h.answer = nil })
@@ -158,17 +143,16 @@ func TestRenewalsInVain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-				s.Want(one())
+				s.Want("a", topic)
 				pass(time.Minute)
 				h.set(func() { hub(h) })
 				pass(10*day - 2*time.Minute)
-				if !s.Leased(topic) || h.asked() < 20 {
-					t.Errorf("before the lease's end: leased %t, %d requests", s.Leased(topic), h.asked())
+				if h.leased() != 1 || h.asked() < 20 {
+					t.Errorf("before the lease's end: leased %t, %d requests", h.leased() == 1, h.asked())
 				}
-				told := h.count(&h.changed)
 				pass(2 * time.Minute)
-				if s.Leased(topic) || h.count(&h.changed) != told+1 {
-					t.Errorf("after the lease's end: leased %t, told %d times", s.Leased(topic), h.count(&h.changed)-told)
+				if h.leased() == 1 {
+					t.Error("leased after the lease's end")
 				}
 				n := h.asked()
 				pass(day)
@@ -177,7 +161,7 @@ func TestRenewalsInVain(t *testing.T) {
 				}
 				h.set(func() { h.answer, h.silent = nil, false })
 				pass(2 * time.Hour)
-				if !s.Leased(topic) {
+				if h.leased() != 1 {
 					t.Error("the hub works again, and there is no lease")
 				}
 			})
@@ -189,21 +173,21 @@ func TestRenewalsInVain(t *testing.T) {
 func TestVerifiedAfterNoAnswer(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		h.set(func() { h.answer = func(int, asked) *http.Response { return nil } })
-		s.Want(one())
+		s.Want("a", topic)
 		pass(12 * time.Hour) // requests are an hour apart
 		for n := h.asked(); h.asked() == n; {
 			pass(time.Minute)
 		}
 		pass(verifyWithin)
 		h.verify(h.last().form)
-		if s.Leased(topic) {
+		if h.leased() == 1 {
 			t.Error("a verification is confirmed after its time")
 		}
 		for n := h.asked(); h.asked() == n; {
 			pass(time.Minute)
 		}
 		h.verify(h.last().form)
-		if !s.Leased(topic) {
+		if h.leased() != 1 {
 			t.Error("a verification is not confirmed in its time")
 		}
 	})
@@ -216,10 +200,10 @@ func TestVerifiedWithoutAnAnswer(t *testing.T) {
 			h.verify(r.form)
 			return nil
 		}
-		s.Want(one())
+		s.Want("a", topic)
 		pass(time.Hour)
-		if !s.Leased(topic) || h.asked() != 1 {
-			t.Errorf("leased %t after %d requests", s.Leased(topic), h.asked())
+		if h.leased() != 1 || h.asked() != 1 {
+			t.Errorf("leased %t after %d requests", h.leased() == 1, h.asked())
 		}
 	})
 }
@@ -230,7 +214,7 @@ func TestRunAgain(t *testing.T) {
 		h := &testHub{t: t}
 		h.sub = newSubscriber(h)
 		stop := running(t, h.sub)
-		h.sub.Want(one())
+		h.sub.Want("a", topic)
 		pass(time.Second)
 		first := h.last().form
 		if err := h.sub.Run(t.Context()); err != ErrRunning {
@@ -245,30 +229,112 @@ func TestRunAgain(t *testing.T) {
 		h.silent = true
 		defer running(t, h.sub)()
 		pass(time.Second)
-		if !h.sub.Leased(topic) || h.asked() != 2 || h.last().form.Encode() != first.Encode() {
-			t.Errorf("leased %t after %d requests; the second for %v, the first for %v", h.sub.Leased(topic), h.asked(), h.last().form, first)
+		if h.leased() != 1 || h.asked() != 2 || h.last().form.Encode() != first.Encode() {
+			t.Errorf("leased %t after %d requests; the second for %v, the first for %v", h.leased() == 1, h.asked(), h.last().form, first)
 		}
 	})
 }
 
-// Requests are made a few at a time, and all in the end.
+// Hubs are asked for one thing at a time, and for all in the end.
 func TestManyTopics(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		var topics []Topic
-		now, most := map[string]int{}, 0
-		for i := range 2000 {
-			topics = append(topics, Links{Hubs: []string{fmt.Sprintf("https://hub%d.example/", i%7)}, Self: fmt.Sprint("https://feeds.example/", i)}.Topic())
-		}
+		now, most, all := map[string]int{}, 0, 0
 		h.answer = func(_ int, r asked) *http.Response {
-			h.set(func() { now[r.url]++; most = max(most, now[r.url]) })
+			h.set(func() { now[r.url]++; most = max(most, now[r.url]); all = max(all, len(now)) })
 			<-time.After(time.Second)
-			h.set(func() { now[r.url]-- })
+			h.set(func() {
+				if now[r.url]--; now[r.url] == 0 {
+					delete(now, r.url)
+				}
+			})
 			return reply(202)
 		}
-		s.Want(topics)
+		for i := range 2000 {
+			s.Want(fmt.Sprint(i), NewTopic(fmt.Sprint("https://feeds.example/", i), fmt.Sprintf("https://hub%d.example/", i%20)))
+		}
 		pass(time.Hour)
-		if st := s.Stats(); st.Leased != 2000 || st.Topics != 2000 || most != maxHubAtOnce {
-			t.Errorf("%+v, %d at a time to one hub", st, most)
+		if st := s.Stats(); st.Leased != 2000 || st.Feeds != 2000 || most != 1 || all != maxRequests {
+			t.Errorf("%+v, %d at a time to one hub, %d to all", st, most, all)
+		}
+	})
+}
+
+// 307 and 308 name another hub, within bounds.
+func TestOtherHubs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		moves map[string]string // by hub
+		asked []string
+	}{
+		{"307", map[string]string{hubURL: "307 https://b.example/x"}, []string{hubURL, "https://b.example/x"}},
+		{"308, relative", map[string]string{hubURL: "308 /y?z=1"}, []string{hubURL, "https://hub.example/y?z=1"}},
+		{"302 is none", map[string]string{hubURL: "302 https://b.example/"}, []string{hubURL}},
+		{"a private one", map[string]string{hubURL: "307 https://internal.example/"}, []string{hubURL}},
+		{"without TLS", map[string]string{hubURL: "307 http://b.example/"}, []string{hubURL}},
+		{"no address", map[string]string{hubURL: "307 ::"}, []string{hubURL}},
+		{"in a circle", map[string]string{hubURL: "307 " + hubURL}, []string{hubURL, hubURL, hubURL, hubURL, hubURL}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+				h.answer = func(_ int, r asked) *http.Response {
+					if status, to, ok := strings.Cut(c.moves[r.url], " "); ok {
+						code, err := strconv.Atoi(status)
+						if err != nil {
+							t.Error(err)
+						}
+						return reply(code, "Location", to)
+					}
+					return reply(202)
+				}
+				s.Want("a", topic)
+				pass(time.Second)
+				var got []string
+				for _, r := range h.all() {
+					got = append(got, r.url)
+				}
+				if !slices.Equal(got, c.asked) {
+					t.Errorf("asked %q, want %q", got, c.asked)
+				}
+			})
+		})
+	}
+}
+
+// A hub that does not work is left for the next one that the feed names.
+func TestNextHub(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		h.answer = func(_ int, r asked) *http.Response {
+			if r.url == hubURL {
+				return reply(404)
+			}
+			return reply(202)
+		}
+		s.Want("a", NewTopic(topicURL, hubURL, "https://b.example/hub"))
+		pass(time.Hour)
+		if h.leased() != 1 || h.last().url != "https://b.example/hub" || h.asked() != giveUpAfter+1 {
+			t.Errorf("%d leased, by %s after %d requests", h.leased(), h.last().url, h.asked())
+		}
+	})
+}
+
+// Pushes for a feed that is not wanted any more, or has another topic, end.
+func TestNotWanted(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		s.Want("a", topic)
+		pass(time.Second)
+		first := h.last().form.Get("hub.callback")
+		s.Want("a", NewTopic(topicURL+"?2", hubURL))
+		pass(time.Second)
+		if got := h.pushTo(first, "late").Code; got != http.StatusGone || h.asked() != 2 || h.leased() != 1 {
+			t.Errorf("a push of the topic before is answered %d; %d requests, %d leased", got, h.asked(), h.leased())
+		}
+		s.Want("a", Topic{})
+		if got := h.push("late").Code; got != http.StatusGone || s.Stats().Feeds != 0 || s.Stats().Dropped != 2 {
+			t.Errorf("a push is answered %d, counted %+v", got, s.Stats())
+		}
+		pass(10 * day)
+		if h.asked() != 2 || len(s.hubs) != 0 {
+			t.Errorf("%d requests, want none more; %d hubs are remembered", h.asked(), len(s.hubs))
 		}
 	})
 }

@@ -1,8 +1,15 @@
 package websub
 
 import (
-	"hash/fnv"
+	"container/heap"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"math/rand/v2"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,90 +24,76 @@ const (
 	leastRenewal = time.Minute
 	// mostLease bounds what a hub says: the clock must not overflow.
 	mostLease = 10 * 365 * 24 * time.Hour
-	// giveUpAfter is how many failures in a row, without a lease, make the next hub of
-	// a feed the one that is asked.
+	// giveUpAfter is how many failures in a row have the feed's next hub asked.
 	giveUpAfter = 3
-	// farewells is how often a hub is told that a topic is not wanted any more. It
-	// hears it from the answers to its pushes, too.
-	farewells = 3
 )
 
-// subscription is one topic's. Its Subscriber's mutex guards it.
+// Topic is what a feed is called by its hubs, and where these are. The zero value is that
+// of a feed without a hub.
+type Topic struct {
+	URL  string
+	hubs string // with spaces between them
+}
+
+// NewTopic returns a topic with its hubs, the preferred one first.
+func NewTopic(address string, hubs ...string) Topic {
+	if len(hubs) == 0 {
+		return Topic{}
+	}
+	return Topic{address, strings.Join(hubs, " ")}
+}
+
+// secured reports whether all hubs of the topic are given the secret.
+func (t Topic) secured() bool { return !strings.Contains(" "+t.hubs, " http:") }
+
+// subscription is that of one feed. Its Subscriber's mutex guards it.
 type subscription struct {
-	topic Topic
-	hubs  []string
-	hub   string // of hubs, the one that is asked
-
+	feed          string
+	topic         Topic
 	token, secret string
-	secured       bool // the hub has the secret
-	wanted        bool
 
-	pending  string    // the mode that the hub may verify, "" for none
-	asked    time.Time // when it was asked for that
-	accepted bool      // it has said that it will
-	running  bool      // a request is under way, or waits for its turn
-
-	lease    time.Duration
+	asked    time.Time // when a hub was asked last
 	leaseEnd time.Time // zero: none
-	next     time.Time // when the hub is asked again
-	failures int       // in a row
-	goodbyes int       // requests to unsubscribe
-	wake     time.Time // as the queue knows it
+	failures int       // requests in a row that were not verified
+	next     time.Time // when a hub is asked again
+	hub      *hub      // that is asked then
+	index    int       // in hub.queue
 }
 
-// leased reports whether the hub pushes, as far as it has said.
-func (s *subscription) leased(now time.Time) bool { return s.wanted && s.leaseEnd.After(now) }
-
-// mode is what the hub is to be asked for.
-func (s *subscription) mode() string {
-	if s.wanted {
-		return modeSubscribe
+// newSubscription derives the path and the secret: who has the key knows them, and nobody
+// else. Another feed that claims the same topic has others.
+func newSubscription(key []byte, feed string, topic Topic) *subscription {
+	sum := func(use string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(strings.Join([]string{use, feed, topic.URL, topic.hubs}, "\x00")))
+		return h.Sum(nil)
 	}
-	return modeUnsubscribe
+	return &subscription{feed: feed, topic: topic, token: base64.RawURLEncoding.EncodeToString(sum("path")), secret: hex.EncodeToString(sum("secret"))}
 }
 
-// begin takes note of a request that is about to be made. The hub may verify it before it
-// answers.
-func (s *subscription) begin(now time.Time) {
-	s.pending, s.asked, s.accepted = s.mode(), now, false
-	s.next = now.Add(verifyWithin)
-	if !s.wanted {
-		s.goodbyes++
-	}
+// address is the hub to ask: the first one, or after failures the next.
+func (s *subscription) address() string {
+	hubs := strings.Fields(s.topic.hubs)
+	return hubs[s.failures/giveUpAfter%len(hubs)]
 }
 
-// failed plans the next request. A lease that there is goes on.
-func (s *subscription) failed(now time.Time, retryAfter time.Duration) {
-	s.pending = ""
-	s.failures++
+// pending reports whether a hub may verify the subscription. It may do so before it answers
+// the request, and again when it did not get the answer.
+func (s *subscription) pending(now time.Time) bool {
+	return !s.asked.IsZero() && now.Sub(s.asked) <= verifyWithin
+}
+
+// backoff is the wait after the failures so far, and up to a quarter more.
+func (s *subscription) backoff() time.Duration {
 	wait := min(leastBackoff<<min(s.failures-1, 10), mostBackoff)
-	wait += time.Duration(s.fraction() * float64(wait) / 4)
-	s.next = now.Add(max(wait, retryAfter))
+	return wait + rand.N(wait/4)
 }
 
-// verified follows a hub's verification of a subscription.
-func (s *subscription) verified(lease time.Duration, busy bool, now time.Time) {
-	s.pending, s.failures = "", 0
-	s.lease, s.leaseEnd = lease, now.Add(lease)
-	s.next = now.Add(max(s.renewal(busy), leastRenewal))
-}
-
-// renewal is how long after its beginning a lease is renewed: after two thirds, or after
-// half where the hub was busy lately, and up to a tenth of that sooner, so that not all
-// are renewed at a time.
-func (s *subscription) renewal(busy bool) time.Duration {
-	after := s.lease / 3 * 2
-	if busy {
-		after = s.lease / 2
-	}
-	return after - time.Duration(s.fraction()*float64(after)/10)
-}
-
-// fraction is a number from 0 to 1 of the subscription's own.
-func (s *subscription) fraction() float64 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(s.token))
-	return float64(h.Sum32()) / (1 << 32)
+// renewal is half of a lease, or up to a tenth less: not all are to be renewed at a time,
+// and a hub that is busy then has as long again.
+func renewal(lease time.Duration) time.Duration {
+	half := max(lease/2, leastRenewal)
+	return max(half-rand.N(half/10), leastRenewal)
 }
 
 // parseLease reads hub.lease_seconds. Hubs of PubSubHubbub 0.3 leave it out: they give
@@ -111,4 +104,50 @@ func parseLease(s string, asked time.Duration) time.Duration {
 		return asked
 	}
 	return time.Duration(min(n, int64(mostLease/time.Second))) * time.Second
+}
+
+// hub is one host that is asked. The Subscriber's mutex guards it.
+type hub struct {
+	queue  queue     // of its subscriptions, the next first
+	busy   bool      // a request is under way
+	closed time.Time // it has asked to be left alone until then
+}
+
+// due is when the hub is to be asked next.
+func (h *hub) due() time.Time {
+	if at := h.queue[0].next; at.After(h.closed) {
+		return at
+	}
+	return h.closed
+}
+
+// host is the key of a hub.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return strings.ToLower(u.Host)
+}
+
+// queue is a heap of subscriptions by next.
+type queue []*subscription
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].next.Before(q[j].next) }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i]; q[i].index, q[j].index = i, j }
+func (q *queue) Push(x any)        { s := x.(*subscription); s.index = len(*q); *q = append(*q, s) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	(*q)[len(*q)-1] = nil
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// leave takes a subscription from its hub's queue.
+func (s *subscription) leave() {
+	if s.hub != nil {
+		heap.Remove(&s.hub.queue, s.index)
+		s.hub = nil
+	}
 }
