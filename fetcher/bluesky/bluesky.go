@@ -2,12 +2,10 @@ package bluesky
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -21,14 +19,6 @@ const (
 	defaultPageSize = 50  // the lexicons' default
 	maxPageSize     = 100 // the lexicons' maximum
 )
-
-// maxHandles bounds the handles whose DIDs are remembered; at the bound all
-// are dropped and looked up again as they are asked for.
-const maxHandles = 100_000
-
-// handlesFor is how long the DIDs of handles are remembered: a handle may be given to
-// another account while the one that had it goes on under another handle.
-const handlesFor = time.Hour
 
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
@@ -65,11 +55,7 @@ type Fetcher struct {
 	pds      string // base address for blobs, "" when the source is an AppView
 	pageSize int
 	now      func() time.Time
-
-	mu         sync.Mutex
-	dids       map[string]string // lower-case handle → DID
-	since      time.Time         // when dids was empty
-	maxHandles int
+	dids     *upstream.Names // by handle
 }
 
 var _ fetcher.Fetcher = (*Fetcher)(nil)
@@ -111,13 +97,12 @@ func New(cfg Config) (*Fetcher, error) {
 		pds = u.Scheme + "://" + u.Host
 	}
 	return &Fetcher{
-		client:     client,
-		pages:      pages,
-		pds:        pds,
-		pageSize:   cfg.PageSize,
-		now:        cfg.Now,
-		dids:       make(map[string]string),
-		maxHandles: maxHandles,
+		client:   client,
+		pages:    pages,
+		pds:      pds,
+		pageSize: cfg.PageSize,
+		now:      cfg.Now,
+		dids:     upstream.NewNames(cfg.Now),
 	}, nil
 }
 
@@ -153,9 +138,6 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 		page, err = f.authorFeed(ctx, a, q)
 	}
 	if err != nil {
-		if errors.Is(err, fetcher.ErrNotFound) {
-			f.forget(q.Username, did)
-		}
 		return fetcher.Page{}, fmt.Errorf("bluesky: account %q: %w", who, err)
 	}
 	return page, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // embed is what a post carries besides text, as a record has it (blobs) and as
@@ -54,18 +55,21 @@ type blob struct{ cid, url string }
 
 // UnmarshalJSON takes both forms and leaves the blob empty for any other.
 func (b *blob) UnmarshalJSON(raw []byte) error {
-	if unmarshal(raw, &b.url) == nil && b.url != "" {
-		return nil
-	}
-	var object struct {
-		Ref struct {
-			Link string `json:"$link"`
-		} `json:"ref"`
-		CID string `json:"cid"` // the form before 2023
-	}
-	_ = unmarshal(raw, &object)
-	if b.cid = object.Ref.Link; b.cid == "" {
-		b.cid = object.CID
+	doc := scan.Value(raw)
+	b.url = string(textOf(doc))
+	for name, v := range doc.Members() {
+		switch string(name) {
+		case "ref":
+			for name, link := range v.Members() {
+				if string(name) == "$link" {
+					b.cid = string(textOf(link))
+				}
+			}
+		case "cid": // the form before 2023
+			if b.cid == "" {
+				b.cid = string(textOf(v))
+			}
+		}
 	}
 	return nil
 }

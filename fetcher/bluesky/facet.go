@@ -1,6 +1,7 @@
 package bluesky
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,29 +30,30 @@ const (
 	facetTag     = "app.bsky.richtext.facet#tag"
 )
 
+// maxFacets bounds the facets of a post that are read; no client makes as many.
+const maxFacets = 100
+
 // entities turns facets into links, mentions and tags. Facets that are empty,
 // end outside the text or cut a character in two are left out, as the lexicon
 // asks.
 func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
-	if len(facets) == 0 {
-		return
-	}
-	points := codePoints(text)
 	shift := utf8.RuneCountInString(prefix)
-	links := make(map[string]bool)
-	for _, f := range facets {
+	for _, f := range facets[:min(len(facets), maxFacets)] {
 		start, end := f.Index.ByteStart, f.Index.ByteEnd
-		if start < 0 || start >= end || end > len(text) || points[start] < 0 || points[end] < 0 {
+		if start < 0 || start >= end || end > len(text) || !utf8.RuneStart(text[start]) || end < len(text) && !utf8.RuneStart(text[end]) {
 			continue
 		}
 		shown := text[start:end]
-		indices := func() []int { return []int{points[start] + shift, points[end] + shift} }
+		indices := func() []int {
+			from := shift + utf8.RuneCountInString(text[:start])
+			return []int{from, from + utf8.RuneCountInString(shown)}
+		}
 		for _, feature := range f.Features {
 			switch feature.Type {
 			case facetLink:
 				uri := webURL(feature.URI)
-				if uri != "" && !links[uri] {
-					links[uri] = true
+				known := slices.ContainsFunc(t.URLs, func(u fetcher.URL) bool { return u.URL == uri })
+				if uri != "" && !known && len(t.URLs) < maxFacets {
 					t.URLs = append(t.URLs, fetcher.URL{URL: uri, ExpandedURL: uri, DisplayURL: shown})
 				}
 			case facetMention:
@@ -68,22 +70,6 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 			}
 		}
 	}
-}
-
-// codePoints returns for each byte offset of text, its end included, the number
-// of code points before it, and −1 for an offset inside of one.
-func codePoints(text string) []int {
-	points := make([]int, len(text)+1)
-	for i := range points {
-		points[i] = -1
-	}
-	n := 0
-	for i := range text {
-		points[i] = n
-		n++
-	}
-	points[len(text)] = n
-	return points
 }
 
 // webURL returns u if it is an address of the web, and "" for javascript: and so on.

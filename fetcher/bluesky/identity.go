@@ -23,7 +23,7 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 		return "", errors.New("query: Username is empty and UserID is no DID: want one of them")
 	}
 	key := strings.ToLower(q.Username)
-	if did := f.remembered(key); did != "" {
+	if did := f.dids.ID(key); did != "" {
 		return did, nil
 	}
 	resp, err := f.get(ctx, xrpcPath("com.atproto.identity.resolveHandle", url.Values{"handle": {key}}), nil)
@@ -40,36 +40,8 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	if !isDID(answer.DID) {
 		return "", fmt.Errorf("%w: handle look-up gave %.64q, want a DID", fetcher.ErrMalformed, answer.DID)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.dids) >= f.maxHandles {
-		clear(f.dids)
-	}
-	f.dids[key] = answer.DID
+	f.dids.Set(key, answer.DID)
 	return answer.DID, nil
-}
-
-// remembered returns the DID that a handle in lower case had when it was looked up last, ""
-// where that has to be done again.
-func (f *Fetcher) remembered(handle string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now := f.now(); now.Sub(f.since) >= handlesFor {
-		clear(f.dids)
-		f.since = now
-	}
-	return f.dids[handle]
-}
-
-// forget drops a remembered DID that the server does not know any more, so that the
-// next call finds who has the handle now.
-func (f *Fetcher) forget(handle, did string) {
-	key := strings.ToLower(handle)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dids[key] == did {
-		delete(f.dids, key)
-	}
 }
 
 // CheckAccount returns an error for a name that is no handle and no DID, in the form

@@ -2,12 +2,10 @@ package bluesky
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -74,73 +72,6 @@ func TestHandleIsLookedUpOnce(t *testing.T) {
 	}
 	if want := "com.atproto.identity.resolveHandle?handle=alice.example.com"; calls[0] != want {
 		t.Errorf("look-up %q, want %q", calls[0], want)
-	}
-}
-
-func TestHandleIsForgottenWhenTheAccountIsGone(t *testing.T) {
-	gone := true
-	p := serve(t, answers{
-		"com.atproto.identity.resolveHandle": body(doc(`{"did":"ALICE"}`)),
-		"app.bsky.feed.getAuthorFeed": func(q url.Values) (int, string) {
-			if gone {
-				return 400, `{"error":"InvalidRequest","message":"Profile not found"}`
-			}
-			return 200, feed()
-		},
-	})
-	f := p.open(t, false)
-	q := fetcher.TimelineQuery{Username: "alice.example.com"}
-	if _, err := f.Timeline(t.Context(), q); !errors.Is(err, fetcher.ErrNotFound) {
-		t.Fatalf("error %v, want ErrNotFound", err)
-	}
-	gone = false
-	if _, err := f.Timeline(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
-	if got := methods(p.taken()); !slices.Equal(got, []string{"resolveHandle", "getAuthorFeed", "resolveHandle", "getAuthorFeed"}) {
-		t.Errorf("calls %v, want a second look-up", got)
-	}
-}
-
-// A handle may be given to another account while the one that had it is there.
-func TestHandleThatWasGivenAwayIsLookedUpAgain(t *testing.T) {
-	owner := "ALICE"
-	p := serve(t, answers{
-		"com.atproto.identity.resolveHandle": func(url.Values) (int, string) { return 200, doc(`{"did":"` + owner + `"}`) },
-		"app.bsky.feed.getAuthorFeed":        body(feed()),
-	})
-	f := p.open(t, false)
-	clock := now
-	f.now = func() time.Time { return clock }
-	read := func(want string) {
-		t.Helper()
-		page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: "alice.example.com"})
-		if err != nil || page.UserID != want {
-			t.Errorf("account %q, error %v; want %q", page.UserID, err, want)
-		}
-	}
-	read(alice)
-	owner = "BOB"
-	clock = now.Add(handlesFor - 1)
-	read(alice)
-	clock = now.Add(handlesFor)
-	read(bob)
-}
-
-func TestRememberedHandlesAreBounded(t *testing.T) {
-	p := serve(t, answers{
-		"com.atproto.identity.resolveHandle": body(doc(`{"did":"ALICE"}`)),
-		"app.bsky.feed.getAuthorFeed":        body(feed()),
-	})
-	f := p.open(t, false)
-	f.maxHandles = 3
-	for i := range 10 {
-		if _, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: fmt.Sprintf("u%d.example.com", i)}); err != nil {
-			t.Fatal(err)
-		}
-		if len(f.dids) > 3 {
-			t.Fatalf("%d handles are remembered, want at most 3", len(f.dids))
-		}
 	}
 }
 

@@ -84,6 +84,9 @@ func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 
 // parseTime reads a lexicon datetime, a profile of RFC 3339.
 func parseTime(s string) (time.Time, bool) {
+	if s == "" { // else the error costs as much as a record
+		return time.Time{}, false
+	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		return time.Time{}, false

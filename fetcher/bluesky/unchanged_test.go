@@ -18,17 +18,17 @@ import (
 
 func nothingSeen(string) bool { return false }
 
-// source answers every list with a document, under a tag unless tagless, and
+// source is a PDS. It answers every list with a document, under a tag unless tagless, and
 // notes whether it could say "not modified".
 type source struct {
 	*httptest.Server
 	mu      sync.Mutex
 	tagless bool
-	docs    map[string]string // by collection, "" for an AppView
+	docs    map[string]string // by collection
 	calls   []string          // collection and status
 }
 
-func open(t *testing.T, pds bool) (*source, *Fetcher) {
+func open(t *testing.T) (*source, *Fetcher) {
 	t.Helper()
 	s := &source{docs: map[string]string{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,11 +51,7 @@ func open(t *testing.T, pds bool) (*source, *Fetcher) {
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(s.Close)
-	cfg := Config{BaseURL: s.URL, Now: func() time.Time { return now }}
-	if pds {
-		cfg.BaseURL, cfg.PDS = "", s.URL
-	}
-	f, err := New(cfg)
+	f, err := New(Config{PDS: s.URL, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,42 +66,31 @@ func recordsOf(uris ...string) string {
 	return `{"records":[` + strings.Join(docs, ",") + `]}`
 }
 
-// A page is read four times: as new, as known, after a change, and as known.
-func TestUnchanged(t *testing.T) {
+// A page of a PDS has two lists. It is read four times: as new, as known, after a change, and as known.
+func TestUnchangedLists(t *testing.T) {
 	at := func(ago time.Duration) string { return postURI(alice, postedAt.Add(-ago)) }
 	shared := repostURI(alice, postedAt.Add(-time.Second))
-	appview := func(items ...string) map[string]string {
-		return map[string]string{"": doc(`{"feed":[` + strings.Join(items, ",") + `],"cursor":"c"}`)}
-	}
 	repo := func(posts, reposts []string) map[string]string {
 		return map[string]string{"post": recordsOf(posts...), "repost": recordsOf(reposts...)}
 	}
-	old, fresh := at(time.Minute), at(0)
+	old := at(time.Minute)
 	for _, c := range []struct {
 		name          string
-		pds, tagless  bool
+		tagless       bool
 		before, after map[string]string
 		posts         [2]int
 		known         []string // calls for a page that is known
 		changed       []string // calls for one that has changed
 	}{
-		{"AppView", false, false, appview(plain(time.Minute, "")), appview(plain(0, ""), plain(time.Minute, "")), [2]int{1, 2},
-			[]string{" 304"}, []string{" 200"}},
-		{"AppView without validators", false, true, appview(plain(time.Minute, "")), appview(plain(0, ""), plain(time.Minute, "")), [2]int{1, 2},
-			[]string{" 200"}, []string{" 200"}},
-		{"PDS with a new post", true, false, repo([]string{old}, nil), repo([]string{fresh, old}, nil), [2]int{1, 2},
-			[]string{"post 304", "repost 304"}, []string{"post 200", "repost 200"}},
-		{"PDS with a new repost: posts that were not modified are asked for", true, false, repo([]string{old}, nil), repo([]string{old}, []string{shared}), [2]int{1, 2},
+		{"a new repost: posts that were not modified are asked for", false, repo([]string{old}, nil), repo([]string{old}, []string{shared}), [2]int{1, 2},
 			[]string{"post 304", "repost 304"}, []string{"post 304", "repost 200", "post 200"}},
-		{"PDS without validators and a new post", true, true, repo([]string{old}, nil), repo([]string{fresh, old}, nil), [2]int{1, 2},
+		{"without validators and a new repost", true, repo([]string{old}, nil), repo([]string{old}, []string{shared}), [2]int{1, 2},
 			[]string{"post 200", "repost 200"}, []string{"post 200", "repost 200"}},
-		{"PDS without validators and a new repost", true, true, repo([]string{old}, nil), repo([]string{old}, []string{shared}), [2]int{1, 2},
-			[]string{"post 200", "repost 200"}, []string{"post 200", "repost 200"}},
-		{"PDS whose lists change places", true, true, repo([]string{old}, []string{shared}), repo([]string{shared}, []string{old}), [2]int{2, 2},
+		{"lists that change places", true, repo([]string{old}, []string{shared}), repo([]string{shared}, []string{old}), [2]int{2, 2},
 			[]string{"post 200", "repost 200"}, []string{"post 200", "repost 200"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, f := open(t, c.pds)
+			s, f := open(t)
 			s.tagless = c.tagless
 			q := fetcher.TimelineQuery{Username: alice, Seen: nothingSeen}
 			read := func(step string, same bool, posts int, calls []string) fetcher.Page {
@@ -143,59 +128,13 @@ func TestUnchanged(t *testing.T) {
 			read("known again", true, c.posts[1], c.known)
 			q.Known = first.Version
 			read("known of an older version", false, c.posts[1], nil)
-			q.Known, q.Cursor = second.Version, "c"
-			if c.pds {
-				q.Cursor = formatCursor(positions{{cursor: "c"}, {cursor: "c"}})
-			}
+			q.Known, q.Cursor = second.Version, formatCursor(positions{{cursor: "c"}, {cursor: "c"}})
 			if page, err := f.Timeline(t.Context(), q); err != nil || page.Unchanged || page.Version != 0 {
 				t.Errorf("older posts: unchanged %t, version %d, error %v", page.Unchanged, page.Version, err)
 			}
 			q.Cursor, q.Seen = "", nil
 			read("all posts", false, c.posts[1], nil)
 		})
-	}
-}
-
-// Two accounts with one body: neither is known by the other's version.
-func TestAccountsAreNotMixed(t *testing.T) {
-	for _, pds := range []bool{false, true} {
-		s, f := open(t, pds)
-		s.docs = map[string]string{"": `{"feed":[]}`, "post": recordsOf(), "repost": recordsOf()}
-		q := fetcher.TimelineQuery{Username: alice, Seen: nothingSeen}
-		page, err := f.Timeline(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Username, q.Known = bob, page.Version
-		other, err := f.Timeline(t.Context(), q)
-		if err != nil || other.Unchanged || other.UserID != bob || other.Version == page.Version {
-			t.Errorf("pds %t: unchanged %t of %q, version %d, error %v", pds, other.Unchanged, other.UserID, other.Version, err)
-		}
-	}
-}
-
-func TestEvictedPageIsReadAgain(t *testing.T) {
-	p := serve(t, answers{"app.bsky.feed.getAuthorFeed": body(`{"feed":[]}`)})
-	f, err := New(Config{BaseURL: p.URL, MaxPages: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := fetcher.TimelineQuery{Username: alice, Seen: nothingSeen}
-	for _, c := range []struct {
-		account string
-		same    bool
-	}{{alice, false}, {alice, true}, {bob, false}, {alice, false}} {
-		q.Username = c.account
-		page, err := f.Timeline(t.Context(), q)
-		if err != nil || page.Unchanged != c.same {
-			t.Errorf("%s: unchanged %t, want %t, error %v", c.account, page.Unchanged, c.same, err)
-		}
-		if c.account == alice {
-			q.Known = page.Version
-		}
-	}
-	if _, err := New(Config{MaxPages: -1}); err == nil || !strings.Contains(err.Error(), "MaxPages -1 is not allowed") {
-		t.Errorf("error %v", err)
 	}
 }
 

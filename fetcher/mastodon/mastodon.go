@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -20,14 +18,6 @@ import (
 
 // maxPageSize is the most posts that one answer of the API has.
 const maxPageSize = 40
-
-// maxIDs bounds the names whose ids are remembered; at the bound all are
-// dropped and looked up again as they are asked for.
-const maxIDs = 100_000
-
-// idsFor is how long the ids of names are remembered: a name may be given to another
-// account while the one that had it goes on under another name.
-const idsFor = time.Hour
 
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
@@ -59,13 +49,8 @@ type Config struct {
 type Fetcher struct {
 	client   *upstream.Client
 	pages    *upstream.Pages
+	names    *upstream.Names
 	pageSize int
-	now      func() time.Time
-
-	mu     sync.Mutex
-	ids    map[string]string // lower-case name → account id
-	since  time.Time         // when ids was empty
-	maxIDs int
 }
 
 var _ fetcher.Fetcher = (*Fetcher)(nil)
@@ -96,7 +81,7 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	return &Fetcher{client: client, pages: pages, pageSize: cfg.PageSize, now: cfg.Now, ids: make(map[string]string), maxIDs: maxIDs}, nil
+	return &Fetcher{client: client, pages: pages, names: upstream.NewNames(cfg.Now), pageSize: cfg.PageSize}, nil
 }
 
 // Timeline reads one page of an account's posts in one request, after one more
@@ -138,9 +123,6 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	kept := f.pages.Known(path, q)
 	resp, err := f.client.Get(ctx, path, kept.Header(0))
 	if err != nil {
-		if errors.Is(err, fetcher.ErrNotFound) {
-			f.forget(q.Username, id)
-		}
 		return fetcher.Page{}, err
 	}
 	defer resp.Release()
@@ -185,7 +167,7 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if username == "" {
 		return "", errors.New("no account named: want a Username or a UserID")
 	}
-	if id := f.remembered(username); id != "" {
+	if id := f.names.ID(username); id != "" {
 		return id, nil
 	}
 	resp, err := f.client.Get(ctx, "/api/v1/accounts/lookup?"+url.Values{"acct": {username}}.Encode(), nil)
@@ -204,34 +186,6 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if found.Suspended {
 		return "", fmt.Errorf("%w: the account is suspended", fetcher.ErrProtected)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.ids) >= f.maxIDs {
-		clear(f.ids)
-	}
-	f.ids[strings.ToLower(username)] = string(found.ID)
+	f.names.Set(username, string(found.ID))
 	return string(found.ID), nil
-}
-
-// remembered returns the id that an account had when its name was looked up last, "" where
-// that has to be done again.
-func (f *Fetcher) remembered(username string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now := f.now(); now.Sub(f.since) >= idsFor {
-		clear(f.ids)
-		f.since = now
-	}
-	return f.ids[strings.ToLower(username)]
-}
-
-// forget drops a remembered id that the server does not know any more, so that the
-// next call finds a new account of the same name.
-func (f *Fetcher) forget(username, id string) {
-	key := strings.ToLower(username)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ids[key] == id {
-		delete(f.ids, key)
-	}
 }

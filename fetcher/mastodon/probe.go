@@ -75,7 +75,7 @@ func (f *Fetcher) knownID(a fetcher.Account) string {
 	if a.UserID != "" {
 		return a.UserID
 	}
-	return f.remembered(a.Username)
+	return f.names.ID(a.Username)
 }
 
 // listedAccount is an element of a list of accounts.
