@@ -3,11 +3,9 @@ package bluesky
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -89,33 +87,14 @@ func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func
 	if err := s.wait(ctx, q); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var changing sync.WaitGroup
-	defer changing.Wait()
-	defer cancel(nil)
-	err := socket.Read(ctx, socket.Config{
-		URL:    j.base.String() + "?" + s.query().Encode(),
-		HTTP:   j.cfg.HTTP,
-		Header: http.Header{"User-Agent": {j.cfg.UserAgent}},
-		Now:    j.cfg.Now,
-		Opened: func(send socket.Send) error {
-			if err := s.subscribe(ctx, send); err != nil {
-				return err
-			}
-			changing.Go(func() { s.follow(ctx, cancel, send, q.Changes) })
-			return s.up()
-		},
+	return s.read(ctx, "jetstream "+j.base.Host, q.Changes, s.subscribe, s.up, socket.Config{
+		URL:     j.base.String() + "?" + s.query().Encode(),
+		HTTP:    j.cfg.HTTP,
+		Header:  http.Header{"User-Agent": {j.cfg.UserAgent}},
+		Now:     j.cfg.Now,
 		Message: s.message,
 		Alive:   s.alive,
 	})
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, fetcher.ErrResubscribe) {
-		return err
-	}
-	return fmt.Errorf("bluesky: jetstream %s: %w", j.base.Host, err)
 }
 
 // subscription is the state of one connection.
@@ -162,25 +141,6 @@ func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 		return err
 	}
 	return send(ctx, b)
-}
-
-// follow changes the subscription as the accounts change, until ctx ends.
-func (s *subscription) follow(ctx context.Context, end context.CancelCauseFunc, send socket.Send, changes <-chan []fetcher.Account) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case accounts, ok := <-changes:
-			if !ok {
-				return
-			}
-			s.want(accounts)
-		}
-		if err := s.subscribe(ctx, send); err != nil {
-			end(err)
-			return
-		}
-	}
 }
 
 // up emits that the server has accepted the subscription.

@@ -3,13 +3,11 @@ package bluesky
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -79,35 +77,20 @@ func (p *Repos) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fet
 	if err := s.wait(ctx, q); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var following sync.WaitGroup
-	defer following.Wait()
-	defer cancel(nil)
 	address := "ws" + strings.TrimPrefix(p.base.String(), "http") + "/xrpc/com.atproto.sync.subscribeRepos"
 	if s.seq > 0 {
 		address += "?cursor=" + strconv.FormatInt(s.seq, 10)
 	}
-	err := socket.Read(ctx, socket.Config{
+	return s.read(ctx, "repos of "+p.base.Host, q.Changes, s.subscribe, s.up, socket.Config{
 		URL:        address,
 		HTTP:       p.cfg.HTTP,
 		Header:     http.Header{"User-Agent": {p.cfg.UserAgent}},
 		MaxMessage: maxFrame,
 		Binary:     true,
 		Now:        p.cfg.Now,
-		Opened: func(socket.Send) error {
-			following.Go(func() { s.follow(ctx, cancel, q.Changes) })
-			return emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.seq > 0})
-		},
-		Message: s.message,
-		Alive:   s.alive,
+		Message:    s.message,
+		Alive:      s.alive,
 	})
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, fetcher.ErrResubscribe) {
-		return err
-	}
-	return fmt.Errorf("bluesky: repos of %s: %w", p.base.Host, err)
 }
 
 // repoStream is the state of one connection.
@@ -140,23 +123,16 @@ func (s *repoStream) position() string {
 	return string(b)
 }
 
-// follow takes over the accounts that are wanted, until ctx ends. When none is left it
-// ends the connection, whose commits would be read for nothing.
-func (s *repoStream) follow(ctx context.Context, end context.CancelCauseFunc, changes <-chan []fetcher.Account) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case accounts, ok := <-changes:
-			if !ok {
-				return
-			}
-			if s.want(accounts); len(s.all()) == 0 {
-				end(fetcher.ErrResubscribe)
-				return
-			}
-		}
+// subscribe ends a connection whose commits would be read for nothing.
+func (s *repoStream) subscribe(context.Context, socket.Send) error {
+	if len(s.all()) == 0 {
+		return fetcher.ErrResubscribe
 	}
+	return nil
+}
+
+func (s *repoStream) up() error {
+	return s.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.seq > 0})
 }
 
 func (s *repoStream) alive() error {

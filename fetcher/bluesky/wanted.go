@@ -2,9 +2,12 @@ package bluesky
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
 )
 
 // wantedAccounts are the accounts that a stream brings. It is safe for concurrent use.
@@ -62,6 +65,50 @@ func (w *wantedAccounts) name(did string) (string, bool) {
 	defer w.mu.Unlock()
 	name, wanted := w.names[did]
 	return name, wanted
+}
+
+// read runs a connection of a name until it ends. subscribe is called when it is open, and
+// whenever the accounts have changed; an error of it ends the connection.
+func (w *wantedAccounts) read(ctx context.Context, name string, changes <-chan []fetcher.Account,
+	subscribe func(context.Context, socket.Send) error, up func() error, cfg socket.Config) error {
+	ctx, end := context.WithCancelCause(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer end(nil)
+	cfg.Opened = func(send socket.Send) error {
+		if err := subscribe(ctx, send); err != nil {
+			return err
+		}
+		following.Go(func() { end(w.follow(ctx, changes, func() error { return subscribe(ctx, send) })) })
+		return up()
+	}
+	err := socket.Read(ctx, cfg)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, fetcher.ErrResubscribe) {
+		return err
+	}
+	return fmt.Errorf("bluesky: %s: %w", name, err)
+}
+
+// follow takes over the accounts that are wanted, until ctx ends or changed fails.
+func (w *wantedAccounts) follow(ctx context.Context, changes <-chan []fetcher.Account, changed func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case accounts, ok := <-changes:
+			if !ok {
+				changes = nil
+				continue
+			}
+			w.want(accounts)
+			if err := changed(); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // tell returns the accounts, which the caller emits; nil if it has returned them.

@@ -5,15 +5,10 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"golang.org/x/net/idna"
-
-	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 )
 
 const (
@@ -81,8 +76,8 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("the address of a feed without user and password")
 	}
-	if err := setHost(u, allowPrivate); err != nil {
-		return nil, err
+	if u.Host, err = website.Host(u, allowPrivate); err != nil {
+		return nil, fmt.Errorf("the address of a feed, with %w", err)
 	}
 	u.Fragment, u.RawFragment = "", ""
 	path, err := url.PathUnescape(normalizeEscapes(u.EscapedPath()))
@@ -97,36 +92,6 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 		u.Path, u.RawPath = "/", ""
 	}
 	return u, nil
-}
-
-// setHost checks and normalises a URL's host and port.
-func setHost(u *url.URL, allowPrivate bool) error {
-	port := u.Port()
-	if port != "" || strings.HasSuffix(u.Host, ":") {
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || strconv.FormatUint(n, 10) != port || !portOK(uint16(n), allowPrivate) {
-			return errors.New("the address of a feed on port 80, 443, 8080 or 8443, or without one")
-		}
-	}
-	host := u.Hostname()
-	if addr, err := netip.ParseAddr(host); err == nil {
-		if addr.Is6() {
-			host = "[" + host + "]"
-		}
-	} else if !utf8.ValidString(host) {
-		return errors.New("the address of a feed on a public host such as example.com")
-	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
-		return errors.New("the address of a feed on a public host such as example.com")
-	}
-	host = strings.ToLower(host)
-	if err := netguard.CheckURL("https://"+host+"/", allowPrivate); err != nil {
-		return errors.New("the address of a feed on a public host such as example.com")
-	}
-	if port != "" && !(u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
-		host += ":" + port
-	}
-	u.Host = host
-	return nil
 }
 
 // normalizeEscapes writes escapes with upper-case digits, leaves out those that are not

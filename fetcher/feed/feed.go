@@ -3,7 +3,6 @@ package feed
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
+	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -63,12 +63,11 @@ const (
 
 // Fetcher reads feeds. It is safe for concurrent use.
 type Fetcher struct {
-	cfg       Config
-	transport http.RoundTripper
-	pages     *upstream.Pages
-	hosts     hosts
-	robots    *robots.Cache          // nil where robots.txt is not asked
-	webSub    atomic.Pointer[WebSub] // nil without one
+	cfg    Config
+	pages  *upstream.Pages
+	hosts  hosts
+	robots *robots.Cache          // nil where robots.txt is not asked
+	webSub atomic.Pointer[WebSub] // nil without one
 
 	mu       sync.Mutex
 	accounts map[string]*account // by name
@@ -122,11 +121,18 @@ func New(cfg Config) (*Fetcher, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Transport == nil {
+		// No connection is kept: feeds are read seldom, and net/http logs the body of a
+		// 304 where one is.
+		t := website.Transport(cfg.Timeout, cfg.AllowPrivate)
+		t.DisableKeepAlives = true
+		cfg.Transport = t
+	}
 	pages, err := upstream.NewPages(cfg.MaxFeeds)
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
-	f := &Fetcher{cfg: cfg, transport: newTransport(&cfg), pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
+	f := &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
 		accounts: map[string]*account{}, feeds: map[string]*state{}}
 	if cfg.Robots {
 		f.robots = robots.NewCache(cfg.UserAgent, cfg.Now)
@@ -155,11 +161,4 @@ func (f *Fetcher) account(name string) (*account, error) {
 	}
 	f.accounts[name] = a
 	return a, nil
-}
-
-// ports are those of web servers.
-var ports = []uint16{80, 443, 8080, 8443}
-
-func portOK(port uint16, allowPrivate bool) bool {
-	return slices.Contains(ports, port) || allowPrivate && port != 0
 }

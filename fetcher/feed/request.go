@@ -2,47 +2,23 @@ package feed
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
-	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 const (
-	maxRedirects   = 5
-	maxHeaderBytes = 64 << 10 // of an answer
-	accept         = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+	maxRedirects = 5
+	accept       = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
 )
-
-// newTransport connects to public addresses only, and keeps no connection: feeds are read
-// seldom, and net/http logs the body of a 304 where a connection is kept.
-func newTransport(cfg *Config) http.RoundTripper {
-	if cfg.Transport != nil {
-		return cfg.Transport
-	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
-	guard := &netguard.Guard{AllowPrivate: cfg.AllowPrivate, Ports: ports}
-	return &http.Transport{
-		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
-		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
-		TLSHandshakeTimeout:    cfg.Timeout,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		Protocols:              protocols,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableKeepAlives:      true,
-	}
-}
 
 // answer is that of a feed's server, of any status.
 type answer struct {
@@ -117,38 +93,20 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (
 		req.Header[name] = values
 	}
 	// A bare round trip follows no redirect, keeps no cookie, sends no Referer.
-	resp, err := f.transport.RoundTrip(req)
+	resp, err := f.cfg.Transport.RoundTrip(req)
 	if err != nil {
 		return nil, requestError(ctx, u.Host, err)
 	}
 	return resp, nil
 }
 
-// requestError says what went wrong without naming an address: what a name resolves to
-// inside a network is not for everyone.
+// requestError says what went wrong without naming an address.
 func requestError(ctx context.Context, host string, err error) error {
-	var (
-		dns     *net.DNSError
-		timeout interface{ Timeout() bool }
-		cert    *tls.CertificateVerificationError
-	)
-	switch {
-	case errors.Is(err, netguard.ErrAddressNotAllowed):
-		return fmt.Errorf("%s: the host's address is not public: %w", host, netguard.ErrAddressNotAllowed)
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", host, ctx.Err())
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("%s: no such host", host)
-	case errors.As(err, &dns):
-		return fmt.Errorf("%s: the host's name could not be looked up", host)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("%s: no answer in time: %w", host, context.DeadlineExceeded)
-	case errors.As(err, &cert):
-		return fmt.Errorf("%s: certificate not valid", host)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%s: connection refused", host)
+	reason, cause := website.Fault(ctx, err)
+	if cause == nil {
+		return fmt.Errorf("%s: %s", host, reason)
 	}
-	return fmt.Errorf("%s: the host gave no valid answer", host)
+	return fmt.Errorf("%s: %s: %w", host, reason, cause)
 }
 
 const (

@@ -89,7 +89,7 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 	f := cfg.Fetcher
 	w := &WebSub{fetcher: f, bell: batch.NewBell(), wanted: map[string]fetcher.Account{}, pushed: map[string]bool{}}
 	w.subscriber = websub.New(websub.Config{
-		Callback: cfg.Callback, Key: []byte(cfg.Secret), Transport: f.transport, UserAgent: f.cfg.UserAgent,
+		Callback: cfg.Callback, Key: []byte(cfg.Secret), Transport: f.cfg.Transport, UserAgent: f.cfg.UserAgent,
 		Check: func(hub string) error { _, err := parseURL(hub, maxURL, f.cfg.AllowPrivate); return err },
 		Lease: cfg.Lease, MaxBody: f.cfg.MaxBody, Now: f.cfg.Now, Logger: cfg.Logger, Pushed: w.push,
 	})

@@ -1,0 +1,113 @@
+package website
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// MaxHeaderBytes bounds the header of an answer.
+const MaxHeaderBytes = 64 << 10
+
+// ports are those of web servers.
+var ports = []uint16{80, 443, 8080, 8443}
+
+// What a host is like; they complete the word "want".
+var (
+	errPort = errors.New("port 80, 443, 8080 or 8443, or none")
+	errHost = errors.New("a public host name such as example.com")
+)
+
+// Host returns the host of a URL in lower case, an international one in its xn-- form, with
+// its port unless that is the scheme's. The error of one that is not public, or on another
+// port, says what is wanted; with allowPrivate both are allowed.
+func Host(u *url.URL, allowPrivate bool) (string, error) {
+	port := u.Port()
+	if port != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		open := slices.Contains(ports, uint16(n)) || allowPrivate && n != 0
+		if err != nil || strconv.FormatUint(n, 10) != port || !open {
+			return "", errPort
+		}
+	}
+	host := u.Hostname()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Is6() {
+			host = "[" + host + "]"
+		}
+	} else if !utf8.ValidString(host) {
+		return "", errHost
+	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
+		return "", errHost
+	}
+	host = strings.ToLower(host)
+	if err := netguard.CheckURL("https://"+host+"/", allowPrivate); err != nil {
+		return "", errHost
+	}
+	if port != "" && !(u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
+		host += ":" + port
+	}
+	return host, nil
+}
+
+// Transport connects to public addresses only, and by no proxy.
+func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
+	guard := &netguard.Guard{AllowPrivate: allowPrivate, Ports: ports}
+	return &http.Transport{
+		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
+		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
+		TLSHandshakeTimeout:    timeout,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		Protocols:              protocols,
+		MaxResponseHeaderBytes: MaxHeaderBytes,
+	}
+}
+
+// ErrNoHost is Fault's cause for a name that nobody has.
+var ErrNoHost = errors.New("no such host")
+
+// Fault says what went wrong with a request, and by what cause, nil for none that callers
+// tell apart. It names no address: what a name resolves to inside a network, and which
+// resolver there is, is not for everyone.
+func Fault(ctx context.Context, err error) (reason string, cause error) {
+	var (
+		dns     *net.DNSError
+		timeout interface{ Timeout() bool }
+		cert    *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.Is(err, netguard.ErrAddressNotAllowed):
+		return "the host's address is not public", netguard.ErrAddressNotAllowed
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "the request was cancelled", ctx.Err()
+	case ctx.Err() != nil:
+		return "the host did not answer in time", ctx.Err()
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "the name leads nowhere", ErrNoHost
+	case errors.As(err, &dns):
+		return "the host's name could not be looked up", nil
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "the host did not answer in time", context.DeadlineExceeded
+	case errors.As(err, &cert):
+		return "certificate not valid", nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused", nil
+	}
+	return "the host gave no valid answer", nil
+}
