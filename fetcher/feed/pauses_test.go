@@ -15,109 +15,68 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 )
 
-// Retry-After is waited for without a request.
+// Retry-After is waited for without a request, whatever the refusal it came with: the refusal
+// holds. An engine asks again after a quarter of an hour.
 func TestRetryAfter(t *testing.T) {
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-		synctest.Test(t, func(t *testing.T) {
-			refuse := true
-			f, s := serving(t, func(c *feed.Config) { c.MaxPause = -1 }, func(w http.ResponseWriter, r *http.Request) {
-				if refuse {
-					w.Header().Set("Retry-After", "600")
-					w.WriteHeader(code)
-					return
+	limited := func(err error) bool { return errors.As(err, new(*fetcher.RateLimitError)) }
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	for _, tt := range []struct {
+		name    string
+		code    int
+		robots  bool
+		header  string
+		wait    time.Duration
+		meaning func(error) bool // of the refusal
+	}{
+		{"429", 429, false, "Retry-After: 7200", 2 * time.Hour, limited},
+		{"503", 503, false, "Retry-After: 7200", 2 * time.Hour, nil},
+		{"401", 401, false, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrUnauthorized)},
+		{"403", 403, false, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrProtected)},
+		{"404", 404, false, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrNotFound)},
+		{"410", 410, false, "Retry-After: 7200", 2 * time.Hour, nil},
+		{"of robots.txt", 503, true, "Retry-After: 7200", 2 * time.Hour, nil},
+		{"Reddit tells its rate, with fractions", 429, false, "X-Ratelimit-Remaining: 0.0\nX-Ratelimit-Reset: 2400", 40 * time.Minute, limited},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				refuse := true
+				f, s := serving(t, func(c *feed.Config) { c.Robots = tt.robots }, func(w http.ResponseWriter, _ *http.Request) {
+					if !refuse {
+						io.WriteString(w, items("a"))
+						return
+					}
+					for line := range strings.SplitSeq(tt.header, "\n") {
+						name, value, _ := strings.Cut(line, ": ")
+						w.Header().Set(name, value)
+					}
+					w.WriteHeader(tt.code)
+				})
+				r := newReader(t, f)
+				for passed := time.Duration(0); passed < tt.wait; passed += 15 * time.Minute {
+					_, err := r.try()
+					if fetcher.RetryAfter(err) != tt.wait-passed || tt.meaning != nil && !tt.meaning(err) || len(s.requests) != 1 {
+						t.Errorf("after %s: error %v after %d requests, want to wait for %s more after one", passed, err, len(s.requests), tt.wait-passed)
+					}
+					refuse = false
+					<-time.After(15 * time.Minute)
 				}
-				io.WriteString(w, items("a"))
+				r.read()
 			})
-			r := newReader(t, f)
-			_, err := r.try()
-			var limit *fetcher.RateLimitError
-			var se *fetcher.StatusError
-			switch {
-			case code == 429 && (!errors.As(err, &limit) || limit.RetryAfter != 10*time.Minute || limit.Target):
-				t.Errorf("error %v, want a limit of the host for 10 minutes", err)
-			case code == 503 && (!errors.As(err, &se) || se.RetryAfter != 10*time.Minute):
-				t.Errorf("error %v, want status 503 for 10 minutes", err)
-			}
-			refuse = false
-			<-time.After(4 * time.Minute)
-			if _, err := r.try(); !errors.As(err, &limit) || limit.RetryAfter != 6*time.Minute || !limit.Target || len(s.requests) != 1 {
-				t.Errorf("error %v after %d requests, want to wait for 6 minutes more", err, len(s.requests))
-			}
-			<-time.After(6 * time.Minute)
-			r.read()
 		})
 	}
 }
 
-// Retry-After counts whatever the refusal, which holds meanwhile. An engine asks again after a
-// quarter of an hour.
-func TestRetryAfterOfAnyRefusal(t *testing.T) {
-	for code, meaning := range map[int]error{401: fetcher.ErrUnauthorized, 403: fetcher.ErrProtected, 404: fetcher.ErrNotFound, 410: nil} {
-		synctest.Test(t, func(t *testing.T) {
-			refuse := true
-			f, s := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) {
-				if refuse {
-					w.Header().Set("Retry-After", "7200")
-					w.WriteHeader(code)
-					return
-				}
-				io.WriteString(w, items("a"))
-			})
-			r := newReader(t, f)
-			for _, left := range []time.Duration{2 * time.Hour, 105 * time.Minute, 90 * time.Minute} {
-				if _, err := r.try(); fetcher.RetryAfter(err) != left || meaning != nil && !errors.Is(err, meaning) || len(s.requests) != 1 {
-					t.Errorf("status %d: error %v after %d requests, want %v for %s more after one", code, err, len(s.requests), meaning, left)
-				}
-				refuse = false
-				<-time.After(15 * time.Minute)
-			}
-			<-time.After(75 * time.Minute)
-			r.read()
-		})
-	}
-}
-
-// Reddit tells the rate by which it gives a feed, with fractions, and by no Retry-After.
-func TestReddit(t *testing.T) {
+// The rate that a server tells with a feed is the page's.
+func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refuse := false
-		f, s := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) {
+		f, _ := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Ratelimit-Used", "1")
 			w.Header().Set("X-Ratelimit-Remaining", "0.0")
 			w.Header().Set("X-Ratelimit-Reset", "57")
-			if refuse {
-				w.WriteHeader(http.StatusTooManyRequests)
-				return
-			}
 			io.WriteString(w, items("a"))
 		})
-		r := newReader(t, f)
-		if limit := r.read().RateLimit; !limit.Known || limit.Remaining != 0 || !limit.Reset.Equal(time.Now().Add(57*time.Second)) {
+		if limit := newReader(t, f).read().RateLimit; !limit.Known || limit.Remaining != 0 || !limit.Reset.Equal(time.Now().Add(57*time.Second)) {
 			t.Errorf("%+v, want no call for 57 s", limit)
-		}
-		refuse = true
-		for _, wait := range []time.Duration{57 * time.Second, 42 * time.Second} {
-			if _, err := r.try(); fetcher.RetryAfter(err) != wait || len(s.requests) != 2 {
-				t.Errorf("error %v after %d requests, want to wait for %s after two", err, len(s.requests), wait)
-			}
-			<-time.After(15 * time.Second)
-		}
-	})
-}
-
-// So does the Retry-After of a robots.txt that cannot be read.
-func TestRetryAfterOfRobots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, s := serving(t, func(c *feed.Config) { c.Robots = true }, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		})
-		r := newReader(t, f)
-		for _, left := range []time.Duration{time.Hour, 45 * time.Minute} {
-			if _, err := r.try(); fetcher.RetryAfter(err) != left || len(s.requests) != 1 {
-				t.Errorf("error %v after %d requests, want to wait for %s after one", err, len(s.requests), left)
-			}
-			<-time.After(15 * time.Minute)
 		}
 	})
 }
