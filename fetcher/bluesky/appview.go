@@ -44,7 +44,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	return page, nil
 }
 
-// Reasons why an item is in a feed, beside that the account posted it.
+// Reasons why an item is in a feed, other than that the account posted it.
 const (
 	reasonRepost = "app.bsky.feed.defs#reasonRepost"
 	reasonPin    = "app.bsky.feed.defs#reasonPin"

@@ -106,7 +106,7 @@ func New(cfg Config) (*Fetcher, error) {
 	}, nil
 }
 
-// account is the one whose timeline is read.
+// account is the owner of a timeline.
 type account struct {
 	did  string
 	name string // what to call it when the source sends no handle

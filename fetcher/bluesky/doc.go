@@ -34,8 +34,8 @@
 // old keys and therefore old times.
 //
 // An AppView sorts a feed by the earlier of createdAt and the time it indexed
-// the post. A new post with a createdAt in the past therefore stands among old
-// posts. It is found if it stands on a page that is read: always on the first,
+// the post. A new post with a createdAt in the past is therefore among old
+// posts. It is found if it is on a page that is read: always on the first,
 // which Config.PageSize makes up to 100 posts long, and on an older one only
 // when the engine reads that far; otherwise it is missed. A PDS lists by record
 // key, and so has such a post at the top.
@@ -54,7 +54,7 @@
 // part may have records that are newer than the rest of the other list. Page.Next
 // has the position in each collection: the server's cursor, which is opaque, and
 // the key down to which that part was used, so that the part is requested again
-// for the rest. A record whose key is of a time to come stands at the top until
+// for the rest. A record with a key of a time to come is at the top until
 // then, and is marked Pinned.
 //
 // # Unchanged pages

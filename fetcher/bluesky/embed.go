@@ -34,7 +34,7 @@ type embed struct {
 		Thumb blob   `json:"thumb"`
 	} `json:"external"`
 
-	// Record is the embedded record, one level deeper with media beside it. It
+	// Record is the embedded record, one level deeper in a post with media. It
 	// keeps its uri when the record was deleted, blocked or detached.
 	Record struct {
 		URI    string    `json:"uri"`

@@ -9,7 +9,7 @@ import (
 )
 
 // facet is an app.bsky.richtext.facet: a stretch of the text, in bytes of its
-// UTF-8, and what it stands for.
+// UTF-8, and its meaning.
 type facet struct {
 	Index struct {
 		ByteStart int `json:"byteStart"`

@@ -38,7 +38,7 @@ type JetstreamConfig struct {
 // Jetstream protocol, /subscribe, which servers of version 2 speak, too. It is safe
 // for concurrent use.
 //
-// It brings the posts and reposts of up to 10,000 accounts whose DID is known,
+// It brings the posts and reposts of up to 10,000 accounts with a known DID,
 // as records: as from a PDS, without the author's profile and without addresses
 // of media. Ids and times are those of Fetcher's posts.
 //

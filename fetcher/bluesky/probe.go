@@ -23,7 +23,7 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 func (f *Fetcher) ProbeLimit() int { return maxActors }
 
 // Probe asks an AppView for the profiles of up to 25 accounts in one request. A
-// mark stands for the profile's postsCount, which counts posts, replies and
+// mark is made of the profile's postsCount, which counts posts, replies and
 // quotes, but neither reposts nor edits; a new post and a deletion between two
 // probes cancel out. An account has no mark when the answer leaves it out, as it does
 // unknown, deactivated and suspended ones, or when its name is no handle or DID.

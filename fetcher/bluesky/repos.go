@@ -37,7 +37,7 @@ type ReposConfig struct {
 // that server itself (com.atproto.sync.subscribeRepos), without a server in between.
 // It is safe for concurrent use.
 //
-// It brings the posts and reposts of accounts whose DID is known, as records: as
+// It brings the posts and reposts of accounts with a known DID, as records: as
 // Fetcher reads them from a PDS. The server sends the commits of all its accounts, and
 // Repos drops those that are not wanted. That is fine for a server with some thousand
 // accounts, but not for a relay of the whole network: use Jetstream there.
@@ -123,7 +123,7 @@ func (s *repoStream) position() string {
 	return string(b)
 }
 
-// subscribe ends a connection whose commits would be read for nothing.
+// subscribe ends a connection that no account needs.
 func (s *repoStream) subscribe(context.Context, socket.Send) error {
 	if len(s.all()) == 0 {
 		return fetcher.ErrResubscribe

@@ -80,7 +80,7 @@ func (s *repoStream) message(b []byte) error {
 }
 
 // failed returns the error of a stream that the server ended. FutureCursor says that
-// the server has not reached the position: it was set up anew, and what came before
+// the server has not reached the position: it was set up again, and what came before
 // is a gap.
 func (s *repoStream) failed(e *repoEvent) error {
 	if e.Error == "FutureCursor" {

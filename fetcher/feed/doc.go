@@ -3,7 +3,7 @@
 //	feeds, err := feed.New(feed.Config{Contact: "https://example.com/contact"})
 //	page, err := feeds.Timeline(ctx, fetcher.TimelineQuery{Username: "https://go.dev/blog/feed.atom"})
 //
-// In an engine it is a source whose accounts CheckAccount judges:
+// In an engine it is a source, with CheckAccount for the names of its accounts:
 //
 //	streamwatch.Source{Name: "feed", Fetcher: feeds, CheckAccount: feed.CheckAccount}
 //
@@ -40,10 +40,10 @@
 // of their date are added, or without that all that they say. An item that repeats another
 // one of its document is left out. Ids of two feeds never meet.
 //
-// An entry may be edited and dated again, and keeps its id. One whose guid changes keeps
-// it, too, where its link and its text stay, and the document does not show the entry with
-// the old guid. An entry whose guid and link both change comes again; so does one without
-// a guid whose link changes, and one without both whose title or date does.
+// An edited entry, or one with a new date, keeps its id. So does one with a new guid, if
+// its link and its text stay and the document does not show the old guid as well. When
+// guid and link both change, the entry comes again; without a guid, when the link does;
+// without both, when the title or the date does.
 //
 // Of what a feed has shown, the Fetcher remembers the ids with their times, the newest of
 // them, at least 256 entries and three times as many as the last whole document had.

@@ -41,7 +41,7 @@ type Config struct {
 	// documentation. Nil keeps it for the process alone.
 	Memory Memory
 	// MaxFeeds is how many feeds are remembered, some 100 bytes for each entry. Beyond
-	// that another one is forgotten, as if the process began anew. Defaults to 50,000.
+	// that another one is forgotten, as by a restart. Defaults to 50,000.
 	MaxFeeds int
 	// AllowPrivate also allows private networks and any port, as
 	// webhook.Config.AllowPrivate does.

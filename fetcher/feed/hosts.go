@@ -27,8 +27,8 @@ type turns struct {
 	told time.Time // the last one that a caller was told to come back at
 }
 
-// wait waits for a turn at a host. One that is far off is a *fetcher.RateLimitError, so
-// that no other host's requests wait meanwhile: each caller is told another time.
+// wait waits for a turn at a host. One that is far off is a *fetcher.RateLimitError, with
+// another time for each caller: the engine's slots are for other hosts until then.
 func (h *hosts) wait(ctx context.Context, host string) error {
 	at, err := h.take(host, time.Now())
 	if err != nil {

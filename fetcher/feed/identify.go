@@ -109,8 +109,8 @@ func (r *reading) remember(m *memory) {
 	}
 }
 
-// find returns the entry that an item is: the one with its id, or one whose guid has
-// changed, with the same link and text. nil is a new one.
+// find returns the known entry with the item's id, or after a change of the guid the one
+// with the same link and text; nil for a new entry.
 func (r *reading) find(it item) *known {
 	if k := r.byID[it.id]; k != nil {
 		return k

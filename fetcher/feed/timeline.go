@@ -204,7 +204,7 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	return a.bucket(s.get().moved)
 }
 
-// bucket is the host whose limits a feed counts against, which has moved if moved is not nil.
+// bucket is the host that limits a feed: that of moved, if the feed has moved there.
 func (a *account) bucket(moved *url.URL) string {
 	if moved != nil {
 		return moved.Host

@@ -39,10 +39,9 @@
 // readable created_at is returned with a zero PublishedAt, which the engine
 // drops and counts.
 //
-// created_at is what the author's server says. The server that is read gives a
-// backdated post an id that is just as old, so that nothing tells when it was
-// really made. Such a post stands among old ones: it is found if the page it stands
-// on is read, and is no event for a monitor that began after its created_at.
+// created_at is the time that the author's server gives. A backdated post has an
+// id that is just as old, and is among old posts: it is found if that page is read,
+// and is no event for a monitor that began after its created_at.
 //
 // Decoding is lenient, since the servers differ: a post is not lost for unknown
 // fields, null, or optional fields of another type.

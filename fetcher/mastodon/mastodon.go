@@ -151,8 +151,8 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// setAuthor names the polled account as the author of a post whose account field
-// is missing or unusable: a timeline has nobody else's posts.
+// setAuthor names the polled account as the author of a post without a usable account
+// field: a timeline has nobody else's posts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id

@@ -21,7 +21,7 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 // ProbeLimit returns 40.
 func (f *Fetcher) ProbeLimit() int { return maxProbed }
 
-// Probe asks for up to 40 accounts in one request. A mark stands for the
+// Probe asks for up to 40 accounts in one request. A mark is made of the
 // account's statuses_count, which counts boosts and posts for followers, too; a
 // new post and a deletion between two probes cancel out. Of an account of another
 // server it counts the posts that reached this one. An account has no mark while its

@@ -44,8 +44,7 @@ type StreamConfig struct {
 // who are followed can see it, so programs usually have a user of their own.
 //
 // The platform has no positions: what was posted while the connection was down is
-// found by polls. It leaves out replies to others, and boosts of posts that it showed
-// lately; Brings says so.
+// found by polls. It leaves out replies to others and many boosts; Brings says so.
 //
 // Servers stop filling the home timeline of a user who was not active for a week, and
 // an open stream does not count as activity. Reading the list of follows, which Stream

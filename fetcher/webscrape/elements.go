@@ -62,7 +62,7 @@ var plain = map[atom.Atom]atom.Atom{
 	atom.Listing: atom.Div, atom.Search: atom.Div, atom.Dir: atom.Ul, atom.Menu: atom.Ul,
 }
 
-// keptAttributes are those that the result has, beside links.
+// keptAttributes are those of the result, other than links.
 var keptAttributes = map[string]bool{
 	"alt": true, "class": true, "colspan": true, "datetime": true, "dir": true, "height": true, "id": true,
 	"itemprop": true, "lang": true, "rel": true, "reversed": true, "role": true, "rowspan": true, "scope": true,

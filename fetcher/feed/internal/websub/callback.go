@@ -42,8 +42,8 @@ func (s *Subscriber) verify(w http.ResponseWriter, r *http.Request, token string
 	_, _ = io.WriteString(w, challenge)
 }
 
-// confirm reports whether a hub asks about a request that is pending, whose lease begins
-// then. A denial may come from anybody who knows the path: a lease that there is goes on.
+// confirm begins a lease if a hub asks about a request that is pending. A denial may come
+// from anybody who knows the path, so it ends no lease.
 func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
