@@ -72,30 +72,3 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
-
-func FuzzMonitors(f *testing.F) {
-	f.Add(`{"monitors":[{"usernames":["ann","@Bob"],"filter_types":["reply"],"status":"active"}],"total":1}`)
-	f.Fuzz(func(t *testing.T, body string) {
-		tr := tracked{}
-		n, err := tr.add([]byte(body))
-		if err == nil && (n < 0 || n == 0 && len(tr) > 0 && !json.Valid([]byte(body))) {
-			t.Errorf("%d monitors, %d accounts of %q", n, len(tr), body)
-		}
-		if _, ok := tr[""]; ok {
-			t.Error("an account without a name")
-		}
-		tr.brings(&fetcher.Tweet{Username: "ann"})
-	})
-}
-
-func FuzzPosition(f *testing.F) {
-	f.Add(`{"service":"h.example/v1/social","key":"key_1","seq":5}`)
-	f.Add(`{"host":"jetstream","time_us":5}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		const place = "h.example/v1/social"
-		p := parsePosition(text, place)
-		if again := parsePosition(p.text(), place); p.known() && (again.Seq != p.Seq || again.Place != place) {
-			t.Errorf("%q is read as %+v and again as %+v", text, p, again)
-		}
-	})
-}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -156,44 +155,6 @@ func TestHostileBeginnings(t *testing.T) {
 			if got := stream.Brings(&fetcher.Tweet{Username: name}); got != want {
 				t.Errorf("Brings a post of %q: %t", name, got)
 			}
-		}
-	})
-}
-
-// A ping frame is answered. A ping of the WebSocket protocol before the first frame does
-// not mean that the stream is up.
-func TestPings(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		answer := ""
-		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/v1/social/stream" {
-				io.WriteString(w, annsMonitor)
-				return
-			}
-			c, err := websocket.Accept(w, r, nil)
-			if err != nil {
-				return
-			}
-			defer c.CloseNow()
-			pinged := make(chan error, 1)
-			go func() { pinged <- c.Ping(context.Background()) }()
-			synctest.Wait()
-			for _, f := range []string{connected, `{"type":"ping","timestamp":"2026-03-01T12:00:00.000Z"}`} {
-				if err := c.Write(context.Background(), websocket.MessageText, []byte(f)); err != nil {
-					t.Error(err)
-				}
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			_, b, _ := c.Read(ctx)
-			answer = string(b)
-			c.CloseNow()
-			<-pinged
-		})).Client()
-		var got []fetcher.SignalKind
-		_ = newStream(t, client, "k").Stream(t.Context(), fetcher.StreamQuery{}, func(g fetcher.Signal) error { got = append(got, g.Kind); return nil })
-		if answer != `{"type":"pong"}` || len(got) != 2 || got[0] != fetcher.SignalUp || got[1] != fetcher.SignalHeartbeat {
-			t.Errorf("the answer is %q, the signals %v", answer, got)
 		}
 	})
 }

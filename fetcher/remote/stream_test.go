@@ -204,29 +204,6 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// What emit returns ends the Stream, at whatever signal.
-func TestEmitEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, newPlatform())
-		server := serve(t, s)
-		s.start()
-		defer s.stop()
-		enough := errors.New("enough")
-		for n := range 4 {
-			seen := 0
-			err := newStream(t, server.Client(), s.key.Secret).Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error {
-				if seen++; seen > n {
-					return enough
-				}
-				return nil
-			})
-			if !errors.Is(err, enough) || seen != n+1 {
-				t.Errorf("after %d signals: %v", seen, err)
-			}
-		}
-	})
-}
-
 // What Brings says is what the service sends, for every set of filter_types and every
 // kind of post.
 func TestBringsWhatTheServiceSends(t *testing.T) {

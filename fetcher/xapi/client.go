@@ -76,24 +76,15 @@ type answer struct {
 	at   time.Time // of the Date header, zero if missing
 }
 
-// get requests a path, such as "/2/users/12/tweets".
-func (c *client) get(ctx context.Context, path string, query url.Values) (*answer, error) {
-	return c.fetch(ctx, path, query.Encode())
-}
-
-// fetch is get with an encoded query.
-func (c *client) fetch(ctx context.Context, path, query string) (*answer, error) {
-	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return nil, err
-	}
-	return c.read(ctx, resp)
+// get requests a path, such as "/2/users/12/tweets", with an encoded query.
+func (c *client) get(ctx context.Context, path, query string) (*answer, error) {
+	return c.call(ctx, http.MethodGet, path, query, nil)
 }
 
 // call makes a request, with a body as JSON unless it is nil, and reads the answer.
 // Anything but a 2xx is an error: see answerError.
-func (c *client) call(ctx context.Context, method, path string, query url.Values, body any) (*answer, error) {
-	resp, err := c.open(ctx, method, path, query, body)
+func (c *client) call(ctx context.Context, method, path, query string, body any) (*answer, error) {
+	resp, err := c.send(ctx, method, path, query, body)
 	if err != nil {
 		return nil, err
 	}
@@ -123,21 +114,9 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 	return a, nil
 }
 
-// open makes a request and returns a 2xx answer with its body unread, for the caller
-// to close.
-func (c *client) open(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
-	if body == nil {
-		return c.send(ctx, method, path, query.Encode(), nil)
-	}
-	b, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	return c.send(ctx, method, path, query.Encode(), b)
-}
-
-// send is open with an encoded query and body.
-func (c *client) send(ctx context.Context, method, path, query string, body []byte) (*http.Response, error) {
+// send makes a request and returns a 2xx answer with its body unread, for the caller to
+// close.
+func (c *client) send(ctx context.Context, method, path, query string, body any) (*http.Response, error) {
 	// A path is made of ids that were checked; this is for one that was not.
 	ref, err := url.Parse(path)
 	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
@@ -147,7 +126,11 @@ func (c *client) send(ctx context.Context, method, path, query string, body []by
 	u.Path, u.RawPath, u.RawQuery = ref.Path, ref.RawPath, query
 	var content io.Reader
 	if body != nil {
-		content = bytes.NewReader(body)
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
 	if err != nil {

@@ -1,7 +1,6 @@
 package xapi_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -203,25 +202,6 @@ func TestFilteredStreamRefusedRules(t *testing.T) {
 	})
 }
 
-// No more rules are asked for than there is room for, and what becomes free is used.
-func TestFilteredStreamMaxRules(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		f.Streams.AddRule("dog", "")
-		changes := make(chan []fetcher.SearchQuery, 1)
-		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{MaxRules: 3}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant"), QueryChanges: changes})
-		l.next()
-		wantQueries(t, "at first", l.next(), fetcher.SignalAccounts, "cat", "cow")
-		changes <- queries("cow", "ant")
-		wantQueries(t, "without cat", l.next(), fetcher.SignalAccounts, "cow")
-		wantQueries(t, "in the end", l.next(), fetcher.SignalAccounts, "cow", "ant")
-		if got := f.ruled(""); !slices.Equal(got, []string{"ant", "cow", "dog"}) {
-			t.Errorf("rules %q", got)
-		}
-		l.stop()
-	})
-}
-
 // A query gets the room of a rule that is deleted, also after X has said that it takes no more.
 func TestFilteredStreamRoomAtX(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -237,26 +217,5 @@ func TestFilteredStreamRoomAtX(t *testing.T) {
 			t.Errorf("rules %q a minute after the change, want those of ant and cow", got)
 		}
 		l.stop()
-	})
-}
-
-// Without a query that a rule can be made of there is no connection, and no failure.
-func TestFilteredStreamWithoutQueries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		f.Streams.AddRule("dog", "another") // whose posts would cost
-		changes := make(chan []fetcher.SearchQuery, 1)
-		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{}), fetcher.StreamQuery{Queries: queries("cat min_likes:5"), QueryChanges: changes})
-		wantQueries(t, "at first", <-l.signals, fetcher.SignalUp)
-		if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat {
-			t.Errorf("%+v, want a heartbeat", g)
-		}
-		changes <- queries("cat")
-		if err := l.over(); !errors.Is(err, fetcher.ErrResubscribe) {
-			t.Errorf("%v once there is a rule, want ErrResubscribe", err)
-		}
-		if n := f.count("GET /2/tweets/search/stream"); n != 0 {
-			t.Errorf("%d connections without a rule", n)
-		}
 	})
 }

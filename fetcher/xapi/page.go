@@ -10,7 +10,7 @@ import (
 
 // read requests posts.
 func (f *Fetcher) read(ctx context.Context, path, query string) (*answer, *document[post], error) {
-	a, err := f.client.fetch(ctx, path, query)
+	a, err := f.client.get(ctx, path, query)
 	if err != nil {
 		return nil, nil, err
 	}

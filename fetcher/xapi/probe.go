@@ -38,7 +38,7 @@ func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fet
 	if len(asked) == 0 {
 		return out, ctx.Err()
 	}
-	a, err := p.f.client.get(ctx, "/2/users", url.Values{"ids": {strings.Join(asked, ",")}, "user.fields": {"protected,public_metrics"}})
+	a, err := p.f.client.get(ctx, "/2/users", "ids="+url.QueryEscape(strings.Join(asked, ","))+"&user.fields=protected,public_metrics")
 	if err != nil {
 		return fetcher.Probe{}, fmt.Errorf("xapi: users probe: %w", err)
 	}

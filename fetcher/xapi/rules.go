@@ -72,7 +72,7 @@ func (r *rules) open(ctx context.Context) (*http.Response, error) {
 		return resp, err
 	}
 	r.log.Warn("xapi: ending the connections of the app's filtered stream that X still counts")
-	if _, errEnd := r.client.call(ctx, http.MethodDelete, "/2/connections/filtered_stream", nil, nil); errEnd != nil {
+	if _, errEnd := r.client.call(ctx, http.MethodDelete, "/2/connections/filtered_stream", "", nil); errEnd != nil {
 		return nil, errors.Join(err, errEnd)
 	}
 	return r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
@@ -114,7 +114,7 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 		}
 	}
 	r.mu.Unlock()
-	a, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"add": add})
+	a, err := r.client.call(ctx, http.MethodPost, rulesPath, "", map[string]any{"add": add})
 	var errs []problem
 	var bad *invalidRequest
 	if errors.As(err, &bad) {
@@ -143,7 +143,7 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 
 // remove deletes rules.
 func (r *rules) remove(ctx context.Context, ids []string) error {
-	_, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"delete": map[string]any{"ids": ids}})
+	_, err := r.client.call(ctx, http.MethodPost, rulesPath, "", map[string]any{"delete": map[string]any{"ids": ids}})
 	return err
 }
 

@@ -76,7 +76,7 @@ func (s *subscriptions) force() (sig fetcher.Signal, some bool) {
 
 // open connects.
 func (s *subscriptions) open(ctx context.Context) (*http.Response, error) {
-	return s.client.open(ctx, http.MethodGet, activityPath, nil, nil)
+	return s.client.send(ctx, http.MethodGet, activityPath, "", nil)
 }
 
 func (*subscriptions) batch() int          { return 1 }
@@ -98,7 +98,7 @@ func (s *subscriptions) list(ctx context.Context) (own map[string]string, foreig
 // add makes a subscription. X may answer with all that there are.
 func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused map[string]string, err error) {
 	event, user, _ := strings.Cut(keys[0], " ")
-	a, err := s.client.call(ctx, http.MethodPost, subscriptionsPath, nil, map[string]any{
+	a, err := s.client.call(ctx, http.MethodPost, subscriptionsPath, "", map[string]any{
 		"event_type": event, "filter": map[string]string{"user_id": user}, "tag": s.tag})
 	if refusal(err) {
 		return nil, map[string]string{keys[0]: err.Error()}, nil
@@ -130,7 +130,7 @@ func refusal(err error) bool {
 
 // remove deletes subscriptions.
 func (s *subscriptions) remove(ctx context.Context, ids []string) error {
-	_, err := s.client.call(ctx, http.MethodDelete, subscriptionsPath, url.Values{"ids": {strings.Join(ids, ",")}}, nil)
+	_, err := s.client.call(ctx, http.MethodDelete, subscriptionsPath, "ids="+url.QueryEscape(strings.Join(ids, ",")), nil)
 	return err
 }
 
@@ -188,7 +188,7 @@ func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 
 // pages reads the pages of a list.
 func pages[T any](ctx context.Context, c *client, path string, each func(T)) error {
-	query := url.Values{}
+	query := ""
 	for range maxListed {
 		a, err := c.get(ctx, path, query)
 		if err != nil {
@@ -208,7 +208,7 @@ func pages[T any](ctx context.Context, c *client, path string, each func(T)) err
 		if token == "" {
 			return nil
 		}
-		query.Set("pagination_token", token)
+		query = "pagination_token=" + url.QueryEscape(token)
 	}
 	return fmt.Errorf("xapi: %s has more than %d pages", path, maxListed)
 }

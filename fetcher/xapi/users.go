@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -204,7 +203,7 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 		handles[i] = l.handle
 	}
 	slices.Sort(handles)
-	a, err := u.client.get(ctx, "/2/users/by", url.Values{"usernames": {strings.Join(handles, ",")}})
+	a, err := u.client.get(ctx, "/2/users/by", "usernames="+strings.Join(handles, ","))
 	if err != nil {
 		return nil, err
 	}

@@ -4,19 +4,18 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 )
 
 // conn is a connection, or one that is gone and still counts as one until a time.
 type conn struct {
-	id, kind string
-	queue    []line // by when they are due
-	bell     chan struct{}
-	cut      chan struct{} // closed to end it
-	ends     time.Time     // zero for never
-	ghost    time.Time
-	gone     bool
+	kind  string
+	queue []line // by when they are due
+	bell  chan struct{}
+	cut   chan struct{} // closed to end it
+	ends  time.Time     // zero for never
+	ghost time.Time
+	gone  bool
 }
 
 // line is one that is due.
@@ -43,9 +42,7 @@ func (st *Streams) connect(kind string, most int) *conn {
 		st.stats.Refused++
 		return nil
 	}
-	st.stats.Connects++
-	st.lastConn++
-	c := &conn{id: strconv.Itoa(st.lastConn), kind: kind, bell: make(chan struct{}, 1), cut: make(chan struct{})}
+	c := &conn{kind: kind, bell: make(chan struct{}, 1), cut: make(chan struct{})}
 	if after := st.faults.DisconnectAfter; after > 0 {
 		c.ends = now.Add(time.Duration(st.rng.ExpFloat64() * float64(after)))
 	}
@@ -84,7 +81,6 @@ func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
 		return nil, min(wait, until)
 	}
 	c.queue = c.queue[1:]
-	st.stats.Lines++
 	if l.kind != "" {
 		st.s.bill.charge(now, l.kind, l.id)
 	}
@@ -114,14 +110,6 @@ func (st *Streams) end(w http.ResponseWriter, c *conn) {
 	_, _ = w.Write([]byte(last))
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
-}
-
-// keepAlive is an empty line.
-func (st *Streams) keepAlive() []byte {
-	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
-	st.stats.KeepAlives++
-	return []byte{}
 }
 
 func (c *conn) end() {

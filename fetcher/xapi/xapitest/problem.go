@@ -9,7 +9,7 @@ import (
 
 // Problem is an error in X's form (docs.x.com/x-api/fundamentals/response-codes-and-errors).
 type Problem struct {
-	// Kind is the last segment of the type, such as "usage-capped", "" for
+	// Kind is the last segment of the type, such as "client-forbidden", "" for
 	// "about:blank".
 	Kind   string
 	Status int // of the answer
@@ -32,11 +32,6 @@ const problemBase = "https://api.x.com/2/problems/"
 func CreditsUsedUp() Problem {
 	return Problem{Kind: "credits", Status: http.StatusPaymentRequired, Title: "CreditsDepleted",
 		Detail: "Your enrolled account does not have any credits to fulfill this request."}
-}
-
-// UsageCapped is the answer of an account that has read as many posts as it may.
-func UsageCapped() Problem {
-	return Problem{Kind: "usage-capped", Status: http.StatusTooManyRequests, Title: "UsageCapExceeded", Detail: "Usage cap exceeded: Monthly product cap"}
 }
 
 // TooManyConnections is the answer to a stream beyond those that may be open.

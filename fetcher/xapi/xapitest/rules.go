@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
@@ -22,7 +21,10 @@ type rule struct {
 	live  time.Time
 }
 
-const maxRuleLength = 1024
+const (
+	maxRuleLength = 1024
+	ruleDelay     = 10 * time.Second // until a new rule is in force
+)
 
 // filter has the rules.
 type filter struct {
@@ -68,7 +70,7 @@ func (f *filter) add(value, tag string) (*rule, object) {
 		return nil, object{"value": value, "title": "RulesCapExceeded", "detail": "Your rules cap is exceeded", "type": problems + "rule-cap"}
 	}
 	f.last++
-	r := &rule{Rule: Rule{ID: strconv.Itoa(f.last), Value: value, Tag: tag}, query: q, live: f.streams.s.cfg.Now().Add(f.streams.s.cfg.RuleDelay)}
+	r := &rule{Rule: Rule{ID: strconv.Itoa(f.last), Value: value, Tag: tag}, query: q, live: f.streams.s.cfg.Now().Add(ruleDelay)}
 	f.rules = append(f.rules, r)
 	return r, nil
 }
@@ -143,11 +145,7 @@ func (f *filter) change(w http.ResponseWriter, r *http.Request) {
 
 // push sends a post to the filtered streams. f.streams.s.mu is held.
 func (f *filter) push(p *post) {
-	t := fetcher.Tweet{ID: p.id, Text: p.text, FullText: p.text, UserID: p.author.id, Username: p.author.username, PublishedAt: p.at, Lang: "en",
-		IsRetweet: p.relation == "retweeted", IsQuoteStatus: p.relation == "quoted"}
-	if p.relation == "replied_to" {
-		t.InReplyToStatusID, t.InReplyToUserID = p.ref.id, p.ref.author.id
-	}
+	t := p.record()
 	var matching []object
 	for _, r := range f.rules {
 		if !r.live.After(f.streams.s.cfg.Now()) && r.query.Match(&t) {

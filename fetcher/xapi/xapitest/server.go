@@ -16,12 +16,8 @@ type Config struct {
 	Limits map[string]int
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time
-	// MaxSubscriptions is how many subscriptions of the Activity API there may be.
-	// Defaults to 1,500. MaxRules is the same for the filtered stream; it defaults to
-	// 1,000.
-	MaxSubscriptions, MaxRules int
-	// RuleDelay is when a new rule is in force. Defaults to 10 s.
-	RuleDelay time.Duration
+	// MaxRules is how many rules of the filtered stream there may be. Defaults to 1,000.
+	MaxRules int
 }
 
 // Server is a fake of X's API. It is an http.Handler, safe for concurrent use.
@@ -56,14 +52,8 @@ func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.MaxSubscriptions == 0 {
-		cfg.MaxSubscriptions = 1500
-	}
 	if cfg.MaxRules == 0 {
 		cfg.MaxRules = 1000
-	}
-	if cfg.RuleDelay == 0 {
-		cfg.RuleDelay = 10 * time.Second
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, byID: map[string]*account{}, posts: map[string]*post{},
 		lists: map[string][]*account{}, issued: map[int64]uint64{}, quotas: quotas{}, calls: map[string]int{}}

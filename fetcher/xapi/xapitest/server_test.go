@@ -231,7 +231,7 @@ func TestRateLimits(t *testing.T) {
 
 func TestInstead(t *testing.T) {
 	b := newBench(t, xapitest.Config{})
-	for _, p := range []xapitest.Problem{xapitest.CreditsUsedUp(), xapitest.UsageCapped(), xapitest.TooManyConnections(), {Status: 429, RetryAfter: time.Minute}} {
+	for _, p := range []xapitest.Problem{xapitest.CreditsUsedUp(), xapitest.TooManyConnections(), {Status: 429, RetryAfter: time.Minute}} {
 		b.Instead(p)
 		if _, resp := b.get("/2/users", "ids", "1"); resp.StatusCode != p.Status || (p.RetryAfter > 0) != (resp.Header.Get("Retry-After") == "60") {
 			t.Errorf("%+v: %s %v", p, resp.Status, resp.Header)

@@ -29,7 +29,7 @@ type StreamFaults struct {
 
 // StreamStats count what streams did.
 type StreamStats struct {
-	Connects, Disconnects, Torn, Announced, Ghosts, Refused, Lines, Duplicated, KeepAlives int
+	Disconnects, Torn, Announced, Ghosts, Refused, Duplicated int
 }
 
 // Kinds of streams, by the names of GET /2/connections.
@@ -52,7 +52,6 @@ type Streams struct {
 	rng      *rand.Rand
 	stats    StreamStats
 	conns    []*conn
-	lastConn int
 	activity *activity
 	filter   *filter
 }
@@ -150,7 +149,7 @@ func (st *Streams) serve(w http.ResponseWriter, r *http.Request, kind string, mo
 			case <-due.C:
 			case <-c.bell:
 			case <-beat.C:
-				body = st.keepAlive()
+				body = []byte{} // an empty line
 			case <-c.cut:
 				st.end(w, c)
 			case <-r.Context().Done():

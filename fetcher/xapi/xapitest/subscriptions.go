@@ -13,7 +13,10 @@ type Subscription struct {
 	ID, EventType, UserID, Tag string
 }
 
-const listPage = 1000 // what a page of subscriptions or rules has
+const (
+	listPage         = 1000 // what a page of subscriptions or rules has
+	maxSubscriptions = 1500
+)
 
 // activity has the subscriptions.
 type activity struct {
@@ -110,7 +113,7 @@ func (a *activity) create(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if len(a.all) >= a.streams.s.cfg.MaxSubscriptions {
+	if len(a.all) >= maxSubscriptions {
 		writeProblem(w, http.StatusForbidden, object{"title": "Forbidden", "detail": "The limit of subscriptions is reached.", "type": "https://api.x.com/2/problems/client-forbidden"})
 		return
 	}
