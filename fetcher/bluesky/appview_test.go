@@ -1,7 +1,6 @@
 package bluesky
 
 import (
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -191,24 +190,4 @@ func checkSound(t *testing.T, tw fetcher.Tweet) {
 		check(m.Indices)
 	}
 	_ = tw.AppendJSON(nil)
-}
-
-// A page of 20 items, of which none, one or all are new: see benchmarks/results for
-// whole calls of Timeline.
-func BenchmarkDecodeFeed(b *testing.B) {
-	item := post(`"text":"`+strings.Repeat("x", 200)+`"`, `,"embed":{"media":{"images":[{"fullsize":"https://cdn.example/f"}]},"record":`+quotedView+`}`)
-	body := []byte(doc(feed(strings.Repeat(item+",", 19) + item)))
-	for _, fresh := range []int{0, 1, 20} {
-		b.Run(fmt.Sprintf("new=%d", fresh), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				asked := 0
-				p, err := decodeFeed(body, account{did: alice}, now, func(string) bool { asked++; return asked > fresh })
-				if err != nil || len(p.Tweets) != fresh {
-					b.Fatalf("%d posts, error %v", len(p.Tweets), err)
-				}
-			}
-		})
-	}
 }

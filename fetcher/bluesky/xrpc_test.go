@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -58,15 +57,6 @@ func TestErrors(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestRateLimited(t *testing.T) {
-	p := serve(t, answers{"app.bsky.feed.getAuthorFeed": failure(429, "RateLimitExceeded", "Rate Limit Exceeded")})
-	_, err := p.open(t, false).Timeline(t.Context(), fetcher.TimelineQuery{Username: alice})
-	var limited *fetcher.RateLimitError
-	if !errors.As(err, &limited) || limited.RetryAfter != 5*time.Minute {
-		t.Errorf("error %v, want a RateLimitError of 5 minutes", err)
 	}
 }
 

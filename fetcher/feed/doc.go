@@ -71,11 +71,11 @@
 //     is taken for an old one, and not delivered
 //   - an old entry that was given a new date is delivered, once
 //   - an entry of the last half hour is delivered again if its guid changes
-//   - a server that has asked to wait is asked at once
 //
 // With a Memory, such as NewDir's, none of this happens. It is written before a page with
 // something new is returned; when the process ends before the engine has stored that, the
-// next one finds the same entries with the same times.
+// next one finds the same entries with the same times. In both cases a server that has
+// asked to wait is asked once more.
 //
 // # What publishers ask for
 //

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Memory keeps what a Fetcher knows of the entries that feeds have shown, and until when their
-// servers have asked to wait, so that the next process knows it, too. Calls are concurrent,
-// but never for the same feed.
+// Memory keeps what a Fetcher knows of the entries that feeds have shown for the next
+// process. Calls are concurrent, but never for the same feed.
 type Memory interface {
 	// Load returns what Save was given last for a feed, nil for one that it was never
 	// called for.
@@ -32,7 +31,6 @@ type memory struct {
 	Format int      `json:"format"`
 	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
 	Known  []*known `json:"known"`
-	Closed int64    `json:"closed,omitempty"` // until when the server is not to be asked, in Unix milliseconds
 
 	dirty bool // there is something to save
 }

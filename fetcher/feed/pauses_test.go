@@ -81,52 +81,6 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// With a Memory the next process waits, too, but not for longer than a server can ask for.
-func TestRetryAfterOutlivesTheProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir, err := feed.NewDir(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		refuse, back := true, time.Duration(0)
-		start := func() (*reader, *server) {
-			f, s := serving(t, func(c *feed.Config) {
-				c.Memory = dir
-				c.Now = func() time.Time { return time.Now().Add(-back) }
-			}, func(w http.ResponseWriter, _ *http.Request) {
-				if refuse {
-					w.Header().Set("Retry-After", "7200")
-					w.WriteHeader(http.StatusServiceUnavailable)
-					return
-				}
-				io.WriteString(w, items("a"))
-			})
-			return newReader(t, f), s
-		}
-		r, _ := start()
-		if _, err := r.try(); fetcher.RetryAfter(err) != 2*time.Hour {
-			t.Fatalf("error %v, want to wait for 2 hours", err)
-		}
-		refuse = false
-		<-time.After(30 * time.Minute)
-		r, s := start()
-		if _, err := r.try(); fetcher.RetryAfter(err) != 90*time.Minute || len(s.requests) > 0 {
-			t.Errorf("error %v after %d requests, want to wait for 90 minutes more", err, len(s.requests))
-		}
-		back = 365 * 24 * time.Hour // the clock is set back
-		r, _ = start()
-		if _, err := r.try(); fetcher.RetryAfter(err) != 24*time.Hour {
-			t.Errorf("error %v, want to wait for a day", err)
-		}
-		back = 0
-		<-time.After(90 * time.Minute)
-		r, _ = start()
-		if page := r.read(); len(page.Tweets) != 1 {
-			t.Errorf("%+v, want the feed", page)
-		}
-	})
-}
-
 // A feed that is not to be read yet is answered for from memory, as of when it was read.
 func TestPauses(t *testing.T) {
 	const ttl = "<ttl>60</ttl>"

@@ -117,7 +117,7 @@ const (
 
 // refused is the error of an answer outside 2xx, and notes what it says of the feed. That a
 // page of older entries is missing says nothing of it.
-func (f *Fetcher) refused(ctx context.Context, a *account, s *state, older bool, resp *answer) error {
+func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error {
 	now := f.cfg.Now()
 	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
 		resp.Body = io.NopCloser(strings.NewReader(http.StatusText(resp.StatusCode)))
@@ -145,9 +145,9 @@ func (f *Fetcher) refused(ctx context.Context, a *account, s *state, older bool,
 	}
 	switch {
 	case wait > 0 && !older:
-		f.close(ctx, a, s, now.Add(wait), err)
+		s.close(now.Add(wait), err)
 	case wait > 0:
-		f.close(ctx, a, s, now.Add(wait), nil)
+		s.close(now.Add(wait), nil)
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/feed/internal/websub"
-	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
 // state is what a Fetcher keeps of a feed.
@@ -81,37 +80,20 @@ func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, older bo
 // identify tells which entries a document shows, and stores what is new of that.
 func (f *Fetcher) identify(ctx context.Context, a *account, doc *document, older bool) ([]identified, error) {
 	s := f.state(a)
-	release, err := f.remember(ctx, a, s)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	found := s.memory.identify(a, doc, f.cfg.Now(), older)
-	return found, f.save(ctx, a, s)
-}
-
-// remember takes the turn to use a feed's memory, which release ends, and loads it first if
-// it was not: with it comes until when the server has asked another process to wait.
-func (f *Fetcher) remember(ctx context.Context, a *account, s *state) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
-		release = func() { <-s.turn }
+		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s.memory != nil {
-		return release, nil
+	if s.memory == nil {
+		var err error
+		if s.memory, err = f.load(ctx, a); err != nil {
+			return nil, err
+		}
 	}
-	if s.memory, err = f.load(ctx, a); err != nil {
-		release()
-		return nil, err
-	}
-	closed, latest := time.UnixMilli(s.memory.Closed), f.cfg.Now().Add(upstream.MaxWait)
-	if closed.After(latest) { // the clock was set back
-		closed = latest
-	}
-	s.set(func(p *polled) { p.closed = closed })
-	return release, nil
+	found := s.memory.identify(a, doc, f.cfg.Now(), older)
+	return found, f.save(ctx, a, s)
 }
 
 func (f *Fetcher) load(ctx context.Context, a *account) (*memory, error) {
@@ -141,9 +123,8 @@ func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
 	return nil
 }
 
-// close notes that a server is not to be asked for a time, since it refused with err. What cannot be
-// stored of that now is stored with what the feed shows next.
-func (f *Fetcher) close(ctx context.Context, a *account, s *state, until time.Time, err error) {
+// close notes that a server is not to be asked for a time, since it refused with err.
+func (s *state) close(until time.Time, err error) {
 	s.set(func(p *polled) {
 		p.closed, p.why = until, nil
 		for _, lasting := range []error{fetcher.ErrNotFound, fetcher.ErrProtected, fetcher.ErrUnauthorized} {
@@ -152,13 +133,6 @@ func (f *Fetcher) close(ctx context.Context, a *account, s *state, until time.Ti
 			}
 		}
 	})
-	release, err := f.remember(ctx, a, s)
-	if err != nil {
-		return
-	}
-	defer release()
-	s.memory.Closed, s.memory.dirty = until.UnixMilli(), true
-	_ = f.save(ctx, a, s)
 }
 
 // refusal is the answer while the server is not to be asked: the refusal still holds.

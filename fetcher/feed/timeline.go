@@ -39,11 +39,6 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 
 func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	s := f.state(a)
-	release, err := f.remember(ctx, a, s)
-	if err != nil {
-		return fetcher.Page{}, fmt.Errorf("%s: %w", a.url.Host, err)
-	}
-	release()
 	known, now := s.get(), f.cfg.Now()
 	if wait := known.closed.Sub(now); wait > 0 {
 		return fetcher.Page{}, fmt.Errorf("%s: %w", a.url.Host, known.refusal(wait))
@@ -84,7 +79,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		if ctx.Err() == nil && !errors.As(err, &limit) {
 			s.set(func(p *polled) { p.moved = nil }) // where the feed has moved to, it may be no more
 			if wait := fetcher.RetryAfter(err); wait > 0 {
-				f.close(ctx, a, s, f.cfg.Now().Add(wait), err) // robots.txt asks for it
+				s.close(f.cfg.Now().Add(wait), err) // robots.txt asks for it
 			}
 		}
 		return fetcher.Page{}, err
@@ -106,7 +101,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && conditional
 	if !resp.NotModified && got.StatusCode/100 != 2 {
-		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(ctx, a, s, older, got))
+		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(a, s, older, got))
 	}
 	whole := true
 	if !resp.NotModified {

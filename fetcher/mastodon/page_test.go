@@ -189,22 +189,3 @@ func FuzzDecodePage(f *testing.F) {
 		}
 	})
 }
-
-// A page of 20 posts, of which none, one or all are new: see benchmarks/results for
-// whole calls of Timeline.
-func BenchmarkDecodePage(b *testing.B) {
-	body := []byte("[" + strings.Repeat(mastodonPost+",", 19) + mastodonPost + "]")
-	for _, fresh := range []int{0, 1, 20} {
-		b.Run(fmt.Sprintf("new=%d", fresh), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				asked := 0
-				p, err := decodePage(body, func(string) bool { asked++; return asked > fresh })
-				if err != nil || len(p.tweets) != fresh {
-					b.Fatalf("%d posts, error %v", len(p.tweets), err)
-				}
-			}
-		})
-	}
-}
