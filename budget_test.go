@@ -121,37 +121,6 @@ func TestBoundIsKeptWhileOthersJoin(t *testing.T) {
 	}
 }
 
-// Accounts that are there at the start get their first polls one after the
-// other within an interval, whoever made their monitor.
-func TestFirstPollsAreSpreadOverAnInterval(t *testing.T) {
-	for name, stored := range map[string]bool{"made before the start": false, "of an earlier engine": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				names := enginetest.AccountNames(100)
-				n := &noted{Platform: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: names})}
-				cfg := streamwatch.Config{Fetcher: n, Store: memory.New(memory.Options{})}
-				e := newEngine(t, cfg)
-				create(t, e, monitor.CreateRequest{Name: "m", Usernames: names, PollInterval: time.Minute})
-				if stored {
-					e = newEngine(t, cfg)
-				}
-				defer startEngine(t, e)()
-				from := time.Now()
-				for range 12 {
-					tick := time.Now()
-					pass(5 * time.Second)
-					if calls := n.since(tick); calls < 1 || calls > 20 {
-						t.Errorf("%d first polls of 100 within 5 s, want about 8", calls)
-					}
-				}
-				if calls := n.since(from); calls < 100 || calls > 105 {
-					t.Errorf("%d polls in the first minute, want one of each account", calls)
-				}
-			})
-		})
-	}
-}
-
 // LastContact is when the upstream answered with a page, whatever was in it and
 // whatever became of it; Failures, Err and Error say why nothing comes of it.
 func TestAccountStatusTellsWhatIsWrong(t *testing.T) {

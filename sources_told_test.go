@@ -77,40 +77,20 @@ func (n notingJournal) Commit(ctx context.Context, bs []*detect.Batch) error {
 	return n.Journal.Commit(ctx, bs)
 }
 
-// A claim outlasts an attempt on all sources, and a monitor without an interval, which an
-// engine with a budget has stored, is polled at the default.
-func TestSourcesHaveTheEnginesDefaults(t *testing.T) {
+// A claim outlasts an attempt on all sources.
+func TestSourcesHaveTheEnginesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Options{})
 		defer store.Close(t.Context())
 		var claims []time.Duration
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
-		run := func(d detect.Config, f func(*streamwatch.Engine)) {
-			e := newEngine(t, streamwatch.Config{Store: noting{store, &claims}, Deliver: dispatch.Config{Timeout: 30 * time.Second},
-				OnEvent: func(context.Context, deliver.Event) error { return nil },
-				Sources: []streamwatch.Source{{Name: "alpha", Fetcher: p, Detect: d}}})
-			if err := e.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			f(e)
-			if err := e.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
-		run(detect.Config{Pace: detect.PaceBudget, FetchRate: 1}, func(e *streamwatch.Engine) {
-			if m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}}); m.PollInterval != 0 {
-				t.Errorf("interval %s, want none", m.PollInterval)
-			}
-			pass(time.Minute)
-		})
-		run(detect.Config{}, func(e *streamwatch.Engine) {
-			pass(2 * time.Minute)
-			before := e.Stats().Detect.Polls
-			pass(10 * time.Minute)
-			if n := e.Stats().Detect.Polls - before; n != 10 {
-				t.Errorf("%d polls in 10 minutes, want one a minute", n)
-			}
-		})
+		e := newEngine(t, streamwatch.Config{Store: noting{store, &claims}, Deliver: dispatch.Config{Timeout: 30 * time.Second},
+			OnEvent: func(context.Context, deliver.Event) error { return nil },
+			Sources: []streamwatch.Source{{Name: "alpha", Fetcher: p}}})
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}})
+		stop := startEngine(t, e)
+		pass(time.Minute)
+		stop()
 		if len(claims) == 0 {
 			t.Fatal("nothing was committed")
 		}

@@ -62,15 +62,17 @@ func TestWebSocket(t *testing.T) {
 		}},
 	}
 	cfg.Detect.Backoff.Min = 10 * time.Millisecond
-	engine, err := streamwatch.New(cfg)
-	if err != nil {
-		t.Fatal(err)
+	var srv *httptest.Server
+	start := func() *streamwatch.Engine {
+		engine := newEngine(t, cfg)
+		if err := engine.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		srv = httptest.NewServer(engine.WebSocket())
+		t.Cleanup(srv.Close)
+		return engine
 	}
-	if err := engine.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(engine.WebSocket())
-	defer srv.Close()
+	engine := start()
 	m, err := engine.Monitors().Create(ctx, monitor.CreateRequest{Owner: "ann", Name: "space", Usernames: []string{"nasa"}, PollInterval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +138,18 @@ func TestWebSocket(t *testing.T) {
 			t.Errorf("closed with %v", err)
 		}
 	}
+	// The next engine on the store goes on with the numbers, and a client where it was.
+	engine = start()
+	again = connect("?since=1")
+	read(again, "connected", "", 1)
+	read(again, "tweet", second.ID, 2)
+	third := platform.Post("nasa", "third")
+	read(again, "tweet", third.ID, 3)
+	<-handled
+	again.CloseNow()
+	if err := engine.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
 	page, err := engine.Log().Deliveries(ctx, deliver.LogQuery{Owner: "ann", Asc: true})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +162,8 @@ func TestWebSocket(t *testing.T) {
 		}
 		got = append(got, e.Event.TweetID+" "+kind+" "+string(e.State))
 	}
-	if want := []string{first.ID + " handler delivered", second.ID + " handler delivered", second.ID + " websocket delivered"}; strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if want := []string{first.ID + " handler delivered", second.ID + " handler delivered", second.ID + " websocket delivered",
+		third.ID + " handler delivered", third.ID + " websocket delivered"}; strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the delivery log has %q, want %q", got, want)
 	}
 }
