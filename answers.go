@@ -13,13 +13,13 @@ import (
 )
 
 // Answers keeps the answers to requests that clients may repeat: in the Store if that is a
-// storage.Sharing, so that all nodes of a fleet have them, and they survive the process;
-// in this process's memory otherwise. With Config.Sealer their texts are sealed.
+// storage.Keyed, where they survive the process and all nodes of a fleet have them; in this
+// process's memory otherwise. With Config.Sealer their texts are sealed.
 func (e *Engine) Answers() fleet.Answers { return e.answers }
 
 func newAnswers(e *Engine) fleet.Answers {
 	var kept fleet.Answers
-	if store, ok := e.store.(storage.Sharing); ok {
+	if store, ok := e.store.(storage.Keyed); ok {
 		kept = store.Answers()
 	} else {
 		own := memory.New(memory.Options{Now: e.cfg.Now})
@@ -31,7 +31,7 @@ func newAnswers(e *Engine) fleet.Answers {
 	return kept
 }
 
-// ownAnswers are kept in this process's memory, for a Store that is no storage.Sharing.
+// ownAnswers are kept in this process's memory, for a Store that is no storage.Keyed.
 type ownAnswers struct {
 	fleet.Answers
 	store *memory.Store

@@ -101,10 +101,10 @@ func TestEraseLeavesNothingInTheFiles(t *testing.T) {
 			t.Error("what another owner has is not in the files any more")
 		}
 		got := r.Erased
-		got.Attempts, got.Changes = 0, 0
+		got.Attempts = 0
 		want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 1, Keys: 1, Events: 2, Deliveries: 4, Cursors: 2}
-		if got != want || r.Attempts == 0 || r.Changes == 0 {
-			t.Errorf("report %+v, want %+v, and attempts and changes", r.Erased, want)
+		if got != want || r.Attempts == 0 {
+			t.Errorf("report %+v, want %+v, and attempts", r.Erased, want)
 		}
 
 		p.Post("hiddenaccount", "nobody watches it")

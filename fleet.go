@@ -73,7 +73,7 @@ func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 	}
 	store, ok := e.store.(storage.Sharing)
 	if !ok {
-		return nil, errors.New("field Fleet: the Store cannot be shared: want a storage.Sharing, such as those of storage/redisstore and storage/sqlite")
+		return nil, errors.New("field Fleet: the Store is one engine's: want a storage.Sharing, such as that of storage/redisstore")
 	}
 	if cfg.Signals == nil {
 		cfg.Signals = store.Signals()

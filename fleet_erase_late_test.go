@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
-	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 // lateNodes are two running nodes of a fleet. What two creates waits in the store until leave
@@ -171,44 +169,6 @@ func TestFleetRefusesRequestsFromBeforeErase(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The same of two nodes that have a file in common.
-func TestFleetRefusesRequestsFromBeforeEraseOnSQLite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "streams.db")
-		var nodes []*streamwatch.Engine
-		for _, name := range []string{"one", "two"} {
-			store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close(context.Background())
-			nodes = append(nodes, newEngine(t, streamwatch.Config{
-				Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store, Fleet: &streamwatch.FleetConfig{Name: name},
-			}))
-			stop := startEngine(t, nodes[len(nodes)-1])
-			defer stop()
-		}
-		pass(10 * time.Second)
-		before, err := nodes[1].Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := creations["monitors"](before, nodes[1], "acme", "early"); err != nil {
-			t.Fatal(err)
-		}
-		r, err := nodes[0].Erase(t.Context(), "acme", streamwatch.EraseOptions{LaterScrub: true})
-		if err != nil || r.Monitors != 1 {
-			t.Errorf("%+v, %v, want one monitor erased", r, err)
-		}
-		if err := creations["monitors"](before, nodes[1], "acme", "late"); !errors.Is(err, streamwatch.ErrErasing) {
-			t.Errorf("%v, want ErrErasing", err)
-		}
-		if err := creations["monitors"](t.Context(), nodes[1], "acme", "again"); err != nil {
-			t.Errorf("the owner has come back: %v", err)
-		}
-	})
 }
 
 // resuming is a store in which a resumption waits until leave is closed.

@@ -80,6 +80,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		if err := checkAlone(ctx, e.store); err != nil {
 			return err
 		}
+		if err := e.setEpoch(ctx); err != nil {
+			return err
+		}
 	}
 	if err := (tracking{e}).all(ctx); err != nil {
 		return err

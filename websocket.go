@@ -2,6 +2,7 @@ package streamwatch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -41,6 +42,19 @@ func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (er
 		rest = deliver.Handlers{}
 	}
 	senders[deliver.SchemeHandler] = inProcess{e.hub, rest}
+	return nil
+}
+
+// setEpoch tells the hub the epoch of the store's event numbers. In a fleet the node does.
+func (e *Engine) setEpoch(ctx context.Context) error {
+	if e.hub == nil {
+		return nil
+	}
+	epoch, err := e.store.Log().Epoch(ctx)
+	if err != nil {
+		return fmt.Errorf("streamwatch: read the epoch of event numbers: %w", err)
+	}
+	e.hub.SetEpoch(epoch)
 	return nil
 }
 

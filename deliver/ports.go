@@ -93,6 +93,9 @@ type Log interface {
 	// afterSeq, in order; none for a limit of 0 or less. Removed events are left out
 	// and do not count towards limit.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
+	// Epoch is that of the sequence numbers: 0, or a number below 2^53 of its own in a store
+	// that has lost its last events, or that was copied. Numbers of two epochs do not compare.
+	Epoch(ctx context.Context) (uint64, error)
 }
 
 // LogQuery selects deliveries of one owner.

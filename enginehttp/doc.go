@@ -65,7 +65,7 @@
 // free 10 s after Options.Timeout; what that process had done by then is not undone.
 // Answers are stored encrypted, by a key made of the request and its Idempotency-Key: with
 // a key that is random, such as a UUID, nobody opens one who has only the store, and with
-// streamwatch.Config.Sealer nobody at all. With a store that is no storage.Sharing they are in
+// streamwatch.Config.Sealer nobody at all. With a store that is no storage.Keyed they are in
 // the process's memory: a restart forgets them, and other processes on the same store do not
 // know them.
 //

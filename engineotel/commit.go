@@ -22,36 +22,23 @@ func (t *tracing) store(below storage.Store) storage.Store {
 	keyed, isKeyed := below.(storage.Keyed)
 	eraser, isEraser := below.(storage.Eraser)
 	switch {
-	case isShared && isKeyed && isEraser:
-		return struct {
-			store
-			storage.Sharing
-			storage.Keyed
-			storage.Eraser
-		}{s, shared, keyed, eraser}
-	case isShared && isKeyed:
-		return struct {
-			store
-			storage.Sharing
-			storage.Keyed
-		}{s, shared, keyed}
 	case isShared && isEraser:
 		return struct {
 			store
 			storage.Sharing
 			storage.Eraser
 		}{s, shared, eraser}
+	case isShared:
+		return struct {
+			store
+			storage.Sharing
+		}{s, shared}
 	case isKeyed && isEraser:
 		return struct {
 			store
 			storage.Keyed
 			storage.Eraser
 		}{s, keyed, eraser}
-	case isShared:
-		return struct {
-			store
-			storage.Sharing
-		}{s, shared}
 	case isKeyed:
 		return struct {
 			store

@@ -7,7 +7,7 @@
 //   - storage/memory: for tests, and services that need nothing to survive the
 //     process. With it all is gone, so there is nothing to back up. Keeps 7 days
 //     of events, at most 100,000.
-//   - storage/sqlite: for one machine; one file, pure Go. What was acknowledged
+//   - storage/sqlite: for one engine; one file, pure Go. What was acknowledged
 //     survives a power loss (write-ahead log, synchronous=FULL). Keeps 7 days, at
 //     most 1,000,000 events. Back it up with Store.Backup while it is used; watch
 //     Options.Logger and the views delivery_log, attempt_log and billing_log.
@@ -52,9 +52,9 @@
 // deliver.LogQuery.Validate in Deliveries, before anything is changed, and return what
 // they report. A store judges nothing else but the cursors of its own pages.
 //
-// A ninth, apikey.Store, is for stores that are to keep a service's API keys, as programs
-// with an apikey.Manager want: the store is a Keyed then. It is one table more, and shares no
-// transaction with the others.
+// Two more, apikey.Store and fleet.Answers, are for stores that are to keep a service's API
+// keys and the answers to requests that clients may repeat: the store is a Keyed then. Each
+// is a table of its own, and shares no transaction with the others.
 //
 // # One transaction
 //
@@ -92,8 +92,8 @@
 //
 // # Several engines
 //
-// A store that several engines may share is a Sharing, too; every other store is for
-// one engine at a time and need not read this. Four roles more, in package fleet, and
+// A Keyed that several engines may share is a Sharing, too; every other store is for
+// one engine at a time and need not read this. Three roles more, in package fleet, and
 // a few lines in those above:
 //
 //   - Members: terms, which parts and grants each has, and when its lease ends. A
@@ -112,13 +112,10 @@
 //   - Feed: a number for each change of a monitor, rule, endpoint or key, drawn from
 //     a counter that the transaction holds locked until it commits. A sequence or
 //     auto-increment gives numbers that become visible out of order.
-//   - Answers: a table of its own, of requests by owner and id. Begin is one read and at
-//     most one write in one transaction.
 //   - Signals: hints. One that is lost costs a second, one that waits for its
 //     receivers costs a commit. A store that carries none does nothing.
 //
-// The clock of leases has to be one for all engines: the server's, or that of the one
-// machine. A clock that jumps evicts nobody who beats, if leases that end too late are
+// The clock of leases has to be one for all engines: the server's. A clock that jumps evicts nobody who beats, if leases that end too late are
 // moved as Beat says. After a restart all is there: terms, generations, parts, the
 // count of beats, the epoch and the feed. A store that has lost its last writes, as
 // after a failover, has lost of all of these together what came after a moment.

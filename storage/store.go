@@ -61,21 +61,22 @@ type Store interface {
 	Close(ctx context.Context) error
 }
 
-// Sharing is what a Store implements, too, when several engines may share it: see
-// package fleet. Then Journal.Commit looks at Batch.Fence and Batch.Lanes, Outbox at
+// Keyed is what a Store implements, too, when it keeps what a service has beside its engine:
+// API keys, and the answers to requests that clients may repeat. What is written at Store
+// holds for these roles as well.
+type Keyed interface {
+	Keys() apikey.Store
+	Answers() fleet.Answers
+}
+
+// Sharing is what a Keyed implements, too, when several engines may share it: see package
+// fleet. Then Journal.Commit looks at Batch.Fence and Batch.Lanes, Outbox at
 // ClaimRequest.Parts and the parts of NextDue, and every Create, Update and Delete of
 // Monitors, Rules, Endpoints and Keys that changes a record has its entry in the feed.
 // What is written at Store holds for these roles as well.
 type Sharing interface {
+	Keyed
 	Members() fleet.Members
 	Feed() fleet.Feed
 	Signals() fleet.Signals
-	Answers() fleet.Answers
-}
-
-// Keyed is what a Store implements, too, when it keeps the service's API keys.
-// An engine needs none; the stores of this module have them. What is written at
-// Store holds for this role as well.
-type Keyed interface {
-	Keys() apikey.Store
 }

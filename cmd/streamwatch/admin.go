@@ -86,6 +86,7 @@ func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	if err := c.try(ctx); err != nil {
 		return err
 	}
+	c.config.admin = true
 	store, done, err := openStore(ctx, c.config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func backup(ctx context.Context, c config, to string, p process) error {
 	switch err := sqlite.BackupFile(ctx, c.DB, to); {
 	case errors.Is(err, fs.ErrExist):
 		return usageError{fmt.Errorf("-to %q is not allowed: want a file that is not there yet", to)}
-	case errors.Is(err, sqlite.ErrForeign), errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrNewer), errors.Is(err, sqlite.ErrCorrupt):
+	case errors.Is(err, sqlite.ErrForeign), errors.Is(err, sqlite.ErrVersion), errors.Is(err, sqlite.ErrCorrupt):
 		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.DB, err)
 	case errors.As(err, &at) && isFile(at.Path, c.DB):
 		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.DB, err)

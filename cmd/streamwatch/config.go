@@ -49,6 +49,7 @@ type config struct {
 	Sources       []source      `yaml:"sources"`
 
 	from  origins
+	admin bool // a command beside the service
 	unset []unset
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -16,6 +17,9 @@ const eraseAbout = `Erase forgets an owner, and writes the files of the store an
 takes the configuration of the service, whose sources it has to know. Stop the service first:
 one that runs goes on watching for the owner. While the file is in use, or servers run on the
 Redis, nothing is removed.`
+
+// eraseWait is how long erase waits for the store, which a service that runs has.
+const eraseWait = 5 * time.Second
 
 // runErase is the command erase.
 func runErase(ctx context.Context, p process, args []string) error {
@@ -30,11 +34,12 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if owner == "" {
 		return usageError{errors.New("-owner is missing: want who is to be forgotten")}
 	}
-	if err := c.checkUnused(ctx); err != nil {
-		return err
-	}
-	store, done, err := openExisting(ctx, c)
-	if err != nil {
+	opening, cancel := context.WithTimeout(ctx, eraseWait)
+	defer cancel()
+	store, done, err := openExisting(opening, c)
+	if errors.Is(err, sqlite.ErrInUse) {
+		return fmt.Errorf("%s %q is in use: want the service stopped", c.from.called("db"), c.DB)
+	} else if err != nil {
 		return err
 	}
 	defer done()
@@ -59,21 +64,6 @@ func runErase(ctx context.Context, p process, args []string) error {
 	out := json.NewEncoder(p.out)
 	out.SetIndent("", "  ")
 	return out.Encode(report)
-}
-
-// checkUnused returns an error if another process has the file open.
-func (c *config) checkUnused(ctx context.Context) error {
-	if c.onRedis() {
-		return nil
-	}
-	if err := c.checkThere(); err != nil {
-		return err
-	}
-	used, err := sqlite.InUse(ctx, c.DB)
-	if used {
-		err = fmt.Errorf("%s %q is in use: want the service, and what else has the file open, stopped", c.from.called("db"), c.DB)
-	}
-	return err
 }
 
 // checkStopped returns an error if a node of a fleet has a lease on the store.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -52,21 +50,7 @@ func TestErase(t *testing.T) {
 	if _, err := do("erase -owner forgotten"); err == nil || !strings.Contains(err.Error(), "is in use") {
 		t.Errorf("beside an open store: %v", err)
 	}
-	node := fleet.Node{Name: "n1", Weight: 1, Lease: 10 * time.Minute}
-	state, err := store.Members().Join(t.Context(), node)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := store.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := do("erase -owner forgotten"); err == nil || !strings.Contains(err.Error(), `node "n1" of a fleet runs`) {
-		t.Errorf("beside a fleet: %v", err)
-	}
-	if store, err = sqlite.Open(t.Context(), db, sqlite.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(store.Members().Leave(t.Context(), state.Fence), store.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	config := written(t, "platform: bluesky\nsources:\n- {name: masto, kind: mastodon, url: https://m.example, token: '${NOT_SET}'}\n")

@@ -37,6 +37,7 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("%s %w", name, err)}
 	}
+	c.admin = true
 	store, done, err := openExisting(ctx, c)
 	if err != nil {
 		return err

@@ -46,9 +46,11 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 			err = reworded{err, redisWords.Replace(err.Error())}
 		}
 	default:
-		store, err = sqlite.Open(ctx, c.DB, sqlite.Options{Logger: log})
+		store, err = sqlite.Open(ctx, c.DB, sqlite.Options{Logger: log, Admin: c.admin})
 	}
 	switch {
+	case errors.Is(err, sqlite.ErrInUse):
+		return nil, nil, fmt.Errorf("%s %s: %w", c.from.called("db"), c.where(), err)
 	case err != nil && ctx.Err() != nil:
 		closing()
 		return nil, nil, fmt.Errorf("the store was never reached: %s: %w", c.where(), ctx.Err())

@@ -102,6 +102,8 @@ func (s *store) fail(err error) {
 	s.err = err
 }
 
+func (s *store) Epoch(context.Context) (uint64, error) { return 0, nil }
+
 func (s *store) Events(ctx context.Context, owner string, after uint64, limit int) ([]deliver.Event, error) {
 	s.mu.Lock()
 	s.reads++

@@ -80,6 +80,11 @@ func (s *state) entry(id string, d delivery) deliver.LogEntry {
 	return deliver.LogEntry{Delivery: s.delivery(id, d), Log: slices.Clone(d.Log)}
 }
 
+// Epoch is 0: the file loses nothing that was acknowledged.
+func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
+	return 0, l.s.view(ctx, func(*state, time.Time) {})
+}
+
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) (evs []deliver.Event, err error) {
 	err = l.s.view(ctx, func(st *state, _ time.Time) {
 		for id, ev := range st.Events.all() { // an owner's are in order

@@ -111,6 +111,8 @@ func testResume(t *testing.T, frame, since string) {
 
 type noEvents struct{}
 
+func (noEvents) Epoch(context.Context) (uint64, error) { return 0, nil }
+
 func (noEvents) Events(context.Context, string, uint64, int) ([]deliver.Event, error) {
 	return nil, nil
 }

@@ -68,6 +68,11 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 	return d.entry(), nil
 }
 
+func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
+	st, err := l.s.Members().Look(ctx)
+	return st.Epoch, err
+}
+
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
 	s := l.s
 	if err := s.lock(ctx); err != nil {

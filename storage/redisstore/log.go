@@ -108,6 +108,11 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 	return found[0], nil
 }
 
+func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
+	st, err := l.s.Members().Look(ctx)
+	return st.Epoch, err
+}
+
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
 	const most = 1 << 53 // no event has a higher number, which Lua could not count
 	if limit <= 0 || afterSeq >= most {

@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	randv2 "math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,7 +16,8 @@ import (
 )
 
 // Backup copies the store, as it is at this moment, to a new file at path that Open
-// can open. Other calls are not held up; the copy does not have what they write.
+// can open. Other calls are not held up; the copy does not have what they write. It has
+// an epoch of its own: see deliver.Log.
 // When Backup returns nil, the copy is complete and on the disk; after an error
 // there is no file at path. An existing file is refused with fs.ErrExist. A process
 // that is killed during Backup leaves a file whose name begins with path and ends
@@ -37,9 +41,8 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// BackupFile is Backup of the store in a file, which it does not open as a store: the
-// schema of an earlier version of this package stays what it is, so that a process of that
-// version, which may have the store open, goes on. Files that Open refuses are refused.
+// BackupFile is Backup of the store in a file that another process may have open. Files that
+// Open refuses are refused.
 func BackupFile(ctx context.Context, file, path string) error {
 	from, err := realPath(file)
 	if err != nil {
@@ -76,6 +79,9 @@ func backup(ctx context.Context, path, from string, file *file) error {
 	defer os.Remove(partial) // after a success it has another name, too
 	if err := copyTo(ctx, partial, from, file); err != nil {
 		return err
+	}
+	if err := newEpoch(ctx, partial); err != nil {
+		return wrap(err)
 	}
 	if err := syncFile(partial); err != nil {
 		return wrap(err)
@@ -135,6 +141,18 @@ func copyTo(ctx context.Context, path, from string, file *file) error {
 		return wrap(err)
 	}
 	return nil
+}
+
+// newEpoch gives the copy at path an epoch of its own, since it will give other events the
+// numbers that the original gives meanwhile.
+func newEpoch(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"rw"}, "_pragma": {"journal_mode(MEMORY)"}}))
+	if err != nil {
+		return err
+	}
+	epoch := randv2.Int64N(1<<53-1) + 1 // clients read it from JSON
+	_, err = db.ExecContext(ctx, `UPDATE totals SET epoch = ?`, epoch)
+	return errors.Join(err, db.Close())
 }
 
 func syncFile(path string) error {

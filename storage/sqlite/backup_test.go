@@ -23,10 +23,21 @@ func TestBackup(t *testing.T) {
 	info, err := os.Stat(path)
 	must(t, err)
 	want(t, "mode", info.Mode().Perm(), fs.FileMode(0o600))
-	for range 2 {
-		copied, _ := openAt(t, path, sqlite.Options{})
-		want(t, "content", dump(t, copied), before)
-		closed(t, copied)
+	var epochs []uint64
+	for _, s := range []*sqlite.Store{s, nil, nil} {
+		if s == nil {
+			s, _ = openAt(t, path, sqlite.Options{})
+			want(t, "content", dump(t, s), before)
+		}
+		epoch, err := s.Log().Epoch(t.Context())
+		must(t, err)
+		epochs = append(epochs, epoch)
+		if len(epochs) > 1 {
+			closed(t, s)
+		}
+	}
+	if epochs[0] != 0 || epochs[1] == 0 || epochs[2] != epochs[1] {
+		t.Errorf("epochs %d, want 0, and another one of the copy", epochs)
 	}
 	copied, _ := openAt(t, path, sqlite.Options{})
 	b := commitAt(t, copied, start, newEvents(source("acme", "src"), "1", "2")...)
@@ -58,27 +69,6 @@ func TestBackupRefuses(t *testing.T) {
 	s := furnished(t)
 	closed(t, s)
 	wantErr(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "b.db")), sqlite.ErrClosed)
-}
-
-// The file of an earlier version is copied as it is, so that a process of that version goes
-// on, and the copy opens as that file would.
-func TestBackupFileOfAnEarlierVersion(t *testing.T) {
-	dir := t.TempDir()
-	path, copied := filepath.Join(dir, "old.db"), filepath.Join(dir, "copy.db")
-	must(t, os.WriteFile(path, nil, 0o600))
-	must(t, sqlite.Migrate(t.Context(), path, nil))
-	version := func(path string) (v int) {
-		t.Helper()
-		must(t, raw(t, path).QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&v))
-		return v
-	}
-	first := version(path)
-	must(t, sqlite.BackupFile(t.Context(), path, copied))
-	want(t, "the file's version", version(path), first)
-	want(t, "the copy's version", version(copied), first)
-	s, _ := openAt(t, copied, sqlite.Options{})
-	closed(t, s)
-	want(t, "the copy's version once it is opened", version(copied), sqlite.NewestVersion)
 }
 
 func TestBackupFileRefuses(t *testing.T) {

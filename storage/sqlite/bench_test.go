@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
@@ -134,54 +132,6 @@ func BenchmarkClaim(b *testing.B) {
 				}
 			}
 			perEvent(b, limit)
-		})
-	}
-}
-
-// BenchmarkClaimParts claims 16 deliveries of one endpoint or of 500, whose parts are
-// half of all, and asks when the next is due, while 100,000 for 50 endpoints of other
-// parts are overdue for longer, or none.
-func BenchmarkClaimParts(b *testing.B) {
-	const limit = 16
-	var parts fleet.Set
-	for p := range fleet.Part(fleet.Parts / 2) {
-		parts.Add(p)
-	}
-	// names makes n names of handlers whose parts are among parts, or not.
-	names := func(n int, own bool) (names []string) {
-		for i := 0; len(names) < n; i++ {
-			if name := fmt.Sprint(i); parts.Has(fleet.PartOf(deliver.HandlerEndpoint(name))) == own {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	for _, row := range []struct{ own, foreign int }{{1, 0}, {1, 100_000}, {500, 0}, {500, 100_000}} {
-		s, _ := open(b, sqlite.Options{})
-		own, others := names(row.own, true), names(50, false)
-		waiting := &detect.Batch{DeliverBy: at(1)}
-		for i := range 1000 {
-			waiting.Events = append(waiting.Events, handled(acme, fmt.Sprint(i), own[i%len(own)]))
-		}
-		overdue := &detect.Batch{DeliverBy: start}
-		for i := range row.foreign {
-			overdue.Events = append(overdue.Events, handled(globex, fmt.Sprint(i), others[i%len(others)]))
-		}
-		commit(b, s, overdue, waiting)
-		b.Run(fmt.Sprintf("lanes=%d/foreign=%d/claim", row.own, row.foreign), func(b *testing.B) {
-			for b.Loop() {
-				ds, err := s.Outbox().Claim(b.Context(), deliver.ClaimRequest{Now: at(2), Limit: limit, Parts: &parts, Lease: -time.Second})
-				if err != nil || len(ds) != limit {
-					b.Fatal(len(ds), err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("lanes=%d/foreign=%d/next", row.own, row.foreign), func(b *testing.B) {
-			for b.Loop() {
-				if due, open, err := s.Outbox().NextDue(b.Context(), &parts); err != nil || !open || !due.Equal(at(1)) {
-					b.Fatal(due, open, err)
-				}
-			}
 		})
 	}
 }

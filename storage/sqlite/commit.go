@@ -10,7 +10,6 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -179,21 +178,16 @@ func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) (err er
 	if c.events, err = eventValues(c.events, c.newest, ev); err != nil {
 		return err
 	}
-	bound := c.bound[boundTo(ev)]
-	to := receivers(bound, ev.Handlers)
+	to := receivers(c.bound[boundTo(ev)], ev.Handlers)
 	if len(to) > maxDeliveries {
 		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)
 	}
 	for place, endpointID := range to {
-		part, due := fleet.PartOf(endpointID), b.DeliverBy
-		if place < len(bound) && !b.Lanes.Has(part) {
-			due = c.now
-		}
 		d := deliver.Delivery{
 			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
-			State: deliver.StatePending, Due: due, CreatedAt: c.now,
+			State: deliver.StatePending, Due: b.DeliverBy, CreatedAt: c.now,
 		}
-		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, int64(part), nanos(due))
+		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, nanos(b.DeliverBy))
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {
@@ -225,7 +219,7 @@ func (c *commit) write() error {
 		values []any
 	}{
 		{`INSERT OR FAIL INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
-		{`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, c.deliveries},
+		{`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
 		{`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
 		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {

@@ -43,10 +43,6 @@ func kit() storetest.Kit {
 			must(t, openAt(t, left).Close(context.Background()))
 			return openAt(t, left)
 		},
-		Join: func(t testing.TB, s storage.Store) storage.Store {
-			t.Helper()
-			return openAt(t, pathOf(s))
-		},
 		// Reading the files lets go of SQLite's locks, which nobody else wants here.
 		Files: func(t testing.TB, s storage.Store) (all []byte) {
 			t.Helper()
@@ -57,7 +53,7 @@ func kit() storetest.Kit {
 			}
 			return all
 		},
-		Features:  storetest.Features{Durable: true, Shared: true},
+		Features:  storetest.Features{Durable: true},
 		Clock:     clock,
 		Retention: retention,
 		// The defaults.

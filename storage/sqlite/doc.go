@@ -42,16 +42,13 @@
 // calls of the failed one recorded, each whole. Later writes are tried again and
 // acknowledged only when they are synced, so the store need not be reopened.
 // Options.Logger hears of the first failure and of the recovery. A program that
-// keeps the file locked for more than 5 seconds is such a failure, too, unless it is
-// Scrub of a store.
+// keeps the file locked for more than 5 seconds is such a failure, too.
 //
 // # Open
 //
 // Open makes the file with mode 0600. It refuses, and leaves as it is, a file that
-// is not a store (ErrForeign), is damaged (ErrCorrupt), or has a schema that is
-// newer (ErrNewer) or from before the first release (ErrOlder). A schema between
-// these is brought up to date, after which a process with an older version of this
-// package that has the file open cannot write to it any more (ErrNewer).
+// is not a store (ErrForeign), is damaged (ErrCorrupt), or has the schema of another
+// version (ErrVersion).
 //
 // Of a file that was not closed, Open checks the tables of monitors, rules,
 // endpoints, API keys, balances and reservations. Damage elsewhere is ErrCorrupt of
@@ -60,28 +57,26 @@
 //
 // # Other processes
 //
-// Several stores, of one process or of several on one machine, may have the file
-// open, and other programs may read it through SQLite. But while a store has the
-// file open, its process must not open it by other means, not even to copy it: on
-// POSIX systems, closing such a descriptor releases the locks that SQLite has, and
-// another program may then remove what was last written
-// (https://sqlite.org/howtocorrupt.html). Calling Open twice is safe, also through
-// links.
+// A file is one Store's at a time, and so one engine's. Open of another one waits until
+// the first is closed or its process has ended, in whatever way, and Options.Logger hears
+// of it once. So a service can be started again while the process before it finishes its
+// work. The lock is on an empty file beside the store's that ends in -lock: it stays, and
+// must not be removed while a store is open.
+//
+// A Store with Options.Admin is for commands: it opens the file beside the one that has
+// it. Other programs may read the file through SQLite. But while a store has the file
+// open, its process must not open it by other means, not even to copy it: on POSIX
+// systems, closing such a descriptor releases the locks that SQLite has, and another
+// program may then remove what was last written (https://sqlite.org/howtocorrupt.html).
 //
 // Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the
-// store is closed, since the file ending in -wal has what was last written. A file that
-// is moved or replaced while it is open is not followed: new connections to it are
-// refused.
+// store is closed, since the file ending in -wal has what was last written. A copy has an
+// epoch of its own: see deliver.Log. A file that is moved or replaced while it is open is
+// not followed: new connections to it are refused.
 //
 // The file ending in -wal has up to 32 MiB, or what one transaction writes. It
 // grows beyond that only while a read lasts long: then writes wait for the read, up
 // to 100 ms every 16 MiB, and Options.Logger hears of it.
-//
-// Several engines may share the file, one a process, on one machine: see package
-// fleet. One process writes at a time, so that they spread the work of polling and
-// sending, and go on when one of them ends, but do not write faster together. The
-// clock of leases is Options.Now, which has to be the same for all of them. What the
-// others commit is noticed within some milliseconds: see Signals.
 //
 // Endpoint secrets are stored as given: whoever can read the file, or a backup, can
 // read them.
@@ -100,9 +95,8 @@
 // yet is not shown. The file does not shrink: free pages are used again.
 //
 // Erase removes an owner. Bytes of rows that were deleted, by Erase or by retention, stay
-// in free pages until others are written there: Scrub rewrites the file without them. For
-// as long as it does, there is a file beside it that ends in -scrub: writes of all processes
-// wait for it by their contexts. One that a killed process has left can be removed.
+// in free pages until others are written there: Scrub rewrites the file without them, and
+// other writes wait for it by their contexts.
 //
 // # The file
 //
@@ -117,15 +111,9 @@
 //   - owners: balances
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
-//   - totals: how many events were made and removed, the greatest event number of an owner
-//     that was erased, how many answers there are, and their bytes, and how many ledger
-//     entries
-//   - terms, parts, grants, closed: the engines that share the file, the parts and budgets
-//     that each has, and which sources refuse calls
-//   - changes: the last changes of monitors, rules, endpoints and API keys
-//   - due_parts: where deliveries of earlier events were made due, and replays begun
 //   - answers: answers to requests that clients may repeat
-//   - fleet: how many beats the engines made, and the epoch
+//   - totals: how many events were made and removed, the greatest event number of an owner
+//     that was erased, how many answers there are and their bytes, and the epoch
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

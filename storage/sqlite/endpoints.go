@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -23,13 +22,10 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 		n, err := t.change(`INSERT INTO endpoints (id, owner, source_id, url, status, version, record)
 			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			e.ID, e.Source.Owner, e.Source.ID, e.URL, string(e.Status), e.Version, string(doc))
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return deliver.ErrEndpointDuplicate
+		if err == nil && n == 0 {
+			err = deliver.ErrEndpointDuplicate
 		}
-		return t.changed(fleet.Endpoint, e.Source.Owner, e.ID)
+		return err
 	})
 }
 
@@ -86,18 +82,14 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 		}
 		n, err := t.change(`UPDATE OR IGNORE endpoints SET url = ?, status = ?, version = ?, record = ? WHERE id = ?`,
 			e.URL, string(e.Status), changed.Version, string(doc), e.ID)
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return deliver.ErrEndpointDuplicate
+		if err == nil && n == 0 {
+			err = deliver.ErrEndpointDuplicate
 		}
-		return t.changed(fleet.Endpoint, e.Source.Owner, e.ID)
+		return err
 	})
 }
 
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
-	part := int64(fleet.PartOf(id))
 	return es.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`DELETE FROM endpoints WHERE id = ? AND owner = ?`, id, owner)
 		if err != nil {
@@ -106,22 +98,19 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
-		if err := t.changed(fleet.Endpoint, owner, id); err != nil {
-			return err
-		}
 		if err := t.exec(`DELETE FROM replays WHERE endpoint_id = ?`, id); err != nil {
 			return err
 		}
 		// An event has at most one delivery to an endpoint.
 		err = t.exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
-			WHERE ended.part = ?3 AND ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
-				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id, part)
+			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
+				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id)
 		if err != nil {
 			return err
 		}
 		crashpoint.Hit("sqlite.endpoint.settled")
 		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1
-			WHERE part = ? AND endpoint_id = ? AND due_at IS NOT NULL`, part, id)
+			WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
 }
 

@@ -67,7 +67,6 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		{&e.Reservations, `DELETE FROM reservations WHERE id IN (SELECT id FROM reservations WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Answers, `DELETE FROM answers WHERE owner = ?1 AND id IN (SELECT id FROM answers WHERE owner = ?1 LIMIT ?2)`},
 		{&totals, `DELETE FROM source_totals WHERE owner = ?1 AND (kind, source_id) IN (SELECT kind, source_id FROM source_totals WHERE owner = ?1 LIMIT ?2)`},
-		{&e.Changes, `UPDATE changes SET owner = '' WHERE n IN (SELECT n FROM changes WHERE owner = ?1 AND owner <> '' LIMIT ?2)`},
 	} {
 		n, err := t.change(part.query, owner, eraseStep)
 		if err != nil {

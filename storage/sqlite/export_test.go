@@ -5,25 +5,17 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 )
 
-// Versions of the schema: that of the first release, and the one this package
-// writes.
-const FirstVersion = firstVersion
+// SchemaVersion is the version of the schema that this package makes.
+const SchemaVersion = schemaVersion
 
-var NewestVersion = newestVersion()
+// ScrubTry is how Scrub tries.
+var ScrubTry = scrubTry
 
-// Migrations lead from the first to the newest.
-var Migrations = migrations
-
-// ScrubTry is how Scrub tries, and KeepMark and Scrubbing how others are told of it.
-var (
-	ScrubTry  = scrubTry
-	KeepMark  = keepMark
-	Scrubbing = scrubbing
-)
+// SetScrubbing has writes wait, as they do for Scrub.
+func (s *Store) SetScrubbing(on bool) { s.w.scrubbing.Store(on) }
 
 // EraseSome is a step of Erase.
 func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err error) {
@@ -48,25 +40,6 @@ func SetSynchronous(mode string) (undo func()) {
 	was := synchronous
 	synchronous = mode
 	return func() { synchronous = was }
-}
-
-// Migrate brings a file to the newest schema by other migrations.
-func Migrate(ctx context.Context, path string, migrations []string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	db, err := connect(path, &file{info: info}, 1)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return prepareFile(ctx, conn, migrations)
 }
 
 // Block keeps the writer busy with a transaction, from when it closes begun

@@ -4,36 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	driver "modernc.org/sqlite"
+	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// begin starts a transaction. It refuses when a newer version of this package has
-// changed the schema since the file was opened.
+// begin starts a transaction.
 func (w *writer) begin() (*tx, error) {
 	if err := w.connect(); err != nil {
 		return nil, err
 	}
-	t := &tx{conn: w.conn, stmts: w.stmts, shared: &w.turns.shared}
-	err := w.lock(t)
-	if err == nil {
-		err = t.checkVersion()
-	}
-	if err != nil {
+	t := &tx{conn: w.conn, stmts: w.stmts}
+	if err := w.lock(t); err != nil {
 		w.disconnect() // whatever it is, the next group starts afresh
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *tx) checkVersion() error {
-	var version int
-	if _, err := one(t, "PRAGMA user_version", nil, &version); err != nil {
-		return err
+// askEvery is how often a connection asks for the lock that another one has: SQLite has no
+// queue for those who wait.
+const askEvery = time.Millisecond
+
+// lock begins a transaction. It waits for patience while other connections write, and for as
+// long as Scrub of this store goes on.
+func (w *writer) lock(t *tx) error {
+	for left := w.patience; ; left -= askEvery {
+		err := t.exec("BEGIN IMMEDIATE") // takes askEvery when it is refused
+		_, closed := w.waiting()
+		if !hasCode(err, result.SQLITE_BUSY) || closed || left <= 0 && !w.scrubbing.Load() {
+			return err
+		}
 	}
-	return checkVersion(version)
 }
 
 // commit runs a group in the transaction that was begun, each job in a savepoint

@@ -73,13 +73,10 @@ func checkHeader(header []byte) error {
 
 // checkVersion refuses a schema that this package does not know.
 func checkVersion(version int) error {
-	switch {
-	case version < firstVersion:
-		return fmt.Errorf("%w: schema version %d, want %d: move the file away, and a new one is made in its place", ErrOlder, version, newestVersion())
-	case version > newestVersion():
-		return fmt.Errorf("%w: schema version %d, want up to %d: use the version of streamwatch that wrote it, or a later one", ErrNewer, version, newestVersion())
+	if version == schemaVersion {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: schema version %d, want %d: use the version that wrote the file, or move it away, and a new one is made in its place", ErrVersion, version, schemaVersion)
 }
 
 // checked are the tables that Open checks when the file was not closed: they are

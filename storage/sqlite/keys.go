@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // keys implements apikey.Store. Records are stored as those of monitors and rules
@@ -24,13 +23,10 @@ func (ks keys) Create(ctx context.Context, k apikey.Key) error {
 	return ks.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`INSERT INTO api_keys (id, owner, lookup, version, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			k.ID, k.Owner, k.Lookup(), k.Version, string(doc))
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return apikey.ErrDuplicate
+		if err == nil && n == 0 {
+			err = apikey.ErrDuplicate
 		}
-		return t.changed(fleet.Key, k.Owner, k.ID)
+		return err
 	})
 }
 
@@ -93,22 +89,16 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 		if err != nil {
 			return wrap(err)
 		}
-		if err := t.exec(`UPDATE api_keys SET version = ?, record = ? WHERE id = ?`, changed.Version, string(doc), k.ID); err != nil {
-			return err
-		}
-		return t.changed(fleet.Key, k.Owner, k.ID)
+		return t.exec(`UPDATE api_keys SET version = ?, record = ? WHERE id = ?`, changed.Version, string(doc), k.ID)
 	})
 }
 
 func (ks keys) Delete(ctx context.Context, owner, id string) error {
 	return ks.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`DELETE FROM api_keys WHERE id = ? AND owner = ?`, id, owner)
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return apikey.ErrNotFound
+		if err == nil && n == 0 {
+			err = apikey.ErrNotFound
 		}
-		return t.changed(fleet.Key, owner, id)
+		return err
 	})
 }

@@ -27,10 +27,6 @@ func TestListedEvents(t *testing.T) {
 				reopened, _ := openAt(t, path, sqlite.Options{})
 				return reopened
 			}},
-			{"by another store", func(t *testing.T, _ *sqlite.Store, path string) *sqlite.Store {
-				other, _ := openAt(t, path, sqlite.Options{})
-				return other
-			}},
 			{"by a new connection", func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store {
 				must(t, s.Reconnect(t.Context()))
 				return s

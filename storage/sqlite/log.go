@@ -111,6 +111,14 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	return found, err
 }
 
+func (l deliveryLog) Epoch(ctx context.Context) (epoch uint64, err error) {
+	err = l.s.read(ctx, func(r *snapshot) error {
+		_, err := one(r, `SELECT epoch FROM totals`, nil, &epoch)
+		return err
+	})
+	return epoch, err
+}
+
 // beyond is the operator that compares what comes after a page with its last row.
 func beyond(asc bool) string {
 	if asc {

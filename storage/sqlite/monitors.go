@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -20,7 +19,6 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 		},
 		version:    func(m *monitor.Monitor) *int64 { return &m.Version },
 		ledgerKind: billing.KindMonitor,
-		feedKind:   fleet.Monitor,
 		notFound:   monitor.ErrNotFound,
 		duplicate:  monitor.ErrDuplicate,
 		conflict:   monitor.ErrConflict,
@@ -46,7 +44,6 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		},
 		version:    func(r *rule.Rule) *int64 { return &r.Version },
 		ledgerKind: billing.KindRule,
-		feedKind:   fleet.Rule,
 		notFound:   rule.ErrNotFound,
 		duplicate:  rule.ErrDuplicate,
 		conflict:   rule.ErrConflict,

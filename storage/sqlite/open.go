@@ -40,8 +40,8 @@ var synchronous = "FULL"
 
 // Open opens the store in the file at path. When there is no file, or an empty one,
 // it makes one that only its owner can read; the directory must exist. It refuses
-// other files with ErrForeign, ErrCorrupt, ErrNewer or ErrOlder and leaves them as
-// they are. ctx bounds Open, not the store.
+// other files with ErrForeign, ErrCorrupt or ErrVersion and leaves them as they are.
+// While another Store has the file, Open waits. ctx bounds Open, not the store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := openStore(ctx, path, opts.withDefaults())
 	if err != nil {
@@ -64,6 +64,11 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 			err = errors.Join(err, s.disconnect())
 		}
 	}()
+	if !opts.Admin {
+		if s.hold, err = takeHold(ctx, path, opts.Logger); err != nil {
+			return nil, err
+		}
+	}
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err != nil {
 		return nil, wrap(err)
 	}
-	err = waitTurn(ctx, conn, path, func() error { return prepareFile(ctx, conn, migrations) })
+	err = waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn) })
 	if err == nil {
 		err = setTimeout(ctx, conn, askEvery)
 	}
@@ -108,18 +113,14 @@ func realPath(path string) (string, error) {
 }
 
 // waitTurn calls do, again while another program's lock refuses it, for up to
-// busyTimeout, and for as long as Scrub goes on. SQLite's own waiting does not end with
-// the context.
-func waitTurn(ctx context.Context, conn *sql.Conn, path string, do func() error) error {
+// busyTimeout. SQLite's own waiting does not end with the context.
+func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if err := setTimeout(ctx, conn, 0); err != nil {
 		return err
 	}
 	const pause = 5 * time.Millisecond
 	for left := busyTimeout; ; left -= pause {
 		err := do()
-		if left <= 0 && scrubbing(path) {
-			left = busyTimeout
-		}
 		if left <= 0 || !hasCode(err, result.SQLITE_BUSY) {
 			return errors.Join(err, setTimeout(ctx, conn, busyTimeout))
 		}
@@ -161,11 +162,10 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepareFile brings the file to the newest schema, then to write-ahead logging. In
-// this order application id and version are in the file itself and not in the log:
-// inspect reads them without SQLite.
-func prepareFile(ctx context.Context, conn *sql.Conn, migrations []string) error {
-	if err := migrate(ctx, conn, migrations); err != nil {
+// prepareFile makes the schema, then sets write-ahead logging. In this order application id
+// and version are in the file itself and not in the log: inspect reads them without SQLite.
+func prepareFile(ctx context.Context, conn *sql.Conn) error {
+	if err := makeSchema(ctx, conn); err != nil {
 		return err
 	}
 	crashpoint.Hit("sqlite.schema.committed")
@@ -179,9 +179,8 @@ func prepareFile(ctx context.Context, conn *sql.Conn, migrations []string) error
 	return nil
 }
 
-// migrate makes the schema in an empty file, and applies the migrations that the
-// file has not seen, all or none.
-func migrate(ctx context.Context, conn *sql.Conn, migrations []string) (err error) {
+// makeSchema makes the schema in an empty file.
+func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -194,28 +193,18 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations []string) (err erro
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	scripts := append([]string{schema + views}, migrations...)
-	done := 0 // how many of scripts the file has seen
-	if version > 0 {
-		done = version - firstVersion + 1
-	}
-	switch {
-	case version > 0 && version < firstVersion:
-		return ErrOlder
-	case done > len(scripts):
-		return ErrNewer
-	case done == len(scripts):
+	if version != 0 {
+		if err := checkVersion(version); err != nil {
+			return err
+		}
 		_, err := conn.ExecContext(ctx, "COMMIT") // nothing was written
 		return err
 	}
-	for ; done < len(scripts); done++ {
-		if _, err := conn.ExecContext(ctx, scripts[done]); err != nil {
-			return fmt.Errorf("schema version %d: %w", firstVersion+done, err)
-		}
-		crashpoint.Hit("sqlite.schema.script")
+	if _, err := conn.ExecContext(ctx, schema+views); err != nil {
+		return fmt.Errorf("schema: %w", err)
 	}
-	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, firstVersion+done-1)
-	_, err = conn.ExecContext(ctx, mark)
+	crashpoint.Hit("sqlite.schema.script")
+	_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, schemaVersion))
 	return err
 }
 
@@ -224,7 +213,7 @@ func wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNewer), errors.Is(err, ErrOlder), errors.Is(err, ErrCorrupt):
+	case errors.Is(err, ErrVersion), errors.Is(err, ErrCorrupt):
 		return err
 	case hasCode(err, result.SQLITE_CORRUPT, result.SQLITE_NOTADB):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,7 +77,6 @@ func TestReopen(t *testing.T) {
 	}{
 		{"after Close", func(t *testing.T, s *sqlite.Store, path string) string { closed(t, s); return path }},
 		{"after a crash", func(t *testing.T, s *sqlite.Store, path string) string { return crash(t, path) }},
-		{"while another has it open", func(t *testing.T, s *sqlite.Store, path string) string { return path }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a ?#%41 b.db") // a name that an address could get wrong
@@ -164,23 +162,20 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.WriteFile(path+"-wal", read(t, other+"-wal"), 0o600))
 		}, sqlite.ErrForeign},
 		{"another application's mark", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA application_id = 0x73747277") }), sqlite.ErrForeign},
-		{"a schema from before the first release", store(func(t *testing.T, db *sql.DB) {
-			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.FirstVersion-1))
-		}), sqlite.ErrOlder},
-		{"the mark without a schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 0") }), sqlite.ErrOlder},
-		{"a newer schema", store(func(t *testing.T, db *sql.DB) {
-			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
-		}), sqlite.ErrNewer},
-		{"a newer schema that is in the log only", func(t *testing.T, path string) {
+		{"the mark without a schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 0") }), sqlite.ErrVersion},
+		{"another schema", store(func(t *testing.T, db *sql.DB) {
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion+1))
+		}), sqlite.ErrVersion},
+		{"another schema that is in the log only", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
 			closed(t, worked(t, old))
 			db := raw(t, old)
-			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion+1))
 			left := crash(t, old)
 			must(t, os.Rename(left, path))
 			must(t, os.Rename(left+"-wal", path+"-wal"))
-			want(t, "version in the file", int(binary.BigEndian.Uint32(read(t, path)[60:])), sqlite.NewestVersion)
-		}, sqlite.ErrNewer},
+			want(t, "version in the file", int(binary.BigEndian.Uint32(read(t, path)[60:])), sqlite.SchemaVersion)
+		}, sqlite.ErrVersion},
 		{"cut off", spoil(func(data []byte) []byte { return data[:len(data)-pageSize] }), sqlite.ErrCorrupt},
 		{"cut off in the header", spoil(func(data []byte) []byte { return data[:80] }), sqlite.ErrCorrupt},
 		{"the schema overwritten", spoil(func(data []byte) []byte { clear(data[100:pageSize]); return data }), sqlite.ErrCorrupt},
@@ -256,7 +251,7 @@ func TestSettings(t *testing.T) {
 		{"cache_size", "-16384", s.Ask},
 		{"page_size", strconv.Itoa(pageSize), s.Ask},
 		{"wal_autocheckpoint", "500", s.Ask},
-		{"busy_timeout", "1", s.Ask}, // again and again: see turns
+		{"busy_timeout", "1", s.Ask}, // again and again: see writer.lock
 		{"query_only", "1", s.AskReader},
 		{"busy_timeout", "5000", s.AskReader},
 	} {
@@ -264,36 +259,6 @@ func TestSettings(t *testing.T) {
 		must(t, err)
 		want(t, row.pragma, got, row.want)
 	}
-}
-
-func TestMigration(t *testing.T) {
-	ctx := t.Context()
-	path := filepath.Join(t.TempDir(), "store.db")
-	closed(t, worked(t, path))
-	version := func() (v int) {
-		t.Helper()
-		must(t, raw(t, path).QueryRowContext(ctx, "PRAGMA user_version").Scan(&v))
-		return v
-	}
-	want(t, "version", version(), sqlite.NewestVersion)
-
-	next := append(slices.Clone(sqlite.Migrations), "ALTER TABLE rules ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
-	broken := append(slices.Clone(next), "CREATE TABLE third (n INTEGER); CREATE TABLE nonsense")
-	wantErr(t, sqlite.Migrate(ctx, path, broken), errAny)
-	want(t, "version after one that failed", version(), sqlite.NewestVersion)
-	s, _ := openAt(t, path, sqlite.Options{})
-	want(t, "events", tweets(eventsOf(t, s, "acme")), "1:1 2:2")
-	closed(t, s)
-
-	for range 2 { // the second finds nothing to do
-		must(t, sqlite.Migrate(ctx, path, next))
-		want(t, "version", version(), sqlite.NewestVersion+1)
-	}
-	var note string
-	must(t, raw(t, path).QueryRowContext(ctx, "SELECT note FROM rules WHERE id = 'kept'").Scan(&note))
-	want(t, "a kept rule's new column", note, "none")
-	_, err := sqlite.Open(ctx, path, sqlite.Options{})
-	wantErr(t, err, sqlite.ErrNewer)
 }
 
 // Opening any file gives a store or an error that leaves the file alone.

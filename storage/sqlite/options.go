@@ -13,12 +13,13 @@ var (
 	ErrClosed = errors.New("sqlite: store is closed")
 	// ErrForeign: the file is no SQLite database, or that of another program.
 	ErrForeign = errors.New("sqlite: not a streamwatch file")
-	// ErrNewer: a later version of this package has changed the schema. Open returns
-	// it, and so do writes when that happened while the file was open.
-	ErrNewer = errors.New("sqlite: file of a newer version")
-	// ErrOlder: a version from before the first release has written the file, and
-	// this package cannot read it. Move the file away: Open makes a new one.
-	ErrOlder = errors.New("sqlite: file of a version before the first release")
+	// ErrVersion: another version of this package has written the file. Use that version,
+	// or move the file away: Open makes a new one.
+	ErrVersion = errors.New("sqlite: file of another version of streamwatch")
+	// ErrInUse: another Store had the file until the context of Open ended.
+	ErrInUse = errors.New("sqlite: file is in use by another process")
+	// ErrAdmin: a Store with Options.Admin has no part in the work of an engine.
+	ErrAdmin = errors.New("sqlite: store was opened with Options.Admin: an engine needs one without")
 	// ErrCorrupt: the file is damaged; restore a backup. Open returns it, or the
 	// call that meets the damage.
 	ErrCorrupt = errors.New("sqlite: file is damaged")
@@ -47,13 +48,17 @@ type Options struct {
 	// MaxEntries is how many ledger entries of all owners are retained; the oldest
 	// are removed first. Defaults to 1,000,000.
 	MaxEntries int
+	// Admin opens the file beside the Store that has it, for a command that administers it:
+	// one that makes a key or adds credits. Such a Store refuses Journal.Commit,
+	// Outbox.Claim and Replays.Step with ErrAdmin.
+	Admin bool
 	// Now is the store's clock: for the times of events and deliveries, and for what
 	// has expired. It is called from several goroutines and must not call the store.
 	// Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets a message when writes begin to fail and when they work again, when
-	// old records cannot be removed, and when the log beside the file cannot be
-	// emptied. Its handler must not call the store. Defaults to none.
+	// Logger gets a message when Open waits for another Store, when writes begin to fail
+	// and when they work again, when old records cannot be removed, and when the log
+	// beside the file cannot be emptied. Its handler must not call the store. Defaults to none.
 	Logger *slog.Logger
 }
 

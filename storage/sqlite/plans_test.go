@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -67,67 +66,4 @@ func TestReplayPassesOverThePastInSteps(t *testing.T) {
 	want(t, "sent", tweetIDs(sent), "new")
 	want(t, "the last number", r.Cursor, past+1)
 	want(t, "removed", r.Removed, past)
-}
-
-// A claim that goes from lane to lane, because too much is due for an endpoint in Skip,
-// looks at the lanes without the writer: there may be very many.
-func TestNoWriteLooksAtAllLanes(t *testing.T) {
-	t.Parallel()
-	s, _ := open(t, sqlite.Options{})
-	var evs []deliver.Event
-	for i := range 2500 {
-		evs = append(evs, handled(acme, fmt.Sprint("long ", i), "a"))
-	}
-	commitAt(t, s, at(0), evs...)
-	commitAt(t, s, at(1), handled(acme, "short", "b"))
-	want(t, "claimed", tweetIDs(claim(t, s, at(5), 10, deliver.HandlerEndpoint("a"))), "short")
-	want(t, "claimed again", tweetIDs(claim(t, s, at(5), 10, deliver.HandlerEndpoint("a"))), "")
-	plans, err := s.Plans(t.Context())
-	must(t, err)
-	for query := range plans {
-		if strings.Contains(query, "RECURSIVE") {
-			t.Errorf("the writer ran %s", query)
-		}
-	}
-}
-
-// Claims that go from lane to lane at the same time look at the same deliveries, and lease
-// each of them once.
-func TestClaimsFromLanesShareNothing(t *testing.T) {
-	t.Parallel()
-	s, _ := open(t, sqlite.Options{})
-	const claims, each = 8, 10
-	var evs []deliver.Event
-	for i := range 2500 {
-		evs = append(evs, handled(acme, fmt.Sprint("long ", i), "a"))
-	}
-	commitAt(t, s, at(0), evs...)
-	evs = nil
-	for i := range claims * each {
-		evs = append(evs, handled(acme, fmt.Sprint("short ", i), "b"))
-	}
-	commitAt(t, s, at(1), evs...)
-	var mu sync.Mutex
-	times := map[string]int{}
-	var all sync.WaitGroup
-	for range claims {
-		all.Go(func() {
-			ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: at(5), Lease: lease, Limit: each, Skip: []string{deliver.HandlerEndpoint("a")}})
-			if err != nil || len(ds) != each {
-				t.Errorf("%d claimed, error %v: want %d", len(ds), err, each)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, d := range ds {
-				times[d.ID]++
-			}
-		})
-	}
-	all.Wait()
-	for id, n := range times {
-		if n != 1 {
-			t.Errorf("%s was claimed %d times", id, n)
-		}
-	}
-	want(t, "claimed in all", len(times), claims*each)
 }

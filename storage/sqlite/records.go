@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // records implements what monitor.Store and rule.Store have in common: all methods
@@ -25,7 +24,6 @@ type records[T any] struct {
 	keys       func(*T) (owner, id, unique, status string)
 	version    func(*T) *int64
 	ledgerKind billing.Kind // of the records' entries in the ledger
-	feedKind   fleet.Kind   // of the records' entries in the feed
 
 	notFound, duplicate, conflict error
 }
@@ -44,13 +42,10 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 	query := rs.sql(`INSERT INTO {table} (id, owner, {unique}, status, version, record) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
 	return rs.s.write(ctx, func(t *tx) error {
 		n, err := t.change(query, id, owner, unique, status, *rs.version(&rec), string(doc))
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return rs.duplicate
+		if err == nil && n == 0 {
+			err = rs.duplicate
 		}
-		return t.changed(rs.feedKind, owner, id)
+		return err
 	})
 }
 
@@ -84,13 +79,10 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 		}
 		n, err := t.change(rs.sql(`UPDATE OR IGNORE {table} SET {unique} = ?, status = ?, version = ?, record = ? WHERE id = ?`),
 			unique, status, version+1, string(doc), id)
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return rs.duplicate
+		if err == nil && n == 0 {
+			err = rs.duplicate
 		}
-		return t.changed(rs.feedKind, owner, id)
+		return err
 	})
 }
 
@@ -102,9 +94,6 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 		}
 		if n == 0 {
 			return rs.notFound
-		}
-		if err := t.changed(rs.feedKind, owner, id); err != nil {
-			return err
 		}
 		return t.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(rs.ledgerKind), id)
 	})

@@ -5,14 +5,12 @@ import (
 	"database/sql"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // Reopen implements deliver.Outbox.
 func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
 	var ns, events []int64
 	err := o.s.write(ctx, func(t *tx) error {
-		var parts fleet.Set
 		ns, events = nil, nil
 		if len(r.IDs) == 0 {
 			return nil
@@ -21,13 +19,11 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err != nil {
 			return err
 		}
-		err = each(t, `SELECT DISTINCT o.n, o.event, o.part FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
+		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
 			JOIN events e ON e.n = o.event WHERE o.due_at IS NULL AND e.owner = ?2 AND `+retained("e.n", "?3"), []any{ids, r.Owner, o.s.expired()}, func(rows *sql.Rows) error {
 			var n, event int64
-			var part fleet.Part
-			err := rows.Scan(&n, &event, &part)
+			err := rows.Scan(&n, &event)
 			ns, events = append(ns, n), append(events, event)
-			parts.Add(part)
 			return wrap(err)
 		})
 		if err != nil || len(ns) == 0 {
@@ -36,10 +32,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err := unsettle(t, events); err != nil {
 			return err
 		}
-		if err := reopen(t, ns, nanos(r.Due)); err != nil {
-			return err
-		}
-		return t.tellDue(parts)
+		return reopen(t, ns, nanos(r.Due))
 	})
 	if err != nil {
 		return 0, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // All other writes wait for a step of a replay. So it looks at up to replaySpan events, and
@@ -29,6 +28,9 @@ type replayed struct {
 }
 
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Replay, made []deliver.Delivery, err error) {
+	if rs.s.opts.Admin {
+		return r, nil, ErrAdmin
+	}
 	err = rs.s.write(ctx, func(t *tx) error {
 		r, err = replayAt(t, &q)
 		if err != nil {
@@ -159,9 +161,9 @@ func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.De
 	}
 	var rows []any
 	for _, e := range create {
-		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, int64(fleet.PartOf(r.EndpointID)), nanos(r.Due))
+		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, nanos(r.Due))
 	}
-	if err := t.execRows(`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, rows); err != nil {
+	if err := t.execRows(`INSERT OR FAIL INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, rows); err != nil {
 		return nil, err
 	}
 	if err := reopen(t, again, nanos(r.Due)); err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // replays implements deliver.Replays. A record is stored as JSON.
@@ -24,9 +23,6 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 			return err
 		case found && had.State == deliver.ReplayRunning:
 			return deliver.ErrReplayRunning
-		}
-		if err := t.tellDue(fleet.SetOf(fleet.PartOf(r.EndpointID))); err != nil {
-			return err
 		}
 		return keepReplay(t, &r)
 	})

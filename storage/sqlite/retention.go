@@ -34,13 +34,13 @@ type retention struct{ opts Options }
 // oldest first, too many.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
-// stockQuery asks for the number of events and when the first was settled, for the number
-// of ledger entries and when the oldest was recorded, and for the same of each queue of
-// ids, holes included.
+// stockQuery asks for the number of events and when the first was settled, and for the
+// number of rows, holes included, and the age of the oldest of ledger_entries and each queue
+// of ids.
 var stockQuery = func() string {
-	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled), entries, (SELECT min(recorded_at) FROM ledger_entries)`
-	for _, queue := range idQueues {
-		query += fmt.Sprintf(`, coalesce((SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) + 1, 0), (SELECT min(recorded_at) FROM %[1]s)`, queue)
+	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled)`
+	for _, table := range append([]string{"ledger_entries"}, idQueues...) {
+		query += fmt.Sprintf(`, coalesce((SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) + 1, 0), (SELECT recorded_at FROM %[1]s ORDER BY n LIMIT 1)`, table)
 	}
 	return query + ` FROM totals`
 }()
@@ -78,32 +78,33 @@ func (r retention) remove(t *tx) error {
 	if err := r.removeEvents(t, now, step); err != nil {
 		return err
 	}
-	entries := []any{step, r.opts.MaxEntries, nanos(now.Add(-r.opts.EntryRetention))}
-	old := tooMany("ledger_entries", `SELECT n FROM ledger_entries ORDER BY n LIMIT max(0, min(?1, (SELECT entries FROM totals) - ?2))`)
-	err := t.exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+old+`) ORDER BY n`, append(entries, nanos(now))...)
+	err := t.exec(`INSERT INTO removed_entries (id, recorded_at) SELECT id, ?4 FROM ledger_entries WHERE n IN (`+tooMany("ledger_entries")+`) ORDER BY n`,
+		step, r.opts.MaxEntries, nanos(now.Add(-r.opts.EntryRetention)), nanos(now))
 	if err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM ledger_entries WHERE n IN (`+old+`)`, entries...); err != nil {
+	if err := t.drop("ledger_entries", step, r.opts.MaxEntries, now.Add(-r.opts.EntryRetention)); err != nil {
 		return err
 	}
 	for _, table := range idQueues {
-		first := `SELECT n FROM ` + table + ` WHERE n <= (SELECT max(n) FROM ` + table + `) - ?2 ORDER BY n LIMIT ?1`
-		err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table, first)+`)`, step, r.opts.MaxEventIDs, nanos(now.Add(-r.opts.IDRetention)))
-		if err != nil {
+		if err := t.drop(table, step, r.opts.MaxEventIDs, now.Add(-r.opts.IDRetention)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tooMany selects the rows that first selects, which are up to ?1 beyond the newest ?2, and up
-// to ?1 rows recorded at ?3 or before. The latter need not be the first in the table: rows
-// made while the clock was ahead stay longer. Then n has holes, and fewer than ?2 ids may be
-// kept.
-func tooMany(table, first string) string {
-	return `SELECT n FROM (` + first + `)
-		UNION SELECT n FROM (SELECT n FROM ` + table + ` WHERE recorded_at <= ?3 ORDER BY recorded_at LIMIT ?1)`
+// drop deletes, of the first step rows of a table, those recorded before and those beyond the
+// newest most.
+func (t *tx) drop(table string, step, most int, before time.Time) error {
+	return t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, step, most, nanos(before))
+}
+
+// tooMany selects, of the first ?1 rows of a table, those beyond the newest ?2 and those
+// recorded at ?3 or before.
+func tooMany(table string) string {
+	return `SELECT n FROM (SELECT n, recorded_at FROM ` + table + ` ORDER BY n LIMIT ?1)
+		WHERE recorded_at <= ?3 OR n <= (SELECT max(n) FROM ` + table + `) - ?2`
 }
 
 // removeEvents removes settled events with their deliveries and attempts, those

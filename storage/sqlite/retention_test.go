@@ -2,8 +2,6 @@ package sqlite_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -215,43 +213,6 @@ func TestRemovalKeepsUp(t *testing.T) {
 	}
 }
 
-// Entries of an erased owner leave holes in the numbers, which are not counted as entries.
-func TestRetentionAfterErase(t *testing.T) {
-	const limit = 10
-	ctx := t.Context()
-	s, _ := open(t, sqlite.Options{MaxEntries: limit})
-	id := 0
-	add := func(owner string, n int) {
-		for range n {
-			id++
-			must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(id), Owner: owner, Amount: 1}))
-		}
-	}
-	add("globex", 1)
-	add("acme", limit-2)
-	add("globex", 1)
-	e, err := s.Erase(ctx, "acme")
-	must(t, err)
-	want(t, "erased", e.Entries, limit-2)
-	add("globex", limit-2)
-	q := billing.EntryQuery{Owner: "globex", Asc: true}
-	want(t, "kept of another owner", entries(t, s, q), "1=1 10=2 11=3 12=4 13=5 14=6 15=7 16=8 17=9 18=10")
-	add("globex", 2)
-	want(t, "kept beyond the maximum", entries(t, s, q), "11=3 12=4 13=5 14=6 15=7 16=8 17=9 18=10 19=11 20=12")
-}
-
-// A file of an earlier version is opened with the number of entries that it has.
-func TestRetentionOfEntriesBeforeMigration(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	must(t, os.WriteFile(path, nil, 0o600))
-	must(t, sqlite.Migrate(t.Context(), path, sqlite.Migrations[:2]))
-	run(t, raw(t, path), `INSERT INTO ledger_entries SELECT value, value, 'acme', 'topup', 1, value, 0, '', '', '', 0, '', 0, `+
-		strconv.FormatInt(start.UnixNano(), 10)+` FROM json_each('[1, 2, 7, 8]')`)
-	s, _ := openAt(t, path, sqlite.Options{MaxEntries: 4})
-	must(t, s.Ledger().Append(t.Context(), entry("9", 1)))
-	want(t, "kept", entries(t, s, billing.EntryQuery{Owner: "acme", Asc: true}), "2=2 7=7 8=8 9=1")
-}
-
 func TestIDsAreForgottenWithAge(t *testing.T) {
 	ctx := t.Context()
 	s, c := open(t, sqlite.Options{MaxEvents: 1, MaxEntries: 1, IDRetention: time.Hour})
@@ -270,47 +231,4 @@ func TestIDsAreForgottenWithAge(t *testing.T) {
 	must(t, s.Ledger().Append(ctx, entry("1", 1)))
 	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
 	wantBalance(t, s, "acme", 3, 0)
-}
-
-// Rows made while the clock was ahead do not keep others from being removed by age.
-func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
-	s, c := open(t, sqlite.Options{Retention: time.Hour})
-	h := &history{T: t, s: s, c: c}
-	settle := func(n int) {
-		for range n {
-			h.open(1)
-			h.end(len(h.ds))
-		}
-	}
-	c.Advance(365 * 24 * time.Hour)
-	settle(100)
-	c.Advance(-365 * 24 * time.Hour)
-	settle(100)
-	c.Advance(2 * time.Hour)
-	for i := range 20 {
-		commitAt(t, s, start, newEvent(globex, fmt.Sprint(i)))
-	}
-	if n := rows(t, s, "events"); n > 120 {
-		t.Errorf("%d events in the file, want the 100 of the wrong time and the 20 new ones", n)
-	}
-}
-
-func TestEntriesGoAfterAClockThatWasAhead(t *testing.T) {
-	const early, late = 100, 20
-	s, c := open(t, sqlite.Options{EntryRetention: time.Hour, IDRetention: 2 * time.Hour})
-	c.Advance(365 * 24 * time.Hour)
-	for i := range early {
-		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint("early ", i), 1)))
-	}
-	c.Advance(-365 * 24 * time.Hour)
-	for i := range late {
-		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint("late ", i), 1)))
-	}
-	for range 2 { // the second hour is that of the ids
-		c.Advance(2 * time.Hour)
-		must(t, s.Outbox().Settle(t.Context())) // any write
-		want(t, "entries", rows(t, s, "ledger_entries"), early)
-	}
-	want(t, "remembered ids", rows(t, s, "removed_entries"), 0)
-	wantBalance(t, s, "acme", early+late, 0)
 }

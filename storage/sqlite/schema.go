@@ -6,56 +6,8 @@ import "strings"
 // where SQLite and file(1) look for it.
 const applicationID = 0x7374726d
 
-// firstVersion is the version of the schema below, in PRAGMA user_version. Lower
-// ones were written before the first release and are refused: see ErrOlder.
-const firstVersion = 8
-
-// migrations lead from the schema below to newer versions, one version each. A
-// migration that was released is never changed.
-var migrations = []string{
-	// 9: the greatest number of an event of any owner that was erased: see Store.Erase.
-	`ALTER TABLE totals ADD COLUMN erased_seq INTEGER NOT NULL DEFAULT 0`,
-	// 10: the answers to requests that clients may repeat: see Store.Answers.
-	`CREATE TABLE answers (
-	owner  TEXT NOT NULL,
-	id     TEXT NOT NULL, -- of the request
-	asked  TEXT NOT NULL, -- what it asks for
-	holder TEXT NOT NULL, -- who carries it out, or has
-	until  INTEGER NOT NULL, -- end of the lease while it is under way, else of the answer
-	place  INTEGER UNIQUE, -- in the order of the answers, NULL while it is under way
-	text   BLOB, -- NULL while it is under way
-	PRIMARY KEY (owner, id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX answers_of_owner ON answers (owner, place) WHERE place IS NOT NULL;
-CREATE INDEX answers_by_age ON answers (until);
--- How many have a text, and the bytes of all.
-ALTER TABLE totals ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE totals ADD COLUMN answer_bytes INTEGER NOT NULL DEFAULT 0;
-CREATE TRIGGER answers_more AFTER UPDATE OF text ON answers WHEN old.text IS NULL AND new.text IS NOT NULL BEGIN
-	UPDATE totals SET answers = answers + 1, answer_bytes = answer_bytes + length(new.text);
-END;
-CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BEGIN
-	UPDATE totals SET answers = answers - 1, answer_bytes = answer_bytes - length(old.text);
-END`,
-	// 11: the number of ledger entries, which their numbers do not tell after Store.Erase.
-	`ALTER TABLE totals ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
-UPDATE totals SET entries = (SELECT count(*) FROM ledger_entries);
-CREATE TRIGGER entries_more AFTER INSERT ON ledger_entries BEGIN
-	UPDATE totals SET entries = entries + 1;
-END;
-CREATE TRIGGER entries_less AFTER DELETE ON ledger_entries BEGIN
-	UPDATE totals SET entries = entries - 1;
-END`,
-	// 12: what is due anew, which no new event tells of: see Store.Signals.
-	`CREATE TABLE due_parts ( -- parts of endpoints that were given something due at once
-	part INTEGER PRIMARY KEY,
-	n    INTEGER NOT NULL -- 1, 2, 3 …: the last time that this happened
-) STRICT;
-CREATE INDEX due_parts_by_n ON due_parts (n)`,
-}
-
-// newestVersion is the version of the schema that this package reads and writes.
-func newestVersion() int { return firstVersion + len(migrations) }
+// schemaVersion is the version of the schema below, in PRAGMA user_version.
+const schemaVersion = 1
 
 // schema makes an empty store. Its comments within a table are what the .schema
 // command of the sqlite3 program shows.
@@ -155,7 +107,6 @@ CREATE TABLE deliveries (
 	event            INTEGER NOT NULL AS (n >> 16), -- events.n
 	id               TEXT NOT NULL UNIQUE,
 	endpoint_id      TEXT NOT NULL,
-	part             INTEGER NOT NULL, -- of the endpoint: parts.part
 	state            TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
 	due_at           INTEGER, -- NULL once the state is final
 	attempts         INTEGER NOT NULL DEFAULT 0, -- rows in attempts
@@ -164,7 +115,7 @@ CREATE TABLE deliveries (
 	endpoint_deleted INTEGER NOT NULL DEFAULT 0  -- 1 if that ended the delivery
 ) STRICT;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_of_endpoint ON deliveries (part, endpoint_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE attempts (
 	delivery         INTEGER NOT NULL, -- deliveries.n
@@ -209,7 +160,6 @@ CREATE TABLE ledger_entries (
 	recorded_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX ledger_entries_of_owner ON ledger_entries (owner);
-CREATE INDEX ledger_entries_by_age ON ledger_entries (recorded_at);
 
 CREATE TABLE source_totals (
 	owner     TEXT NOT NULL,
@@ -239,60 +189,36 @@ CREATE TABLE resolved_reservations (
 	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
 ) STRICT;
-CREATE INDEX removed_events_by_age ON removed_events (recorded_at);
-CREATE INDEX removed_entries_by_age ON removed_entries (recorded_at);
-CREATE INDEX resolved_reservations_by_age ON resolved_reservations (recorded_at);
 
-CREATE TABLE totals ( -- one row, written when events are removed
-	newest  INTEGER NOT NULL, -- greatest events.n so far
-	removed INTEGER NOT NULL  -- events removed so far: the others are newest - removed
-) STRICT;
-INSERT INTO totals VALUES (0, 0);
-
--- Engines that share the store. All of these are empty while one is alone, but for
--- changes and the row of fleet.
-CREATE TABLE terms (
-	term        TEXT PRIMARY KEY, -- random
-	name        TEXT NOT NULL UNIQUE, -- of the engine
-	generation  INTEGER NOT NULL, -- grows with every change of its parts
-	weight      REAL NOT NULL,
-	fingerprint TEXT NOT NULL, -- of its settings
-	lease       INTEGER NOT NULL, -- duration
-	until       INTEGER NOT NULL, -- end of the lease
-	beats       INTEGER NOT NULL,
-	applied     INTEGER NOT NULL, -- changes.n
-	says        BLOB NOT NULL
+CREATE TABLE answers ( -- to requests that clients may repeat
+	owner  TEXT NOT NULL,
+	id     TEXT NOT NULL, -- of the request
+	asked  TEXT NOT NULL, -- what it asks for
+	holder TEXT NOT NULL, -- who carries it out, or has
+	until  INTEGER NOT NULL, -- end of the lease while it is under way, else of the answer
+	place  INTEGER UNIQUE, -- in the order of the answers, NULL while it is under way
+	text   BLOB, -- NULL while it is under way
+	PRIMARY KEY (owner, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX answers_of_owner ON answers (owner, place) WHERE place IS NOT NULL;
+CREATE INDEX answers_by_age ON answers (until);
 
-CREATE TABLE parts (
-	part INTEGER PRIMARY KEY, -- 0 to 1023; without a row when no term has it
-	term TEXT NOT NULL
+CREATE TABLE totals ( -- one row
+	newest       INTEGER NOT NULL, -- greatest events.n when events were last removed
+	removed      INTEGER NOT NULL, -- events removed so far: the others are newest - removed
+	erased_seq   INTEGER NOT NULL, -- greatest events.seq of any owner that was erased
+	answers      INTEGER NOT NULL, -- that have a text
+	answer_bytes INTEGER NOT NULL, -- of these texts
+	epoch        INTEGER NOT NULL -- of events.seq: 0, and a random number in a copy by Backup
 ) STRICT;
+INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0);
 
-CREATE TABLE grants (
-	term   TEXT NOT NULL,
-	budget TEXT NOT NULL,
-	rate   REAL NOT NULL,
-	PRIMARY KEY (term, budget)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE changes ( -- of records, the last ones
-	n     INTEGER PRIMARY KEY, -- without holes
-	kind  TEXT NOT NULL,
-	owner TEXT NOT NULL,
-	id    TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE closed ( -- buckets of sources that refuse calls
-	key   TEXT PRIMARY KEY,
-	until INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE fleet ( -- one row
-	beats INTEGER NOT NULL, -- of all terms so far, with their beginnings
-	epoch INTEGER NOT NULL -- random, 0 while the store has lost nothing
-) STRICT;
-INSERT INTO fleet VALUES (0, 0);
+CREATE TRIGGER answers_more AFTER UPDATE OF text ON answers WHEN old.text IS NULL AND new.text IS NOT NULL BEGIN
+	UPDATE totals SET answers = answers + 1, answer_bytes = answer_bytes + length(new.text);
+END;
+CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BEGIN
+	UPDATE totals SET answers = answers - 1, answer_bytes = answer_bytes - length(old.text);
+END;
 `
 
 // newestEvent is SQL for the greatest events.n ever given, 0 for none.

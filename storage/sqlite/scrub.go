@@ -16,10 +16,9 @@ const (
 )
 
 // Scrub implements storage.Eraser: it rewrites the file with what it has (VACUUM), since
-// pages keep bytes of rows that were deleted, and empties the log. Other writes, of other
-// processes too, wait meanwhile, until their contexts end: about a second for each 100 MB
-// of the file, which needs room beside it for as much, and in the directory for temporary
-// files. Reads go on; one that goes on for more than 30 s fails the call, which can be
+// pages keep bytes of rows that were deleted, and empties the log. Other writes of the store
+// wait meanwhile, until their contexts end: about a second for each 100 MB of the file,
+// which needs room beside it for as much, and in the directory for temporary files. Reads go on; one that goes on for more than 30 s fails the call, which can be
 // made again, and holds up other writes for 0.1 s at a time.
 func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
 	if err := s.calling.enter(); err != nil {
@@ -52,11 +51,8 @@ func (s *Store) scrub(ctx context.Context) error {
 		return wrap(err)
 	}
 	defer conn.Close()
-	endMark, err := keepMark(s.path)
-	if err != nil {
-		return err
-	}
-	defer endMark()
+	s.w.scrubbing.Store(true)
+	defer s.w.scrubbing.Store(false)
 	if err := scrubTry(ctx, func() (bool, error) {
 		_, err := conn.ExecContext(ctx, "VACUUM")
 		busy := hasCode(err, result.SQLITE_BUSY)

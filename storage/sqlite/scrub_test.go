@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,11 +56,9 @@ func TestWritesGoOnWhileScrubWaits(t *testing.T) {
 		t.Errorf("Scrub returned %v while a read needed the log", err)
 	default:
 	}
-	want(t, "writers are told of it", sqlite.Scrubbing(path), true)
 	close(end)
 	must(t, <-read)
 	must(t, <-scrubbed)
-	want(t, "writers are told of it once it has ended", sqlite.Scrubbing(path), false)
 }
 
 // Who has the file locked is waited for without end while Scrub goes on: a call waits until
@@ -73,29 +70,13 @@ func TestWritesWaitForScrubByTheirContexts(t *testing.T) {
 	other := raw(t, path)
 	run(t, other, "BEGIN IMMEDIATE")
 	wantErr(t, s.Ledger().Append(t.Context(), entry("beside another program", 1)), errAny)
-	end, err := sqlite.KeepMark(path)
-	must(t, err)
+	s.SetScrubbing(true)
+	defer s.SetScrubbing(false)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	wantErr(t, s.Ledger().Append(ctx, entry("withdrawn", 1)), context.DeadlineExceeded)
 	kept := background(func() error { return s.Ledger().Append(context.Background(), entry("kept", 1)) })
 	run(t, other, "COMMIT")
 	must(t, <-kept)
-	end()
 	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "kept=1")
-}
-
-// A mark that a killed process has left holds nobody up.
-func TestAMarkThatIsLeftOfScrub(t *testing.T) {
-	path := newFile(t)
-	end, err := sqlite.KeepMark(path)
-	must(t, err)
-	defer end()
-	want(t, "a new one counts", sqlite.Scrubbing(path), true)
-	for _, age := range []time.Duration{time.Hour, -time.Hour} { // the clock may have been set
-		must(t, os.WriteFile(path+"left-scrub", nil, 0o600))
-		at := time.Now().Add(-age)
-		must(t, os.Chtimes(path+"left-scrub", at, at))
-		want(t, "an old one counts", sqlite.Scrubbing(path+"left"), false)
-	}
 }

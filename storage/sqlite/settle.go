@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -32,7 +31,6 @@ type settling struct {
 	changed  []*settled          // in the order of their first settlement
 	attempts []any               // rows to write
 	ended    map[int64]bool      // events of which a delivery has ended
-	due      fleet.Set           // parts of deliveries that were given back, due at once
 }
 
 // settled is a delivery that may be settled: one that is open, or that the
@@ -112,9 +110,6 @@ func (s *settling) settle(d *settled, st *deliver.Settlement) bool {
 		return true
 	case st.Attempt == nil: // given back
 		d.Due = st.Due
-		if !d.Due.After(s.now) {
-			s.due.Add(fleet.PartOf(d.EndpointID))
-		}
 		return true
 	case !d.note(st.Attempt.N):
 		return false
@@ -173,11 +168,6 @@ func (s *settling) write() error {
 	for state, ns := range final {
 		err := s.t.execRows(`UPDATE OR FAIL deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN (VALUES {rows})`, 1, ns)
 		if err != nil {
-			return err
-		}
-	}
-	if *s.t.shared { // else there is nobody to tell
-		if err := s.t.tellDue(s.due); err != nil {
 			return err
 		}
 	}

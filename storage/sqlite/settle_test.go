@@ -32,7 +32,7 @@ func TestWhatHappenedToANewDelivery(t *testing.T) {
 			return s.Endpoints().Delete(context.Background(), "acme", deliver.HandlerEndpoint("a"))
 		}, state: deliver.StateDelivered, attempts: 1}, // it was under way
 		{name: "settled by another store", after: func(t *testing.T, path string) {
-			other, _ := openAt(t, path, sqlite.Options{})
+			other, _ := openAt(t, path, sqlite.Options{Admin: true})
 			must(t, other.Outbox().Settle(t.Context(), failed(d)))
 		}, state: deliver.StateFailed, attempts: 1},
 	} {

@@ -17,9 +17,8 @@ import (
 )
 
 var (
-	_ storage.Store   = (*Store)(nil)
-	_ storage.Keyed   = (*Store)(nil)
-	_ storage.Sharing = (*Store)(nil)
+	_ storage.Store = (*Store)(nil)
+	_ storage.Keyed = (*Store)(nil)
 )
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
@@ -27,6 +26,7 @@ type Store struct {
 	path     string
 	file     *file
 	opts     Options
+	hold     *sql.DB // its connection has the lock on the file; nil with Options.Admin
 	w        *writer
 	writes   *sql.DB // one connection
 	reads    *sql.DB // a few, which cannot write
@@ -82,9 +82,9 @@ func (s *Store) Close(ctx context.Context) error {
 }
 
 // disconnect closes the connections. The last one, the writer's, copies the log into
-// the file.
+// the file. Then another Store may have the file.
 func (s *Store) disconnect() (err error) {
-	for _, db := range []*sql.DB{s.searches, s.reads, s.writes} {
+	for _, db := range []*sql.DB{s.searches, s.reads, s.writes, s.hold} {
 		if db != nil {
 			err = errors.Join(err, wrap(db.Close()))
 		}
@@ -183,12 +183,6 @@ func (g *gate) leave() {
 	if g.callers--; g.callers == 0 && g.idle != nil {
 		close(g.idle)
 	}
-}
-
-func (g *gate) isShut() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.idle != nil
 }
 
 func (g *gate) shut() (idle <-chan struct{}, err error) {

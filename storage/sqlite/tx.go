@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // tx is the transaction under way, used by the writer's goroutine only. Its
@@ -15,9 +13,6 @@ type tx struct {
 	conn  *sql.Conn
 	stmts map[statement]*sql.Stmt // of the connection
 	added int                     // rows that retention will have to remove one day
-
-	admitted map[fleet.Fence]bool // fences that were found good: see admit
-	shared   *bool                // whether other engines use the file: see turns
 }
 
 // statement is a query, and for how many rows it has values: see inRows.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type writer struct {
 	queue  []*job
 	closed bool
 
+	scrubbing atomic.Bool // Scrub has the file locked
+
 	bell chan struct{} // one slot: the queue may have jobs
 	done chan struct{} // closed when run has returned
 
@@ -34,7 +37,6 @@ type writer struct {
 	conn     *sql.Conn     // nil until it is needed, and after it broke
 	stmts    map[statement]*sql.Stmt
 	failing  bool // the last write failed
-	turns    turns
 
 	logBound int64 // size of the log, in bytes, from which on it is to be emptied
 	blocked  bool  // reads kept it from being emptied the last time
@@ -133,9 +135,7 @@ func (w *writer) run() {
 			if waiting == 0 {
 				break
 			}
-			w.turns.giveWay()
 			w.runGroup()
-			w.turns.end()
 		}
 	}
 }

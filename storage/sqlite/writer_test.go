@@ -228,21 +228,6 @@ func TestAPanicOfTheClock(t *testing.T) {
 	must(t, s.Monitors().Create(t.Context(), m))
 }
 
-// A file that a newer version has taken over is not written to any more.
-func TestAnOlderProcessStopsWriting(t *testing.T) {
-	path := newFile(t)
-	s, _ := openAt(t, path, sqlite.Options{})
-	must(t, s.Ledger().Append(t.Context(), entry("before", 1)))
-	db := raw(t, path)
-	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
-	for range 2 {
-		wantErr(t, s.Ledger().Append(t.Context(), entry("after", 1)), sqlite.ErrNewer)
-	}
-	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "before=1")
-	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion)) // it was undone
-	must(t, s.Ledger().Append(t.Context(), entry("after", 1)))
-}
-
 // A call that waits for another program's lock can be withdrawn.
 func TestACallThatWaitsForALockCanBeWithdrawn(t *testing.T) {
 	path := newFile(t)

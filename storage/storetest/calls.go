@@ -124,6 +124,10 @@ func storeCalls() []storeCall {
 			_, err := s.Log().Events(ctx, "acme", 0, 1)
 			return err
 		}},
+		{"Log", "Epoch", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Log().Epoch(ctx)
+			return err
+		}},
 		{"Replays", "Start", func(ctx context.Context, s storage.Store, start time.Time) error {
 			return s.Replays().Start(ctx, deliver.Replay{ID: "new", Owner: "acme", EndpointID: "off", SourceID: "src", State: deliver.ReplayRunning, Due: start})
 		}},

@@ -130,23 +130,22 @@ func eraseTotalsCase() storeCase {
 
 func eraseAnswerCase() storeCase {
 	return onEraser("answers to an owner's requests go, others stay", func(t eraseTest) {
-		s, ok := t.store.(storage.Sharing)
+		s, ok := t.store.(storage.Keyed)
 		if !ok {
-			t.Skip("the store is no storage.Sharing")
+			t.Skip("the store is no storage.Keyed")
 		}
-		f := &fleetTest{t.storeTest, s}
 		for _, owner := range []string{"acme", "globex"} {
-			f.answered(owner, "q1", "text")
-			f.answered(owner, "q2", "text")
-			expect(t.storeTest, f.begin(request(owner, "q3", "a")), "mine", "Begin of a new request has to leave it to the caller")
+			t.answered(owner, "q1", "text")
+			t.answered(owner, "q2", "text")
+			expect(t.storeTest, t.begin(request(owner, "q3", "a")), "mine", "Begin of a new request has to leave it to the caller")
 		}
 		expect(t.storeTest, t.erase("acme").Answers, 3, "Erase has to count answers and requests under way")
 		t.refused(s.Answers().Finish(t.Context(), request("acme", "q3", "a"), []byte("late")), fleet.ErrNotBegun, "Finish took the answer of an erased owner's request")
 		for _, id := range []string{"q1", "q2", "q3"} {
-			expect(t.storeTest, f.begin(request("acme", id, "b")), "mine", "after Erase there is the answer to, or the lease of, the owner's request %s", id)
+			expect(t.storeTest, t.begin(request("acme", id, "b")), "mine", "after Erase there is the answer to, or the lease of, the owner's request %s", id)
 		}
-		expect(t.storeTest, f.begin(request("globex", "q1", "b")), "a:text", "Erase removed another owner's answer")
-		f.notBegun(request("globex", "q3", "b"), fleet.ErrUnderWay, "Erase removed another owner's request")
+		expect(t.storeTest, t.begin(request("globex", "q1", "b")), "a:text", "Erase removed another owner's answer")
+		t.notBegun(request("globex", "q3", "b"), fleet.ErrUnderWay, "Erase removed another owner's request")
 	})
 }
 
@@ -235,7 +234,7 @@ func eraseLifeCases() []storeCase {
 			m.Name = "acme's rockets after"
 			t.ok(t.store.Monitors().Update(t.Context(), m), "Monitors.Update")
 			t.ok(t.store.Monitors().Delete(t.Context(), "acme", "updated"), "Monitors.Delete")
-			if s, ok := t.store.(storage.Sharing); ok {
+			if s, ok := t.store.(storage.Keyed); ok {
 				for _, id := range []string{"answered", "under way"} {
 					_, err := s.Answers().Begin(t.Context(), request("acme", "request "+id, "a"))
 					t.ok(err, "Answers.Begin")

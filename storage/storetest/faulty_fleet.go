@@ -7,22 +7,15 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// faultySharing is a faultyStore of a storage.Sharing.
-type faultySharing struct {
-	*faultyStore
-	faultyFleet
-}
-
 // faultyFleet has the roles of a storage.Sharing: each method goes through call or answer.
 type faultyFleet struct {
-	f    *faultyStore
-	real storage.Sharing
+	faultyKeyed
+	shared storage.Sharing
 }
 
-func (s faultyFleet) Members() fleet.Members { return faultyMembers{s.f, s.real.Members()} }
-func (s faultyFleet) Feed() fleet.Feed       { return faultyFeed{s.f, s.real.Feed()} }
-func (s faultyFleet) Signals() fleet.Signals { return faultySignals{s.f, s.real.Signals()} }
-func (s faultyFleet) Answers() fleet.Answers { return faultyAnswers{s.f, s.real.Answers()} }
+func (s faultyFleet) Members() fleet.Members { return faultyMembers{s.of, s.shared.Members()} }
+func (s faultyFleet) Feed() fleet.Feed       { return faultyFeed{s.of, s.shared.Feed()} }
+func (s faultyFleet) Signals() fleet.Signals { return faultySignals{s.of, s.shared.Signals()} }
 
 type faultyMembers struct {
 	f    *faultyStore

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -15,32 +16,25 @@ func (f *faultyStore) withRoles(below storage.Store) storage.Store {
 	shared, isShared := below.(storage.Sharing)
 	keyed, isKeyed := below.(storage.Keyed)
 	eraser, isEraser := below.(storage.Eraser)
-	s, k, e := faultySharing{f, faultyFleet{f, shared}}, faultyKeyed{f, keyed}, faultyEraser{f, eraser}
+	s, k, e := faultyFleet{faultyKeyed{f, keyed}, shared}, faultyKeyed{f, keyed}, faultyEraser{f, eraser}
 	switch {
-	case isShared && isKeyed && isEraser:
-		return struct {
-			faultySharing
-			faultyKeyed
-			faultyEraser
-		}{s, k, e}
-	case isShared && isKeyed:
-		return struct {
-			faultySharing
-			faultyKeyed
-		}{s, k}
 	case isShared && isEraser:
 		return struct {
-			faultySharing
+			*faultyStore
+			faultyFleet
 			faultyEraser
-		}{s, e}
+		}{f, s, e}
+	case isShared:
+		return struct {
+			*faultyStore
+			faultyFleet
+		}{f, s}
 	case isKeyed && isEraser:
 		return struct {
 			*faultyStore
 			faultyKeyed
 			faultyEraser
 		}{f, k, e}
-	case isShared:
-		return s
 	case isKeyed:
 		return struct {
 			*faultyStore
@@ -55,13 +49,14 @@ func (f *faultyStore) withRoles(below storage.Store) storage.Store {
 	return f
 }
 
-// faultyKeyed has the role of a storage.Keyed.
+// faultyKeyed has the roles of a storage.Keyed.
 type faultyKeyed struct {
 	of   *faultyStore
 	real storage.Keyed
 }
 
-func (k faultyKeyed) Keys() apikey.Store { return faultyKeys{k.of, k.real.Keys()} }
+func (k faultyKeyed) Keys() apikey.Store     { return faultyKeys{k.of, k.real.Keys()} }
+func (k faultyKeyed) Answers() fleet.Answers { return faultyAnswers{k.of, k.real.Answers()} }
 
 type faultyKeys struct {
 	f    *faultyStore

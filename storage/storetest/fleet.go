@@ -53,15 +53,21 @@ func (t *fleetTest) reopen() {
 // Kit.Features.Shared is promised, and else one store for both.
 func twice(run func(one, two *fleetTest)) func(*fleetTest) {
 	return func(t *fleetTest) {
-		if !t.kit.Features.Shared {
-			run(t, t)
-			return
-		}
-		two := *t.storeTest
-		two.store = t.kit.Join(t.TB, t.store)
-		defer two.close()
-		run(t, newFleetTest(&two))
+		t.besides(func(two *storeTest) { run(t, newFleetTest(two)) })
 	}
+}
+
+// besides calls run with a second store on the same data, if Kit.Features.Shared is promised,
+// and else with t itself.
+func (t *storeTest) besides(run func(two *storeTest)) {
+	if !t.kit.Features.Shared {
+		run(t)
+		return
+	}
+	two := *t
+	two.store = t.kit.Join(t.TB, t.store)
+	defer two.close()
+	run(&two)
 }
 
 // lease returns the length of a lease that the case lets end with pass: short when that

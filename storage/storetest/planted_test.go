@@ -393,7 +393,6 @@ func TestPlantedLossOfEverything(t *testing.T) {
 type everything interface {
 	storage.Store
 	storage.Sharing
-	storage.Keyed
 	storage.Eraser
 }
 

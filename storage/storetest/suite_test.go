@@ -26,7 +26,7 @@ type sharingHandle struct {
 func newHandle(data storage.Store) storage.Store {
 	h := handle{newFaultyStore(data, FaultPlan{Call: math.MaxInt})}
 	if real, ok := data.(storage.Sharing); ok {
-		return sharingHandle{h, faultyFleet{h.faultyStore, real}}
+		return sharingHandle{h, faultyFleet{faultyKeyed{h.faultyStore, real}, real}}
 	}
 	return h
 }

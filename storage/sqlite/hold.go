@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	result "modernc.org/sqlite/lib"
+)
+
+// lockSuffix ends the name of the file that a Store locks while it is open. The file is an
+// empty database: SQLite's own locks work alike on all systems, and end with the process.
+const lockSuffix = "-lock"
+
+// holdPause is how long Open waits before it asks for the lock again.
+const holdPause = 50 * time.Millisecond
+
+// takeHold locks the file at path for one Store and returns the connection that has the lock.
+// While another Store has it, takeHold waits until ctx ends, and logs that once.
+func takeHold(ctx context.Context, path string, logger *slog.Logger) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", address(path+lockSuffix, url.Values{"mode": {"rwc"}, "_pragma": {"busy_timeout(0)"}}))
+	if err != nil {
+		return nil, wrap(err)
+	}
+	db.SetMaxOpenConns(1)
+	for waits := false; ; waits = true {
+		_, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE")
+		if err == nil {
+			return db, nil
+		}
+		if !hasCode(err, result.SQLITE_BUSY) {
+			db.Close()
+			return nil, wrap(err)
+		}
+		if !waits {
+			logger.Warn("sqlite: waiting until the process that has the file open ends", "file", path)
+		}
+		select {
+		case <-ctx.Done():
+			db.Close()
+			return nil, fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
+		case <-time.After(holdPause):
+		}
+	}
+}
