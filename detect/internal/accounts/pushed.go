@@ -199,21 +199,13 @@ func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	return s.retime < size
 }
 
-// Named calls fn for each watched account in the n slots from a slot on, with the rate of
-// posts expected from the stream, 0 for accounts that it does not cover. It reports whether
+// Named calls fn for each watched account in the n slots from a slot on. It reports whether
 // slots are left.
-func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account, perSecond float64)) (more bool) {
-	a := s.a
-	for slot := from; slot < min(from+n, a.size); slot++ {
-		t := a.at(slot)
-		if !t.Watched {
-			continue
+func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account)) (more bool) {
+	for slot := from; slot < min(from+n, s.a.size); slot++ {
+		if s.a.at(slot).Watched {
+			fn(s.a.Account(slot))
 		}
-		rate := 0.0
-		if t.from != 0 {
-			rate = a.PostRate(slot)
-		}
-		fn(a.Account(slot), rate)
 	}
-	return from+n < a.size
+	return from+n < s.a.size
 }

@@ -9,14 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// The accounts are read soon after a change, at most once in readEvery, and once in
-// refreshEvery without one. A position that no commit has carried is stored once in
-// storeEvery.
+// The accounts are read soon after a change, at most once in readEvery. A position that no
+// commit has carried is stored once in storeEvery.
 const (
-	soon         = 50 * time.Millisecond // what changes together is read together
-	readEvery    = time.Second
-	refreshEvery = 10 * time.Minute
-	storeEvery   = 10 * time.Second
+	soon       = 50 * time.Millisecond // what changes together is read together
+	readEvery  = time.Second
+	storeEvery = 10 * time.Second
 )
 
 // AccountsChanged has the accounts read anew.
@@ -26,16 +24,15 @@ func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 // ends. It may be called again then, and connects as if it had never been connected.
 func (s *Supervisor) Run(ctx context.Context) {
 	s.mu.Lock()
-	s.wanted, s.names, s.rate, s.unbroken, s.mute = nil, map[string][]string{}, 0, false, 0
+	s.wanted, s.names, s.unbroken, s.mute = nil, map[string][]string{}, false, 0
 	s.mu.Unlock()
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { s.keepConnected(ctx) })
 	var next time.Time // when the accounts may be read again
 	planned := true    // the timer changed is going to fire
-	changed, refresh, store := time.NewTimer(0), time.NewTicker(refreshEvery), time.NewTicker(storeEvery)
+	changed, store := time.NewTimer(0), time.NewTicker(storeEvery)
 	defer changed.Stop()
-	defer refresh.Stop()
 	defer store.Stop()
 	for {
 		select {
@@ -46,8 +43,6 @@ func (s *Supervisor) Run(ctx context.Context) {
 			}
 		case <-changed.C:
 			planned, next = false, time.Now().Add(readEvery)
-			s.read(ctx)
-		case <-refresh.C:
 			s.read(ctx)
 		case <-store.C:
 			if _, ok := s.cfg.Positions.With(nil); ok {
@@ -61,15 +56,14 @@ func (s *Supervisor) Run(ctx context.Context) {
 
 // read asks which accounts are wanted.
 func (s *Supervisor) read(ctx context.Context) {
-	accounts, rate, err := s.cfg.Accounts(ctx)
+	accounts, err := s.cfg.Accounts(ctx)
 	if err == nil { // else the detector stops
-		s.want(accounts, rate)
+		s.want(accounts)
 	}
 }
 
-// want sets the accounts whose posts are wanted, and how many posts a second are
-// expected of the stream.
-func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
+// want sets the accounts whose posts are wanted.
+func (s *Supervisor) want(accounts []fetcher.Account) {
 	names := make(map[string][]string, len(accounts))
 	for _, a := range accounts {
 		if a.UserID != "" {
@@ -79,7 +73,7 @@ func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.untold = s.untold || !slices.Equal(s.wanted, accounts)
-	s.wanted, s.names, s.rate = accounts, names, rate
+	s.wanted, s.names = accounts, names
 	// An account that left and came back since the last reading is no change for the
 	// connection, but new to the Sink.
 	if len(s.covering) > 0 {

@@ -10,16 +10,11 @@ import (
 
 // Bounds of what makes a stream trusted.
 const (
-	// trustedAfter is how many posts a stream has to bring after a miss, without
-	// another one, before polls rest again.
-	trustedAfter = 200
 	// leastLag and mostLag bound how old a post is that the stream must have
 	// brought; between, it is the 99.9th percentile of what the posts took.
 	leastLag, mostLag = 10 * time.Second, 10 * time.Minute
 	// memory is how many posts the share of misses is measured over.
 	memory = 1000
-	// maxMissed bounds the misses that are remembered, in case the posts come.
-	maxMissed = 1024
 )
 
 // Health is how good a stream is. It is safe for concurrent use.
@@ -31,13 +26,10 @@ type Health struct {
 	mu      sync.Mutex
 	stats   Stats
 	lag     latency.Histogram
-	up      time.Time       // since when it is connected
-	missed  map[string]bool // ids of posts missed since it was last trusted, maxMissed at most
-	missing int             // how many were missed, those beyond maxMissed included
-	missAt  time.Time       // of the last miss; zero for none that counts
-	since   int             // posts brought after missAt
-	unheard int             // misses since a post came, or the connection was made
-	changed func()          // called when Trusted may have changed
+	up      time.Time // since when it is connected
+	missAt  time.Time // of the last miss; zero for none
+	unheard int       // misses since a post came, or the connection was made
+	changed func()    // called when the trust is gone
 
 	// The posts brought and missed lately, by which the share of misses is measured: both
 	// numbers are halved when there are more than memory.
@@ -47,7 +39,7 @@ type Health struct {
 // NewHealth returns the Health of a stream about which nothing is known: it is trusted
 // once it is connected.
 func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
-	return &Health{brings: brings, every: every, now: now, missed: make(map[string]bool), changed: func() {}}
+	return &Health{brings: brings, every: every, now: now, changed: func() {}}
 }
 
 // Trusted reports whether the accounts need only be polled seldom.
@@ -57,12 +49,10 @@ func (h *Health) Trusted() bool {
 	return h.trusted()
 }
 
-func (h *Health) trusted() bool { return !h.up.IsZero() && (h.missAt.IsZero() || h.forgiven()) }
-
-// forgiven reports whether the stream has brought enough posts, over enough time, since
-// its last miss.
-func (h *Health) forgiven() bool {
-	return h.since >= trustedAfter && h.now().Sub(h.missAt) >= h.every
+// trusted: for the time between two polls of an account, polls as often as without a stream
+// have found nothing that it missed.
+func (h *Health) trusted() bool {
+	return !h.up.IsZero() && (h.missAt.IsZero() || h.now().Sub(h.missAt) >= h.every)
 }
 
 // connected and broken follow the connection.
@@ -88,27 +78,12 @@ func (h *Health) count(fn func(*Stats)) {
 	fn(&h.stats)
 }
 
-// Pushed notes a post that the stream brought. If it counted as missed, it was only late,
-// and does so no more.
+// Pushed notes a post that the stream brought.
 func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stats.Posts++
 	h.unheard = 0
-	if h.missed[t.ID] {
-		delete(h.missed, t.ID)
-		h.missing--
-		h.stats.Misses--
-		h.lacking = max(0, h.lacking-1)
-		if h.missing == 0 {
-			h.missAt = time.Time{}
-			h.changed()
-		}
-	}
-	if !h.missAt.IsZero() {
-		h.changed()
-	}
-	h.since++
 	h.pushed++
 	h.forget()
 	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // else it waited for the connection
@@ -128,17 +103,9 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	if h.up.IsZero() || now.Sub(t.PublishedAt) < h.mostTaken() {
 		return false
 	}
-	if h.forgiven() {
-		clear(h.missed)
-		h.missing = 0
-	}
-	h.missing++
 	h.unheard++
 	h.stats.Misses++
-	if len(h.missed) < maxMissed {
-		h.missed[t.ID] = true
-	}
-	h.missAt, h.since = now, 0
+	h.missAt = now
 	h.lacking++
 	h.forget()
 	h.changed()

@@ -64,17 +64,14 @@ func TestTrust(t *testing.T) {
 	if changes == 0 {
 		t.Error("nobody was told")
 	}
-	j.bring(trustedAfter, time.Second)
-	j.wants(false, 1, "after posts alone")
-	j.pass(auditEvery)
-	j.wants(true, 1, "after posts and time")
-
+	j.pass(auditEvery - 1)
+	j.bring(1000, time.Second)
+	j.wants(false, 1, "after posts, and just before an audit")
+	j.pass(1)
+	j.wants(true, 1, "after the time of an audit")
 	j.Found(j.post(time.Minute), j.from)
+	j.wants(false, 2, "after another miss")
 	j.pass(auditEvery)
-	j.bring(trustedAfter-1, time.Second)
-	j.wants(false, 2, "after time, and one post too few")
-	j.bring(1, time.Second)
-	j.wants(true, 2, "after time and posts")
 
 	j.broken()
 	j.wants(false, 2, "while it is not connected")
@@ -146,56 +143,6 @@ func TestLagIsOfThisConnection(t *testing.T) {
 	if s := j.Stats(); s.Lag.Count() != 3 || s.Lag.Max() < 39*time.Second || s.Lag.Max() > 42*time.Second {
 		t.Errorf("the lag of %d posts, %s at most; want 3, 40 s", s.Lag.Count(), s.Lag.Max())
 	}
-}
-
-// Posts that come late were not missed; trust is back with the last of them.
-func TestLatePostTakesBackAMiss(t *testing.T) {
-	j := judge(t)
-	a, b := j.post(time.Minute), j.post(time.Minute)
-	j.Found(a, j.from)
-	j.Found(b, j.from)
-	j.wants(false, 2, "after two misses")
-	told := false
-	j.changed = func() { told = true }
-	j.Pushed(a, j.now)
-	j.Pushed(a, j.now) // again
-	j.wants(false, 1, "after one came late")
-	told = false
-	j.Pushed(b, j.now)
-	j.wants(true, 0, "after both came late")
-	if s := j.Stats(); s.MissRate != 0 || !told {
-		t.Errorf("a share of %g missed, told %t; want 0, true", s.MissRate, told)
-	}
-}
-
-// A miss that was forgiven does not keep the next one from being taken back.
-func TestLatePostAfterAForgivenMiss(t *testing.T) {
-	j := judge(t)
-	j.Found(j.post(time.Minute), j.from)
-	j.pass(auditEvery)
-	j.bring(trustedAfter, time.Second)
-	late := j.post(time.Minute)
-	j.Found(late, j.from)
-	j.wants(false, 2, "after another miss")
-	j.Pushed(late, j.now)
-	j.wants(true, 1, "after it came late")
-}
-
-// Only so many misses are remembered: the others cannot be taken back.
-func TestMoreMissesThanAreRemembered(t *testing.T) {
-	j := judge(t)
-	var missed []*fetcher.Tweet
-	for range maxMissed + 1 {
-		missed = append(missed, j.post(time.Minute))
-		j.Found(missed[len(missed)-1], j.from)
-	}
-	if len(j.missed) != maxMissed {
-		t.Errorf("%d misses are remembered, want %d", len(j.missed), maxMissed)
-	}
-	for _, post := range missed {
-		j.Pushed(post, j.now)
-	}
-	j.wants(false, 1, "after all of them came late")
 }
 
 func TestShareOfMisses(t *testing.T) {

@@ -24,11 +24,10 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	l.last = now
 	switch sig.Kind {
 	case fetcher.SignalUp:
-		l.upAt, l.post = now, now
+		l.upAt = now
 		covered := s.covered(sig)
 		s.cover(covered, sig.Resumed && s.unbroken)
 		s.unbroken = true
-		s.accounts.Ring() // to learn the rate that is expected of them
 		s.cfg.Health.connected(len(covered))
 		if sig.Resumed {
 			s.cfg.Health.count(func(st *Stats) { st.Resumes++ })
@@ -38,15 +37,10 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	case fetcher.SignalAccounts:
 		covered := s.covered(sig)
 		s.cover(covered, true)
-		s.accounts.Ring()
 		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(covered)) })
 	case fetcher.SignalGap:
 		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
-		of := s.covered(sig)
-		l.gap.add(of)
-		if len(of) > 0 { // they have posted
-			l.post, s.mute = now, 0
-		}
+		l.gap.add(s.covered(sig))
 	case fetcher.SignalEdit:
 		s.cfg.Health.count(func(st *Stats) { st.Edits++ })
 	case fetcher.SignalDelete:
@@ -71,7 +65,7 @@ func (s *Supervisor) cover(accounts []fetcher.Account, unbroken bool) {
 func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) error {
 	now := s.cfg.Now()
 	s.mu.Lock()
-	l.last, l.post, s.mute = now, now, 0
+	l.last, s.mute = now, 0
 	names := s.whose(sig)
 	s.mu.Unlock()
 	if len(names) == 0 {
@@ -136,6 +130,6 @@ func (s *Supervisor) add(ctx context.Context, l *link, position string) (number 
 	if now.Sub(l.last) > tick {
 		l.beat = time.Time{} // heartbeats had to wait, too
 	}
-	l.last, l.post = now, now
+	l.last = now
 	return number, err
 }

@@ -24,10 +24,9 @@ type Config struct {
 	Sink      Sink
 	Health    *Health
 	Positions *Positions
-	// Accounts returns the accounts whose posts are wanted, and how many posts a second are
-	// expected of those among them that the stream covers, together. An error means that
-	// the detector stops.
-	Accounts func(context.Context) (accounts []fetcher.Account, rate float64, err error)
+	// Accounts returns the accounts whose posts are wanted. An error means that the
+	// detector stops.
+	Accounts func(context.Context) ([]fetcher.Account, error)
 	// Store has the position stored: see Positions.With.
 	Store func()
 	// Billed is told what the platform charges for a signal.
@@ -65,11 +64,10 @@ type Supervisor struct {
 	mu       sync.Mutex
 	wanted   []fetcher.Account
 	names    map[string][]string // of those wanted, by id
-	rate     float64             // posts a second that are expected of the stream
 	untold   bool                // wanted has changed since the connection was told
 	trusted  bool                // as the Sink knows
 	unbroken bool                // nothing was left out since the Sink was told of accounts
-	mute     int                 // connections cut in a row because no post came
+	mute     int                 // connections cut in a row because only polls found posts
 	covering []fetcher.Account   // whose posts the connection brings, as the Sink was told
 }
 
@@ -77,14 +75,13 @@ type Supervisor struct {
 type link struct {
 	cancel  context.CancelCauseFunc
 	changes changes
-	upAt    time.Time // when the platform accepted it; zero before
-	// last is when anything came, and post a post.
-	last, post time.Time
-	beat       time.Time     // the last heartbeat
-	rhythm     time.Duration // the longest time between two heartbeats; 0 when there are none
-	gap        gap           // of which the Sink was not told
-	waits      bool          // a post has come, and there is no room for it yet
-	cut        bool          // by watch; the Streamer may take its time to return
+	upAt    time.Time     // when the platform accepted it; zero before
+	last    time.Time     // when anything came
+	beat    time.Time     // the last heartbeat
+	rhythm  time.Duration // the longest time between two heartbeats; 0 when there are none
+	gap     gap           // of which the Sink was not told
+	waits   bool          // a post has come, and there is no room for it yet
+	cut     bool          // by watch; the Streamer may take its time to return
 }
 
 // gap is what a connection has left out: something of some accounts, or of all.
@@ -120,15 +117,10 @@ const (
 	acceptWithin = 5 * time.Minute
 	// leastQuiet is how long a stream with heartbeats may be silent at least.
 	leastQuiet = 15 * time.Second
-	// quietPosts is how many posts must be expected before their absence is a fault,
-	// twice as many after each time that a new connection brought none either, mostMute
-	// times at most: accounts may sleep.
-	quietPosts = 30.0
-	mostMute   = 6
-	// leastMute is the shortest time without a post that can be a fault.
-	leastMute = time.Minute
-	// mostUnheard is how many posts a stream may miss in a row: it doubles as quietPosts does.
+	// mostUnheard is how many posts a stream may miss in a row, twice as many after each time
+	// that a new connection brought none either, mostMute times at most.
 	mostUnheard = 3
+	mostMute    = 6
 )
 
 // errSilent ends a connection on which nothing comes, and errClosed one that may not be
@@ -209,7 +201,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	now := s.cfg.Now()
-	l := &link{cancel: cancel, changes: newChanges(s.cfg.Queries), last: now, post: now}
+	l := &link{cancel: cancel, changes: newChanges(s.cfg.Queries), last: now}
 	s.mu.Lock()
 	s.untold = false
 	q := l.changes.query(s.wanted, s.cfg.Positions.Resume())
@@ -317,11 +309,6 @@ func (s *Supervisor) watch(l *link) {
 	case s.cfg.Health.Unheard() >= mostUnheard<<min(s.mute, mostMute):
 		dead = true
 		s.mute++
-	default:
-		mute := now.Sub(l.post)
-		if dead = mute > leastMute && s.rate*mute.Seconds() > quietPosts*float64(int(1)<<min(s.mute, mostMute)); dead {
-			s.mute++
-		}
 	}
 	if dead {
 		s.cfg.Health.count(func(st *Stats) { st.Silences++ })

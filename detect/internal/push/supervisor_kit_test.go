@@ -29,7 +29,6 @@ type script struct {
 	gapOf    []int // of how many accounts each is, 0 for all
 	trusted  bool
 	accounts []fetcher.Account
-	rate     float64
 	stores   int
 
 	asQueries bool
@@ -86,9 +85,9 @@ func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
 		}
 		sv := New(Config{
 			Streamer: s, Queries: s.asQueries, Sink: s, Positions: NewPositions(), Health: NewHealth(s.Brings, auditEvery, time.Now),
-			Accounts: func(context.Context) (list []fetcher.Account, rate float64, err error) {
-				s.do(func() { list, rate = slices.Clone(s.accounts), s.rate })
-				return list, rate, nil
+			Accounts: func(context.Context) (list []fetcher.Account, err error) {
+				s.do(func() { list = slices.Clone(s.accounts) })
+				return list, nil
 			},
 			Billed: func(b fetcher.Billed) { s.do(func() { s.billed = s.billed.Plus(b) }) },
 			Closed: func() (wait time.Duration) { s.do(func() { wait = time.Until(s.closed) }); return max(0, wait) },

@@ -213,19 +213,6 @@ func TestAccountsReachTheConnection(t *testing.T) {
 	})
 }
 
-// Accounts that change unnoticed, as their rates do, are read now and then.
-func TestAccountsAreReadNowAndThen(t *testing.T) {
-	s := &script{accounts: []fetcher.Account{}, connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}}
-	supervised(t, s, func(*Supervisor) {
-		s.do(func() { s.accounts = make([]fetcher.Account, 1) })
-		pass(refreshEvery)
-		s.wantConnects(1, "after some time")
-	})
-}
-
 // What a connection covers goes on over a resume, and begins anew when something was
 // left out.
 func TestCoverAndGap(t *testing.T) {
@@ -352,7 +339,7 @@ func TestAccountsThatChangeAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
 		s := New(Config{Positions: NewPositions(), Health: NewHealth(func(*fetcher.Tweet) bool { return true }, time.Hour, time.Now), Now: time.Now,
-			Accounts: func(context.Context) ([]fetcher.Account, float64, error) { reads++; return nil, 0, nil }})
+			Accounts: func(context.Context) ([]fetcher.Account, error) { reads++; return nil, nil }})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { s.Run(ctx) })

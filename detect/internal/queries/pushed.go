@@ -164,13 +164,13 @@ func (s *Targets) followStream(q *Query) {
 	}
 }
 
-// Named calls fn for each query that is wanted in the n slots from a slot on. perSecond is
-// 0, since the rate of posts is not known. It reports whether slots are left.
-func (p *Pushed) Named(from, n int32, fn func(query fetcher.Account, perSecond float64)) (more bool) {
+// Named calls fn for each query that is wanted in the n slots from a slot on. It reports
+// whether slots are left.
+func (p *Pushed) Named(from, n int32, fn func(query fetcher.Account)) (more bool) {
 	slots := p.s.slots
 	for slot := from; slot < min(from+n, int32(len(slots))); slot++ {
 		if q := slots[slot]; q != nil && q.wanted() {
-			fn(fetcher.Account{Username: q.text}, 0)
+			fn(fetcher.Account{Username: q.text})
 		}
 	}
 	return from+n < int32(len(slots))

@@ -52,9 +52,8 @@ type Covered interface {
 	// Trust says whether polls of what is covered may rest.
 	Trust(trusted bool)
 	// Named calls fn for each account or query that is wanted, from a slot on, n slots
-	// at most, with how many posts a second are expected of it. It reports whether slots
-	// are left.
-	Named(from, n int32, fn func(wanted fetcher.Account, perSecond float64)) (more bool)
+	// at most. It reports whether slots are left.
+	Named(from, n int32, fn func(wanted fetcher.Account)) (more bool)
 	// Push takes a post, and reports false when nobody wants it.
 	Push(name string, p poll.Push) bool
 }
@@ -159,21 +158,18 @@ func (s *Stream) Stored(position string) { s.positions.Stored(position) }
 const askAtOnce = 4096
 
 // wanted are the accounts or queries whose posts are wanted.
-func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, rate float64, err error) {
+func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error) {
 	for _, sh := range s.cfg.Shards() {
 		for from, more := int32(0), true; more; from += askAtOnce {
 			err := sh.Ask(ctx, s.cfg.Kind, func(c Covered) {
-				more = c.Named(from, askAtOnce, func(a fetcher.Account, perSecond float64) {
-					list = append(list, a)
-					rate += perSecond
-				})
+				more = c.Named(from, askAtOnce, func(a fetcher.Account) { list = append(list, a) })
 			})
 			if err != nil { // list may still be written
-				return nil, 0, err
+				return nil, err
 			}
 		}
 	}
-	return list, rate, nil
+	return list, nil
 }
 
 // sink hands to the shards what a stream tells.
