@@ -55,11 +55,14 @@ func newFeedPage() (*feedDocument, error) {
 	return f, nil
 }
 
-// contestants read a feed that is the same as last time, or that has nothing new in
-// another document.
-func (f *feedDocument) contestants(name string) ([]contestant, error) {
+// feedCases are how a feed is read: it is the same as last time, or has no new entries or
+// new ones alone.
+var feedCases = []pageCase{{name: "unchanged", known: true}, {name: "nothing new"}, {name: "all new", count: feedEntries}}
+
+func (f *feedDocument) contestants(c pageCase) ([]contestant, error) {
 	query := f.query
-	if name == "unchanged" {
+	query.Seen = func(id string) bool { return c.count == 0 && f.seen[id] }
+	if c.known {
 		first, err := f.feeds.Timeline(context.Background(), query)
 		if err != nil {
 			return nil, err

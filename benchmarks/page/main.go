@@ -1,6 +1,6 @@
 // Page compares what an answer of a platform costs when it is the same as last time,
 // when nothing in it is new though counts changed, and when all of it is new: the
-// Timeline of fetcher/mastodon, fetcher/bluesky and fetcher/xapi, and
+// Timeline of fetcher/mastodon, fetcher/bluesky, fetcher/xapi and fetcher/remote, and
 // encoding/json, which decodes the whole page into structs of the members that the
 // adapter maps. Of a feed of 50 entries it is the Timeline of fetcher/feed, and
 // gofeed.
@@ -83,15 +83,15 @@ func run(opts report.Options) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range []string{"unchanged", "nothing new"} {
+	for _, n := range feedCases {
 		impls, err := f.contestants(n)
 		if err != nil {
 			return err
 		}
-		if err := check(impls, f.ids, 0); err != nil {
-			return fmt.Errorf("page: feed, %s: %w", n, err)
+		if err := check(impls, f.ids, n.count); err != nil {
+			return fmt.Errorf("page: feed, %s: %w", n.name, err)
 		}
-		rows = append(rows, measure(opts, "feed, "+n, len(f.body), impls)...)
+		rows = append(rows, measure(opts, "feed, "+n.name, len(f.body), impls)...)
 	}
 	return report.Write(os.Stdout, opts.JSON, rows)
 }

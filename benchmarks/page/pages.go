@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // pagePosts is how many posts are on a page.
@@ -115,5 +119,23 @@ func recordPage() ([]byte, []string) {
 	return page(`{"records":[`, `],"cursor":"`+tid(postedAt(1))+`"}`, func(n int) (string, string) {
 		id := "at://" + did + "/app.bsky.feed.post/" + tid(postedAt(n))
 		return id, `{"uri":"` + id + `","cid":"bafyreib2rxk3rybk3aobmv5cjuql3bm2twh4jo5uxgf5kpqcsgz7soitae","value":` + bskyRecord(n) + `}`
+	})
+}
+
+// remotePage is a page of another streamwatch service.
+func remotePage() ([]byte, []string) {
+	return page(`{"data":[`, `],"next_cursor":"older"}`, func(n int) (string, string) {
+		id := strconv.FormatUint(fetcher.SnowflakeAt(postedAt(n)), 10)
+		text := fmt.Sprintf(lead, n)
+		doc, err := json.Marshal(fetcher.Tweet{
+			ID: id, Text: text, FullText: text, CreatedAt: fetcher.FormatTime(postedAt(n)), Lang: "en", UserID: "1", Username: "ann", UserName: "Ann on ice",
+			FavoriteCount: 17 * int64(n), ReplyCount: int64(n), ConversationID: id, Hashtags: []fetcher.Hashtag{{Text: "ice"}},
+			URLs: []fetcher.URL{{URL: "https://ice.example.org/day", ExpandedURL: "https://ice.example.org/day"}},
+			User: &fetcher.User{ID: "1", Username: "ann", Name: "Ann on ice", FollowersCount: 20481},
+		})
+		if err != nil {
+			panic(err)
+		}
+		return id, string(doc)
 	})
 }

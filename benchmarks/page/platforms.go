@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/fetcher/remote"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -50,7 +51,7 @@ func (m *memory) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// platforms are Mastodon, Bluesky's AppView and a PDS.
+// platforms are Mastodon, Bluesky's AppView, a PDS and another streamwatch service.
 func platforms() ([]*platform, error) {
 	posts, postIDs := mastodonPage()
 	m := &platform{
@@ -94,7 +95,20 @@ func platforms() ([]*platform, error) {
 			}}
 		},
 	}
-	ps := []*platform{m, b, d}
+	tweets, tweetIDs := remotePage()
+	r := &platform{
+		name: "remote", bodies: [][]byte{tweets}, ids: tweetIDs, query: fetcher.TimelineQuery{Username: "ann"},
+		structs: func() structs {
+			var list struct{ Data []fetcher.Tweet }
+			return structs{[]any{&list}, func() (ids []string) {
+				for i := range list.Data {
+					ids = append(ids, list.Data[i].ID)
+				}
+				return ids
+			}}
+		},
+	}
+	ps := []*platform{m, b, d, r}
 	for _, p := range ps {
 		for _, body := range p.bodies {
 			p.size += len(body)
@@ -117,6 +131,9 @@ func (p *platform) connect() (err error) {
 	case "bluesky":
 		path = "/xrpc/app.bsky.feed.getAuthorFeed?limit=50"
 		p.fetcher, err = bluesky.New(bluesky.Config{BaseURL: server, HTTP: via, Now: clock})
+	case "remote":
+		path = "/v1/social/users/ann/latest_tweets"
+		p.fetcher, err = remote.New(remote.Config{BaseURL: server, Key: "key", HTTP: via, Now: clock})
 	default:
 		path = "/xrpc/com.atproto.repo.listRecords?limit=50"
 		p.fetcher, err = bluesky.New(bluesky.Config{PDS: server, HTTP: via, Now: clock})
