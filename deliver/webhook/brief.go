@@ -2,24 +2,27 @@ package webhook
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// brief reads the usual answer without net/http, which makes a third of an attempt's
-// allocations: a success with a body of known length, which is all that is in the buffer.
-// For any other answer it reports false, and consumes nothing.
-func (k *conn) brief() (r deliver.Result, ok bool) {
+// brief reads the usual answer without net/http's parser, which makes many allocations: a
+// success with a body of known length, which is all that is in the buffer. For any other
+// answer it returns nil, and consumes nothing. The header is left out.
+func (k *conn) brief() *http.Response {
 	b, _ := k.r.Peek(k.r.Buffered())
 	status, body, ok := parseBrief(b)
 	if !ok {
-		return deliver.Result{}, false
+		return nil
 	}
-	r = deliver.Result{StatusCode: status, OK: true, ResponsePreview: deliver.Preview(body)}
+	resp := &http.Response{StatusCode: status, ContentLength: int64(len(body)), Body: http.NoBody}
+	if len(body) > 0 {
+		resp.Body = io.NopCloser(bytes.NewReader(bytes.Clone(body)))
+	}
 	k.r.Discard(len(b)) // cannot fail: b is in the buffer
-	return r, true
+	return resp
 }
 
 // parseBrief accepts only strict HTTP/1.1 (RFC 9112), and nothing that another parser might

@@ -1,14 +1,19 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"io"
 	"maps"
+	"net"
+	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
@@ -28,8 +33,20 @@ type client struct {
 
 // origin is the other end of a connection.
 type origin struct {
-	secure  bool
-	address string // host:port
+	secure bool
+	host   string // of the URL, with a port unless it is the scheme's
+}
+
+// address returns the host and port.
+func (o origin) address() string {
+	u := url.URL{Host: o.host}
+	port := u.Port()
+	if port == "" {
+		if port = "80"; o.secure {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // newClient returns a client. It uses no proxy: the guard would see only the proxy's
@@ -38,30 +55,53 @@ func newClient(g *netguard.Guard) *client {
 	return &client{guard: g, tls: &tls.Config{MinVersion: tls.VersionTLS12}, idle: make(map[origin][]*conn)}
 }
 
-// exchange implements exchanger.
-func (c *client) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error) {
-	request := requests.Get().(*[]byte)
-	*request = p.appendRequest((*request)[:0], d, now, traceparent)
-	if cap(*request) <= maxKeptRequest {
-		defer requests.Put(request)
+// RoundTrip implements http.RoundTripper for the requests of a Sender: the header has only
+// checked names and values. The context ends every step. The answer's body is in memory, cut
+// at maxBodyRead bytes; an answer counts even if its body was cut by the context.
+func (c *client) RoundTrip(req *http.Request) (*http.Response, error) {
+	buf := requests.Get().(*bytes.Buffer)
+	buf.Reset()
+	writeRequest(buf, req)
+	if buf.Cap() <= maxKeptRequest {
+		defer requests.Put(buf)
 	}
-	return c.post(ctx, p.to, *request)
+	return c.post(req.Context(), origin{req.URL.Scheme == "https", req.URL.Host}, buf.Bytes())
 }
 
 // requests are buffers for whole requests.
-var requests = sync.Pool{New: func() any { return new([]byte) }}
+var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// post makes one attempt with a whole request. The context ends every step of it; an
-// answer counts even if its body was cut by that. The request is sent a second time only
-// if no byte of it could be written to a kept connection.
-func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.Result, error) {
+// writeRequest writes an HTTP/1.1 request.
+func writeRequest(b *bytes.Buffer, req *http.Request) {
+	b.WriteString("POST ")
+	b.WriteString(req.URL.RequestURI())
+	b.WriteString(" HTTP/1.1\r\nHost: ")
+	b.WriteString(req.URL.Host)
+	b.WriteString("\r\nContent-Length: ")
+	b.Write(strconv.AppendInt(b.AvailableBuffer(), req.ContentLength, 10))
+	b.WriteString("\r\n")
+	for name, values := range req.Header {
+		for _, v := range values {
+			b.WriteString(name)
+			b.WriteString(": ")
+			b.WriteString(v)
+			b.WriteString("\r\n")
+		}
+	}
+	b.WriteString("\r\n")
+	io.Copy(b, req.Body) // is in memory
+}
+
+// post makes one attempt with a whole request. The request is sent a second time only if no
+// byte of it could be written to a kept connection.
+func (c *client) post(ctx context.Context, to origin, request []byte) (*http.Response, error) {
 	for first := true; ; first = false {
 		k, err := c.take(ctx, to, first)
 		if err != nil {
-			return deliver.Result{}, err
+			return nil, err
 		}
 		stop := context.AfterFunc(ctx, k.cut)
-		r, written, err := k.exchange(request)
+		resp, written, err := k.exchange(request)
 		if inTime := stop(); inTime && k.again {
 			c.keep(k)
 		} else {
@@ -69,11 +109,11 @@ func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.R
 		}
 		switch {
 		case err == nil:
-			return r, nil
+			return resp, nil
 		case ctx.Err() != nil:
-			return deliver.Result{}, ctx.Err()
+			return nil, ctx.Err()
 		case k.since.IsZero() || written > 0:
-			return deliver.Result{}, err
+			return nil, err
 		}
 	}
 }
@@ -176,7 +216,7 @@ func (c *client) sweep() {
 	}
 }
 
-// closeIdle implements exchanger.
+// closeIdle closes the idle connections.
 func (c *client) closeIdle() {
 	c.mu.Lock()
 	gone := slices.Concat(slices.Collect(maps.Values(c.idle))...)

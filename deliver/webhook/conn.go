@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,8 +13,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"github.com/streamwatch/streamwatch/deliver"
 )
 
 var errAnswer = errors.New("webhook: no valid answer")
@@ -36,7 +35,8 @@ type conn struct {
 
 // dial connects through the guard.
 func (c *client) dial(ctx context.Context, to origin) (*conn, error) {
-	raw, err := c.guard.DialContext(ctx, "tcp", to.address)
+	address := to.address()
+	raw, err := c.guard.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (c *client) dial(ctx context.Context, to origin) (*conn, error) {
 	if to.secure {
 		cfg := c.tls.Clone()
 		if cfg.ServerName == "" {
-			cfg.ServerName, _, _ = net.SplitHostPort(to.address)
+			cfg.ServerName, _, _ = net.SplitHostPort(address)
 		}
 		secure := tls.Client(raw, cfg)
 		if err := secure.HandshakeContext(ctx); err != nil {
@@ -75,31 +75,36 @@ func (s source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// exchange writes a request and judges the answer. It returns the bytes written.
-func (k *conn) exchange(request []byte) (r deliver.Result, written int, err error) {
+// exchange writes a request and reads the answer. It returns the bytes written.
+func (k *conn) exchange(request []byte) (resp *http.Response, written int, err error) {
 	k.again = false
 	written, failed := k.Write(request)
 	if failed != nil && written == 0 {
-		return r, 0, failed
+		return nil, 0, failed
 	}
 	// A receiver may answer, and close, before it has read the whole request.
 	k.left = maxHeaderBytes
 	if _, err := k.r.Peek(1); err != nil {
-		return r, written, errors.Join(failed, err)
+		return nil, written, errors.Join(failed, err)
 	}
-	if r, ok := k.brief(); ok {
-		k.again = failed == nil && time.Since(k.born) < connLife
-		return r, written, nil
+	fresh := failed == nil && time.Since(k.born) < connLife
+	if resp := k.brief(); resp != nil {
+		k.again = fresh
+		return resp, written, nil
 	}
-	resp, err := k.answer()
+	resp, err = k.answer()
 	if err != nil {
-		return r, written, errors.Join(failed, err)
+		return nil, written, errors.Join(failed, err)
 	}
-	k.left = math.MaxInt // the body has a bound of its own
-	r, whole := result(resp)
-	k.again = failed == nil && whole && !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols && k.r.Buffered() == 0 &&
-		time.Since(k.born) < connLife
-	return r, written, nil
+	whole := resp.Body == http.NoBody
+	if !whole && resp.StatusCode != http.StatusSwitchingProtocols {
+		k.left = math.MaxInt // the body has a bound of its own
+		head, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
+		whole = err == nil && (len(head) < maxBodyRead || resp.ContentLength == maxBodyRead)
+		resp.Body = io.NopCloser(bytes.NewReader(head))
+	}
+	k.again = fresh && whole && !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols && k.r.Buffered() == 0
+	return resp, written, nil
 }
 
 // answer reads the status and headers of an answer that has begun, and skips

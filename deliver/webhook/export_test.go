@@ -15,7 +15,7 @@ func NewOn(cfg Config, g *netguard.Guard, roots *x509.CertPool) *Sender {
 	g.AllowPrivate, g.AllowNets = cfg.AllowPrivate, cfg.AllowNets
 	own := newClient(g)
 	own.tls.RootCAs = roots
-	w.http = own
+	w.http, w.closeIdle = own, own.closeIdle
 	return w
 }
 
@@ -29,16 +29,9 @@ func (w *Sender) TLSConfig() *tls.Config {
 
 // Closing has a sender's Close close the idle connections of its transport, too.
 func Closing(w *Sender, rt *http.Transport) *Sender {
-	w.http = closing{transport{rt}, rt}
+	w.closeIdle = rt.CloseIdleConnections
 	return w
 }
-
-type closing struct {
-	exchanger
-	rt *http.Transport
-}
-
-func (c closing) closeIdle() { c.rt.CloseIdleConnections() }
 
 // ParseRetryAfter is for tests of it alone.
 var ParseRetryAfter = parseRetryAfter

@@ -10,9 +10,7 @@ import (
 	"hash"
 	"io"
 	"maps"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,8 +32,6 @@ const maxPrepared = 4096
 type prepared struct {
 	endpoint deliver.Endpoint // the record that it was made from
 	template *http.Request
-	to       origin
-	head     []byte // the first lines of a request, without those of a delivery
 	traced   bool   // the endpoint's own headers have a traceparent
 	refusal  string // why requests are not sent, "" if they are
 	mac      keyed  // of X-Signature-256
@@ -109,69 +105,29 @@ func (p *prepared) init(cfg *Config) {
 	req.Header.Set("User-Agent", cfg.UserAgent)
 	req.Header.Set(deliver.HeaderWebhookID, e.ID)
 	p.template = req
-	p.to = origin{secure: req.URL.Scheme == "https", address: address(req.URL)}
-	head := bytes.NewBufferString("POST " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + req.URL.Host + "\r\n")
-	req.Header.Write(head) // a buffer takes all
-	p.head = head.Bytes()
 	p.mac.init([]byte(e.Secret))
 	p.standard.init(signature.StandardKey(e.Secret))
 }
 
-// address returns the host and port of a URL, with the port of its scheme by default.
-func address(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		if port = "80"; u.Scheme == "https" {
-			port = "443"
-		}
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
-
-// appendRequest appends the HTTP/1.1 request for a delivery.
-func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time, traceparent string) []byte {
-	field := func(name string) {
-		b = append(b, name...)
-		b = append(b, ": "...)
-	}
-	end := func() { b = append(b, "\r\n"...) }
-	b = append(b, p.head...)
-	field("Content-Length")
-	b = strconv.AppendInt(b, int64(len(d.Event.Body)), 10)
-	end()
-	field(deliver.HeaderDeliveryID)
-	b = append(b, d.ID...)
-	end()
-	field(deliver.HeaderSignature)
-	b = p.appendSignature(b, d, now)
-	end()
-	field(deliver.HeaderStandardID)
-	b = append(b, d.ID...)
-	end()
-	field(deliver.HeaderStandardTimestamp)
-	b = strconv.AppendInt(b, now.Unix(), 10)
-	end()
-	field(deliver.HeaderStandardSignature)
-	b = p.appendStandard(b, d, now)
-	end()
-	if traceparent != "" && !p.traced {
-		field(headerTrace)
-		b = append(b, traceparent...)
-		end()
-	}
-	end()
-	return append(b, d.Event.Body...)
-}
-
-// request returns the request for a delivery, for a RoundTripper. The values of the
-// delivery's headers are one allocation.
+// request returns the request for a delivery. The values of the delivery's headers are two
+// allocations.
 func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time, traceparent string) *http.Request {
-	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
+	var room [384]byte
+	var ends [2]int
+	b := strconv.AppendInt(room[:0], now.Unix(), 10)
+	ends[0] = len(b)
+	b = p.appendSignature(b, d, now)
+	ends[1] = len(b)
+	b = p.appendStandard(b, d, string(b[:ends[0]]), now)
+	text := string(b)
+	own := []string{d.ID, text[ends[0]:ends[1]], text[:ends[0]], text[ends[1]:]}
 	req := p.template.WithContext(ctx)
 	req.Header = maps.Clone(p.template.Header)
-	for i, name := range []string{deliver.HeaderDeliveryID, deliver.HeaderSignature, deliver.HeaderStandardID, deliver.HeaderStandardTimestamp, deliver.HeaderStandardSignature} {
-		req.Header[name] = own[i : i+1 : i+1]
-	}
+	req.Header[deliver.HeaderDeliveryID] = own[0:1:1]
+	req.Header[deliver.HeaderSignature] = own[1:2:2]
+	req.Header[deliver.HeaderStandardID] = own[0:1:1]
+	req.Header[deliver.HeaderStandardTimestamp] = own[2:3:3]
+	req.Header[deliver.HeaderStandardSignature] = own[3:4:4]
 	if traceparent != "" && !p.traced {
 		req.Header[headerTrace] = []string{traceparent}
 	}
@@ -200,8 +156,7 @@ func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time)
 
 // appendStandard appends a signature of SignStandard by every valid secret, the newest
 // first, so that a receiver that knows any of them accepts the request.
-func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, now time.Time) []byte {
-	seconds := strconv.FormatInt(now.Unix(), 10)
+func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, seconds string, now time.Time) []byte {
 	b = append(b, signature.StandardPrefix...)
 	p.standard.with(func(h hash.Hash) { signature.WriteStandard(h, d.ID, seconds, d.Event.Body) },
 		func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })

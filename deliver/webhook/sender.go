@@ -84,8 +84,9 @@ const (
 // there is a Config.Transport; it follows no redirects and takes no proxy from the
 // environment. It is safe for concurrent use.
 type Sender struct {
-	cfg  Config
-	http exchanger
+	cfg       Config
+	http      http.RoundTripper
+	closeIdle func() // closes the idle connections that the sender has opened
 
 	mu    sync.RWMutex
 	known map[string]*prepared // by endpoint id
@@ -113,17 +114,15 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	w := &Sender{cfg: cfg, http: transport{cfg.Transport}}
-	if cfg.Transport == nil {
-		w.http = newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
+	if cfg.Transport != nil {
+		return &Sender{cfg: cfg, http: cfg.Transport, closeIdle: func() {}}, nil
 	}
-	return w, nil
+	own := newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
+	return &Sender{cfg: cfg, http: own, closeIdle: own.closeIdle}, nil
 }
 
 // Close closes idle connections. Attempts under way go on.
-func (w *Sender) Close() {
-	w.http.closeIdle()
-}
+func (w *Sender) Close() { w.closeIdle() }
 
 // Send makes one attempt. A 2xx status within the time is a success, even if reading the
 // body fails; anything else is a failure, 410 and PermanentStatus a permanent one.
@@ -148,39 +147,35 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Resul
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
 		defer cancel()
 	}
-	r, err := w.http.exchange(ctx, p, d, w.cfg.Now(), traceparent)
+	// Without an http.Client, no redirect is followed and no cookie kept.
+	resp, err := w.http.RoundTrip(p.request(ctx, d, w.cfg.Now(), traceparent))
 	if err != nil {
 		return deliver.Result{Error: sendError(err)}
 	}
+	if w.cfg.Transport != nil { // reading the body need not end with the context
+		stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
+		defer func() {
+			if stop() {
+				resp.Body.Close()
+			}
+		}()
+	}
+	r = result(resp)
 	r.Permanent = r.Permanent || slices.Contains(w.cfg.PermanentStatus, r.StatusCode)
 	return r
 }
 
-// exchanger makes attempts: it is the sender's client or a user's transport.
-type exchanger interface {
-	// exchange sends the request for a delivery once, and judges the answer. It returns
-	// when ctx ends.
-	exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error)
-	// closeIdle closes the idle connections.
-	closeIdle()
-}
-
-// result judges an answer. It reads up to maxBodyRead bytes of the body, and reports whether
-// that was the whole body, so that the connection can be used again. An error in reading
+// result judges an answer. It reads up to maxBodyRead bytes of the body; an error in reading
 // it does not change the judgement.
-func result(resp *http.Response) (r deliver.Result, whole bool) {
-	r = deliver.Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
-	// After 101 the body is the bare connection, which no deadline ends.
-	if resp.Body == http.NoBody {
-		whole = true
-	} else if resp.StatusCode != http.StatusSwitchingProtocols {
-		head, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
+func result(resp *http.Response) deliver.Result {
+	r := deliver.Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
+	if resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols { // after 101 it is the bare connection
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
 		r.ResponsePreview = deliver.Preview(head)
-		whole = err == nil && (len(head) < maxBodyRead || resp.ContentLength == maxBodyRead)
 	}
 	switch {
 	case r.OK:
-		return r, whole
+		return r
 	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
 		r.Error = "redirect not followed"
 	default:
@@ -192,7 +187,7 @@ func result(resp *http.Response) (r deliver.Result, whole bool) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		r.RetryAfter = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
-	return r, whole
+	return r
 }
 
 // parseRetryAfter parses seconds, whole or with a fraction, or an HTTP date (RFC 9110,
