@@ -32,10 +32,11 @@ const maxPrepared = 4096
 type prepared struct {
 	endpoint deliver.Endpoint // the record that it was made from
 	template *http.Request
-	traced   bool   // the endpoint's own headers have a traceparent
-	refusal  string // why requests are not sent, "" if they are
-	mac      keyed  // of X-Signature-256
-	standard keyed  // of webhook-signature, by the newest secret
+	fields   sync.Pool // *fields, of requests of the own client that have ended
+	traced   bool      // the endpoint's own headers have a traceparent
+	refusal  string    // why requests are not sent, "" if they are
+	mac      keyed     // of X-Signature-256
+	standard keyed     // of webhook-signature, by the newest secret
 }
 
 // keyed is a pool of HMACs with one key.
@@ -105,32 +106,26 @@ func (p *prepared) init(cfg *Config) {
 	req.Header.Set("User-Agent", cfg.UserAgent)
 	req.Header.Set(deliver.HeaderWebhookID, e.ID)
 	p.template = req
+	p.fields.New = p.newFields
 	p.mac.init([]byte(e.Secret))
 	p.standard.init(signature.StandardKey(e.Secret))
 }
 
-// request returns the request for a delivery. The values of the delivery's headers are two
-// allocations.
-func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time, traceparent string) *http.Request {
+// request returns the request for a delivery. Its header is fields.header.
+func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time, traceparent string, f *fields) *http.Request {
 	var room [384]byte
-	var ends [2]int
-	b := strconv.AppendInt(room[:0], now.Unix(), 10)
-	ends[0] = len(b)
-	b = p.appendSignature(b, d, now)
-	ends[1] = len(b)
-	b = p.appendStandard(b, d, string(b[:ends[0]]), now)
-	text := string(b)
-	own := []string{d.ID, text[ends[0]:ends[1]], text[:ends[0]], text[ends[1]:]}
-	req := p.template.WithContext(ctx)
-	req.Header = maps.Clone(p.template.Header)
-	req.Header[deliver.HeaderDeliveryID] = own[0:1:1]
-	req.Header[deliver.HeaderSignature] = own[1:2:2]
-	req.Header[deliver.HeaderStandardID] = own[0:1:1]
-	req.Header[deliver.HeaderStandardTimestamp] = own[2:3:3]
-	req.Header[deliver.HeaderStandardSignature] = own[3:4:4]
-	if traceparent != "" && !p.traced {
-		req.Header[headerTrace] = []string{traceparent}
+	seconds := strconv.FormatInt(now.Unix(), 10)
+	b := p.appendSignature(room[:0], d, now)
+	n := len(b)
+	both := string(p.appendStandard(b, d, seconds, now))
+	f.id[0], f.seconds[0], f.signature[0], f.standard[0] = d.ID, seconds, both[:n], both[n:]
+	if f.trace[0] = traceparent; !p.traced {
+		if delete(f.header, headerTrace); traceparent != "" {
+			f.header[headerTrace] = f.trace[:]
+		}
 	}
+	req := p.template.WithContext(ctx)
+	req.Header = f.header
 	body := d.Event.Body
 	req.ContentLength = int64(len(body))
 	if req.Body = http.NoBody; len(body) > 0 {
@@ -139,6 +134,23 @@ func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Ti
 	// net/http sends the request again if no byte of it went out on a kept connection.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return req
+}
+
+// fields has the header of a request, and the values in it that are of a delivery.
+type fields struct {
+	header                                  http.Header
+	id, seconds, signature, standard, trace [1]string
+}
+
+// newFields returns fields with the values of all requests to the endpoint.
+func (p *prepared) newFields() any {
+	f := &fields{header: maps.Clone(p.template.Header)}
+	f.header[deliver.HeaderDeliveryID] = f.id[:]
+	f.header[deliver.HeaderSignature] = f.signature[:]
+	f.header[deliver.HeaderStandardID] = f.id[:]
+	f.header[deliver.HeaderStandardTimestamp] = f.seconds[:]
+	f.header[deliver.HeaderStandardSignature] = f.standard[:]
+	return f
 }
 
 // appendSignature appends the signature of Sign by the oldest valid secret: the header

@@ -147,8 +147,12 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Resul
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
 		defer cancel()
 	}
+	f := p.fields.Get().(*fields)
+	if w.cfg.Transport == nil { // which may keep the header for longer than the round trip
+		defer p.fields.Put(f)
+	}
 	// Without an http.Client, no redirect is followed and no cookie kept.
-	resp, err := w.http.RoundTrip(p.request(ctx, d, w.cfg.Now(), traceparent))
+	resp, err := w.http.RoundTrip(p.request(ctx, d, w.cfg.Now(), traceparent, f))
 	if err != nil {
 		return deliver.Result{Error: sendError(err)}
 	}
