@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -31,7 +29,7 @@ func (s *scheduler) allowed() claimable {
 		case gate == gateParked:
 			may.again = min(may.again, l.until.Sub(now))
 		case l.queue.full:
-			may.emptying = may.emptying || !l.state.Pace.hung() && l.limiter == nil && gate == gateOpen
+			may.emptying = may.emptying || !l.pace.hung && l.limiter == nil && gate == gateOpen
 		default:
 			delete(s.overflow.blocked, l)
 			continue
@@ -76,42 +74,28 @@ func (s *scheduler) holdsAny() bool {
 	return len(s.held) > 0
 }
 
-// atOnce is about how many queued deliveries are looked at under the mutex in one go.
-const atOnce = 2048
-
-// allLanes returns all lanes.
-func (s *scheduler) allLanes() []*lane {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.AppendSeq(make([]*lane, 0, len(s.lanes)), maps.Values(s.lanes))
-}
-
-// expiring returns the queued deliveries of the first lanes whose claims end in half a lease,
-// as changes to end in a whole one, and the rest of the lanes.
-func (s *scheduler) expiring(lanes []*lane, now time.Time) (list []dueChange, rest []*lane) {
+// expiring returns up to settleGroup queued deliveries whose claims end in half a lease, as
+// changes to end in a whole one.
+func (s *scheduler) expiring(now time.Time) (list []dueChange) {
 	soon, due := now.Add(s.cfg.Lease/2), now.Add(s.cfg.Lease)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for looked := 0; len(lanes) > 0 && looked < atOnce; lanes = lanes[1:] {
-		q := &lanes[0].queue // empty if the lane is gone
-		for _, queue := range [2][]*item{q.items, q.replays} {
-			for _, it := range queue {
-				if it.Due.Before(soon) {
-					list = append(list, dueChange{it.ID, it.Due, due})
-				}
+	for _, it := range s.held {
+		if !it.sending && it.Due.Before(soon) && s.cfg.leaseCovers(it.Due, now) {
+			if list = append(list, dueChange{it.ID, it.Due, due}); len(list) == settleGroup {
+				break
 			}
 		}
-		looked += 1 + q.waiting()
 	}
-	return list, lanes
+	return list
 }
 
 // renewed notes that the claims in list were renewed.
-func (s *scheduler) renewed(list []dueChange, now time.Time) {
+func (s *scheduler) renewed(list []dueChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ch := range list {
-		if it, ok := s.held[ch.id]; ok && it.Due.Equal(ch.claimed) && s.cfg.leaseCovers(ch.claimed, now) {
+		if it, ok := s.held[ch.id]; ok && it.Due.Equal(ch.claimed) {
 			it.Due = ch.due
 		}
 	}

@@ -48,7 +48,7 @@ func TestClaimsAndRecordsEndByBothClocks(t *testing.T) {
 		if got := cfg.leaseCovers(due.Round(0), now); got != row.stored {
 			t.Errorf("%s: the claim from a store covers an attempt: %t, want %t", row.name, got, row.stored)
 		}
-		l := lane{state: laneState{Record: recordActive}, record: laneRecord{readAt: began}}
+		l := lane{record: laneRecord{state: recordActive, readAt: began}}
 		if got := l.fresh(now); got != row.fresh {
 			t.Errorf("%s: the record is fresh: %t, want %t", row.name, got, row.fresh)
 		}

@@ -3,12 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // Dispatcher sends deliveries: those of a commit at once, and those in the outbox when they
@@ -93,15 +91,8 @@ func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 // full, or waits for long, stays in the outbox until it is due, and is then sent before
 // newer ones.
 func (d *Dispatcher) Enqueue(ds []deliver.Delivery) {
-	var elsewhere fleet.Set
-	for some := range slices.Chunk(ds, enqueueAtOnce) {
-		elsewhere = elsewhere.Plus(d.sched.enqueue(some))
-	}
-	d.cfg.tell(elsewhere)
+	d.cfg.tell(d.sched.enqueue(ds))
 }
-
-// enqueueAtOnce is how many deliveries are queued under the scheduler's mutex in one go.
-const enqueueAtOnce = 256
 
 // Stats returns the counters and histograms. The counters are of one moment.
 func (d *Dispatcher) Stats() Stats {
@@ -144,9 +135,6 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	}
 	return bounded{Sender: s, Timeout: d.cfg.Timeout}
 }
-
-// Flush waits until the outcomes of all attempts that have ended are recorded, at most 5 s.
-func (d *Dispatcher) Flush(ctx context.Context) { d.settler.flush(ctx) }
 
 // Reopen makes final deliveries of an endpoint be sent again, from now on: see
 // deliver.Outbox.

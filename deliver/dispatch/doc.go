@@ -5,7 +5,7 @@
 // decides which attempt is made next; workers make it; the settler records its outcome;
 // the reader claims due deliveries from the outbox; the replayer carries out replays; the
 // health writer marks failing endpoints in their records. The state of a lane decides what
-// it does: see laneState. Several dispatchers may share an outbox, each with the
+// it does: see recordState, gateState and pace. Several dispatchers may share an outbox, each with the
 // lanes of some parts: see Dispatcher.SetParts.
 //
 // # Retries

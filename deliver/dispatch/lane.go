@@ -28,14 +28,15 @@ const (
 type lane struct {
 	id, owner string
 	handler   bool // in-process: no record, no breaker
-	state     laneState
 	record    laneRecord
 	queue     laneQueue
 	turn      turn
 
+	pace          pace
 	inFlightLimit int // attempts under way at once
 	limiter       *rate.Limiter
 	forRate       bool        // the last wait was for the limiter
+	gated         gateState   // until the time is over: see gate
 	until         time.Time   // no attempt begins before, unless the gate is open
 	timer         *time.Timer // offers the lane at until
 	breaker       breaker
@@ -45,6 +46,7 @@ type lane struct {
 
 // laneRecord is the last record of the endpoint that was read.
 type laneRecord struct {
+	state    recordState
 	endpoint deliver.Endpoint
 	sender   deliver.Sender // nil when there is none for its scheme
 	scheme   string
@@ -97,25 +99,22 @@ func (q *laneQueue) takeAll() []*item {
 	return all
 }
 
-// on applies an event to the lane's state.
-func (l *lane) on(e event) { l.state = l.state.after(e) }
-
 // gate returns the state of the gate, and opens it if the wait is over.
 func (l *lane) gate(now time.Time) gateState {
-	if l.state.Gate != gateOpen && !now.Before(l.until) {
-		l.on(eventElapsed)
+	if l.gated != gateOpen && !now.Before(l.until) {
+		l.gated = gateOpen
 	}
-	return l.state.Gate
+	return l.gated
 }
 
 // parked reports whether the lane waits with its queue in the outbox.
 func (l *lane) parked() bool {
-	return l.state.Gate == gateParked && l.gate(time.Now()) == gateParked
+	return l.gated == gateParked && l.gate(time.Now()) == gateParked
 }
 
 // maxInFlight returns how many attempts may be under way now.
 func (l *lane) maxInFlight() int {
-	if l.state.Pace.cautious() {
+	if l.pace.cautious {
 		return 1
 	}
 	return l.inFlightLimit
@@ -123,7 +122,7 @@ func (l *lane) maxInFlight() int {
 
 // wantsWorker reports whether a worker has a job in the lane, apart from waits.
 func (l *lane) wantsWorker() bool {
-	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.Record.reading()
+	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.record.state.reading()
 }
 
 // mayReplay reports whether a delivery of a replay may be sent: replays take up to half of
@@ -134,12 +133,12 @@ func (l *lane) mayReplay() bool {
 
 // fresh reports whether the record was read lately enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
-	return l.handler || l.state.Record >= recordActive && timeLeft(now, l.record.readAt.Add(endpointTTL)) > 0
+	return l.handler || l.record.state >= recordActive && timeLeft(now, l.record.readAt.Add(endpointTTL)) > 0
 }
 
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
-	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.Record.reading() && l.queue.behind == 0 &&
+	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.record.state.reading() && l.queue.behind == 0 &&
 		l.gate(now) == gateOpen && !l.breaker.isOpen() && l.health == health{} &&
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
@@ -147,11 +146,11 @@ func (l *lane) idle(now time.Time) bool {
 // class returns the class of the lane in the ready queue.
 func (l *lane) class() class {
 	switch {
-	case l.state.Pace.slow():
+	case l.pace.slow:
 		return classSlow
 	case l.queue.inFlight > 0:
 		return classMore
-	case l.state.Pace.answered() || l.handler:
+	case l.pace.answered || l.handler:
 		return classFirst
 	}
 	return classNew
@@ -164,7 +163,7 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 		l.inFlightLimit, l.limiter = limitsOf(e.Limits, cfg.LaneInFlight)
 	}
 	l.health.read(was, &e)
-	r := laneRecord{endpoint: e, readAt: now}
+	r := laneRecord{state: l.record.state, endpoint: e, readAt: now}
 	r.sender, r.scheme = cfg.sender(e.URL)
 	if e.Status == deliver.EndpointDisabled {
 		r.refusal = "the endpoint is disabled"
@@ -175,14 +174,14 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 // reset forgets the failures and waits of the lane, and the attempts under way.
 func (l *lane) reset() {
 	l.epoch++
-	l.on(eventReset)
+	l.gated, l.pace = gateOpen, pace{answered: l.pace.answered}
 	l.breaker, l.health = breaker{}, health{}
 }
 
 // capacity returns the bound of the queue now, by the configuration and the free memory.
 func (l *lane) capacity(limit, held int) int {
 	n := min(limit, max(1, (maxHeld-held)/freeShare))
-	if l.state.Pace.hung() {
+	if l.pace.hung {
 		n = min(n, hungQueue)
 	}
 	if l.limiter != nil {
@@ -208,9 +207,9 @@ func (l *lane) replayWait(now time.Time) time.Duration {
 
 // takesReplays reports whether a step of a replay may be made for the lane.
 func (l *lane) takesReplays(now time.Time) bool {
-	if l.fresh(now) && l.state.Record == recordRefusing {
+	if l.fresh(now) && l.record.state == recordRefusing {
 		return false
 	}
 	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
-		!l.state.Pace.hung() && !l.breaker.isOpen() && !l.state.Record.reading() && l.gate(now) == gateOpen
+		!l.pace.hung && !l.breaker.isOpen() && !l.record.state.reading() && l.gate(now) == gateOpen
 }

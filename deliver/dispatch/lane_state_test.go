@@ -1,99 +1,53 @@
 package dispatch
 
-import (
-	"fmt"
-	"strings"
-	"testing"
-)
+import "testing"
 
-var (
-	recordNames = []string{"unread", "reading", "outdated", "active", "refusing", "deleted"}
-	gateNames   = []string{"open", "waiting", "parked"}
-	paceNames   = []string{"untried", "untried-hung", "steady", "cautious", "slow", "slow-cautious", "hung"}
-	eventNames  = []string{"read begun", "read failed", "read active", "read refusing", "read deleted", "read paused", "changed",
-		"wait", "park", "elapsed", "accepted", "accepted slowly", "failed", "failed slowly", "held off", "held off slowly", "timed out", "reset"}
-)
-
-// Every pair of a state and an event. A row is an event with the state after it for each
-// state before it, in the order of the names; "." stands for no change.
-func TestLaneState(t *testing.T) {
-	const records = `
-		read begun:      reading  reading  .        reading  reading  reading
-		read failed:     .        unread   unread   .        .        .
-		read active:     .        active   unread   .        .        .
-		read refusing:   .        refusing unread   .        .        .
-		read deleted:    .        deleted  unread   .        .        .
-		read paused:     .        unread   unread   .        .        .
-		changed:         .        outdated .        unread   unread   unread`
-	const gates = `
-		wait:    waiting . .
-		park:    parked parked .
-		elapsed: . open open
-		reset:   . open open`
-	const paces = `
-		accepted:        steady        steady        .             steady        steady        steady        steady
-		accepted slowly: slow          slow          slow          slow          .             slow          slow
-		failed:          steady        cautious      .             .             steady        cautious      cautious
-		failed slowly:   slow          slow-cautious slow          slow-cautious .             .             slow-cautious
-		held off:        cautious      cautious      cautious      .             cautious      cautious      cautious
-		held off slowly: slow-cautious slow-cautious slow-cautious slow-cautious slow-cautious .             slow-cautious
-		timed out:       untried-hung  .             hung          hung          hung          hung          .
-		reset:           .             untried       .             steady        steady        steady        steady`
-	want := map[string][]string{}
-	for part, table := range map[string]string{"record": records, "gate": gates, "pace": paces} {
-		for row := range strings.SplitSeq(strings.TrimSpace(table), "\n") {
-			event, states, _ := strings.Cut(strings.TrimSpace(row), ":")
-			want[part+" "+event] = strings.Fields(states)
+// A record that was changed while it was read is read again.
+func TestRecordState(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		is   recordState
+		want recordState
+	}{
+		{"read", recordUnread.begun().read(recordActive), recordActive},
+		{"read again", recordActive.begun().read(recordRefusing), recordRefusing},
+		{"the read failed", recordActive.begun().read(recordUnread), recordUnread},
+		{"changed before the read", recordActive.changed().begun().read(recordActive), recordActive},
+		{"changed during the read", recordActive.begun().changed().read(recordActive), recordUnread},
+		{"changed twice during the read", recordUnread.begun().changed().changed().read(recordDeleted), recordUnread},
+		{"read twice at once", recordUnread.begun().changed().begun().read(recordActive), recordUnread},
+		{"a read that nobody waits for", recordUnread.read(recordActive), recordUnread},
+		{"changed after it was deleted", recordDeleted.changed(), recordUnread},
+	} {
+		if row.is != row.want {
+			t.Errorf("%s: state %d, want %d", row.name, row.is, row.want)
 		}
-	}
-	after := func(part, event string, names []string, before int) string {
-		if row := want[part+" "+event]; row != nil && row[before] != "." {
-			return row[before]
-		}
-		return names[before]
-	}
-	pairs := 0
-	for r, record := range recordNames {
-		for g, gate := range gateNames {
-			for p, pace := range paceNames {
-				for e, what := range eventNames {
-					s := laneState{recordState(r), gateState(g), paceState(p)}.after(event(e))
-					got := fmt.Sprint(recordNames[s.Record], " ", gateNames[s.Gate], " ", paceNames[s.Pace])
-					want := fmt.Sprint(after("record", what, recordNames, r), " ", after("gate", what, gateNames, g), " ", after("pace", what, paceNames, p))
-					if got != want {
-						t.Errorf("%s %s %s, %s: now %s, want %s", record, gate, pace, what, got, want)
-					}
-					pairs++
-				}
-			}
-		}
-	}
-	if all := int(recordStates) * int(gateStates) * int(paceStates) * int(events); pairs != all {
-		t.Errorf("%d pairs, want all %d", pairs, all)
 	}
 }
 
-// What the pace says of a receiver is what its attempts were: the last one timed out or
-// took long, one has ended otherwise than by the time, and none has succeeded since the
-// lane was last told to be cautious. All sequences of five attempts.
-func TestPaceIsWhatTheAttemptsWere(t *testing.T) {
-	type attempt struct{ ok, slow, timedOut, wait bool }
-	attempts := []attempt{{ok: true}, {ok: true, slow: true}, {}, {slow: true}, {wait: true}, {slow: true, wait: true},
-		{slow: true, timedOut: true}, {slow: true, timedOut: true, wait: true}}
-	type facts struct{ answered, hung, slow, cautious bool }
-	var try func(s laneState, is facts, left int)
-	try = func(s laneState, is facts, left int) {
-		if got := (facts{s.Pace.answered(), s.Pace.hung(), s.Pace.slow(), s.Pace.cautious()}); got != is {
-			t.Fatalf("%s says %+v, want %+v", paceNames[s.Pace], got, is)
-		}
-		if left == 0 {
-			return
-		}
-		try(s.after(eventReset), facts{answered: is.answered}, left-1)
-		for _, a := range attempts {
-			next := facts{is.answered || !a.timedOut, a.timedOut, a.slow, a.timedOut || a.wait || is.cautious && !a.ok}
-			try(s.after(attemptEvent(a.ok, a.slow, a.timedOut, a.wait)), next, left-1)
+func TestPace(t *testing.T) {
+	ok, failed := func(p pace) pace { return p.after(true, false, false, false) }, func(p pace) pace { return p.after(false, false, false, false) }
+	slow, hung := func(p pace) pace { return p.after(true, true, false, false) }, func(p pace) pace { return p.after(false, true, true, false) }
+	waits := func(p pace) pace { return p.after(false, false, false, true) }
+	for _, row := range []struct {
+		name string
+		is   pace
+		want string
+	}{
+		{"before the first attempt", pace{}, "untried"},
+		{"accepted", ok(pace{}), "steady"},
+		{"failed", failed(pace{}), "steady"},
+		{"accepted slowly", slow(pace{}), "slow"},
+		{"accepted soon again", ok(slow(pace{})), "steady"},
+		{"timed out", hung(ok(pace{})), "hung"},
+		{"timed out, then failed", failed(hung(pace{})), "cautious"},
+		{"timed out, then accepted", ok(hung(pace{})), "steady"},
+		{"asked to wait", waits(ok(pace{})), "cautious"},
+		{"asked to wait, then failed", failed(waits(pace{})), "cautious"},
+		{"asked to wait, then accepted slowly", slow(waits(pace{})), "slow"},
+	} {
+		if got := row.is.String(); got != row.want {
+			t.Errorf("%s: %s, want %s", row.name, got, row.want)
 		}
 	}
-	try(laneState{}, facts{}, 5)
 }

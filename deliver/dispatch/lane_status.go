@@ -77,11 +77,11 @@ func (l *lane) trouble(now time.Time) int {
 	switch {
 	case l.breaker.isOpen():
 		return 4
-	case l.state.Record == recordRefusing:
+	case l.record.state == recordRefusing:
 		return 3
-	case now.Before(l.until) && l.state.Gate != gateOpen:
+	case now.Before(l.until) && l.gated != gateOpen:
 		return 2
-	case !l.health.failingSince().IsZero() || l.state.Pace.hung():
+	case !l.health.failingSince().IsZero() || l.pace.hung:
 		return 1
 	}
 	return 0
@@ -91,7 +91,7 @@ func (l *lane) trouble(now time.Time) int {
 func (l *lane) status(now, wall time.Time) LaneStatus {
 	onWall := func(t time.Time) time.Time { return wall.Add(t.Sub(now)).UTC().Round(0) }
 	gate := l.gate(now)
-	st := LaneStatus{EndpointID: l.id, Owner: l.owner, Record: l.state.Record.String(), Refusal: l.record.refusal, Gate: gate.String(), Pace: l.state.Pace.String(),
+	st := LaneStatus{EndpointID: l.id, Owner: l.owner, Record: l.record.state.String(), Refusal: l.record.refusal, Gate: gate.String(), Pace: l.pace.String(),
 		Queued: l.queue.waiting(), Replays: len(l.queue.replays), InFlight: l.queue.inFlight, Limit: l.maxInFlight(), Behind: l.queue.behind > 0 || l.queue.full}
 	if until := l.breaker.until; !until.IsZero() {
 		st.OpenUntil = onWall(until)

@@ -41,11 +41,11 @@ func (s *scheduler) next(j *job) bool {
 		*j = job{lane: l, class: l.class()}
 		switch {
 		case !l.fresh(now):
-			l.on(eventReadBegun)
+			l.record.state = l.record.state.begun()
 			j.kind = jobRead
-		case l.state.Record == recordDeleted:
+		case l.record.state == recordDeleted:
 			j.kind, j.items = jobRefuse, l.queue.takeAll()
-		case l.state.Record == recordRefusing:
+		case l.record.state == recordRefusing:
 			j.kind, j.items, j.refusal = jobRefuse, l.queue.takeAll(), l.record.refusal
 		case s.delayed(l, now):
 			continue
@@ -77,8 +77,7 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 		r := l.limiter.ReserveN(now, 1)
 		if wait := r.DelayFrom(now); wait > 0 {
 			r.CancelAt(now)
-			l.until, l.forRate = now.Add(wait), true
-			l.on(eventWait)
+			l.gated, l.until, l.forRate = gateWaiting, now.Add(wait), true
 		}
 	}
 	if l.gate(now) != gateOpen {

@@ -30,7 +30,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		if !l.handler {
 			wait = s.judge(j, res, own > 0, wait)
 		}
-		l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+		l.pace = l.pace.after(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0)
 		if timedOut {
 			s.trim(l, hungQueue)
 		}

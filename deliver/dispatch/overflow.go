@@ -36,7 +36,7 @@ func (o *overflow) setFull(l *lane) {
 // deliveries the claims expire.
 func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
-	if l.state.Gate == gateParked && l.record.endpoint.PausedSince.IsZero() {
+	if l.gated == gateParked && l.record.endpoint.PausedSince.IsZero() {
 		c.due = now.Add(max(0, time.Until(l.until)))
 		o.kept.add(it.EndpointID, it.ID)
 	}

@@ -126,22 +126,23 @@ func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	if now.Before(r.renewal) {
 		return nil
 	}
-	for lanes := r.sched.allLanes(); len(lanes) > 0 && err == nil; {
-		list, rest := r.sched.expiring(lanes, now)
-		if len(list) > 0 {
-			// No outcome is recorded meanwhile: the renewal would end the wait for its retry.
-			err = r.sched.writing.do(ctx, func() error {
-				list, rest = r.sched.expiring(lanes, now) // of some an attempt has begun
-				failed, err := changeDue(ctx, r.cfg, list, now)
-				r.sched.renewed(list[:len(list)-len(failed)], now)
-				return err
-			})
-		}
-		lanes = rest
+	for list := r.sched.expiring(now); len(list) > 0 && err == nil; list = r.sched.expiring(now) {
+		err = r.renewSome(ctx, now)
 	}
 	if err == nil {
 		r.renewal = now.Add(r.cfg.Lease / 10)
 	}
+	return err
+}
+
+// renewSome renews up to settleGroup claims. No outcome is recorded at the same time: the
+// renewal would end the wait for its retry.
+func (r *reader) renewSome(ctx context.Context, now time.Time) error {
+	r.sched.writing <- struct{}{}
+	defer func() { <-r.sched.writing }()
+	list := r.sched.expiring(now)
+	failed, err := changeDue(ctx, r.cfg, list, now)
+	r.sched.renewed(list[:len(list)-len(failed)])
 	return err
 }
 

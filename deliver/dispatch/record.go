@@ -27,25 +27,25 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.lanes[l.id] != l || l.state.Record != recordReading:
-		l.on(eventReadFailed) // dropped, or changed meanwhile: it is read again
+	case s.lanes[l.id] != l || l.record.state != recordReading:
+		l.record.state = l.record.state.read(recordUnread) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
 		if mustReset(&l.record.endpoint, &e) {
 			s.resetLane(l)
 		}
 		l.setRecord(s.cfg, e, time.Now())
-		l.on(s.recordEvent(l))
-		if l.state.Record == recordUnread {
+		l.record.state = l.record.state.read(s.recordResult(l))
+		if l.record.state == recordUnread {
 			s.pause(l, pausedLook)
 		}
 		return 0, false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
-		l.on(eventReadDeleted)
+		l.record.state = l.record.state.read(recordDeleted)
 		l.record.readAt = time.Now()
 		return 0, false
 	}
-	l.on(eventReadFailed)
+	l.record.state = l.record.state.read(recordUnread)
 	if cut {
 		return 0, false
 	}
@@ -57,22 +57,22 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 	return wait, l.record.failures == 1
 }
 
-// recordEvent returns the event for the record that was read; it is called with the mutex. An
+// recordResult returns the state for the record that was read; it is called with the mutex. An
 // endpoint that is paused for too long is refused, and will be disabled.
-func (s *scheduler) recordEvent(l *lane) event {
+func (s *scheduler) recordResult(l *lane) recordState {
 	e, now := &l.record.endpoint, s.cfg.Now()
 	switch {
 	case l.record.refusal != "":
-		return eventReadRefusing
+		return recordRefusing
 	case e.PausedSince.IsZero():
-		return eventReadActive
+		return recordActive
 	case now.Sub(e.PausedSince) < deliver.MaxPause:
-		return eventReadPaused
+		return recordUnread
 	}
 	s.health.request(l.id, l.owner, verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
 		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}.of(e), now)
 	l.record.refusal = "the endpoint was paused for too long"
-	return eventReadRefusing
+	return recordRefusing
 }
 
 // dropLane ends an endpoint's lane. Attempts under way finish.
@@ -97,10 +97,10 @@ func (s *scheduler) recordChanged(endpointID string) {
 // mutex. A lane that waits for its rate reads it now, because its limits may have changed.
 func (s *scheduler) readAgain(l *lane) {
 	if !l.handler {
-		l.on(eventChanged)
+		l.record.state = l.record.state.changed()
 	}
 	if l.record.failures > 0 || l.forRate { // it waits for a record that can be read, or for its rate
-		l.on(eventElapsed)
+		l.gated = gateOpen
 		s.resume(l)
 	}
 }

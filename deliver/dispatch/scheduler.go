@@ -14,7 +14,7 @@ type scheduler struct {
 	cfg     *Config
 	alarm   *alarm        // of the outbox reader
 	health  *healthWriter // of endpoints' records
-	writing turnstile     // of renewals and outcomes
+	writing chan struct{} // has room for one: renewals and outcomes are not written at once
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -31,7 +31,7 @@ type scheduler struct {
 
 func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
 	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
-		overflow: newOverflow(a), writing: newTurnstile(), held: map[string]*item{}}
+		overflow: newOverflow(a), writing: make(chan struct{}, 1), held: map[string]*item{}}
 }
 
 // open sets the function that starts workers. It reports whether this is the first call.
@@ -180,7 +180,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
 	if _, ok := deliver.HandlerName(dv.EndpointID); ok {
 		l.handler, l.inFlightLimit = true, 1
-		l.state.Record = recordActive
+		l.record.state = recordActive
 		l.record.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
 		l.record.sender, l.record.scheme = s.cfg.sender(l.id)
 	}
@@ -228,7 +228,7 @@ func (s *scheduler) startWorkers() {
 
 // offer puts a lane into the ready queue, now or when its wait ends.
 func (s *scheduler) offer(l *lane) {
-	if now := time.Now(); l.state.Gate != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
+	if now := time.Now(); l.gated != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
 		s.ready.leave(l)
 		s.offerAfter(l, l.until.Sub(now))
 		return

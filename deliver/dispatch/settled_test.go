@@ -25,41 +25,6 @@ func (o settles) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return o.settle(ctx, ss)
 }
 
-// A store that refuses a group of outcomes gets them one by one, however long that takes.
-func TestRefusedGroupIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var single atomic.Int64
-		b := newBench(t, nil, func(c *dispatch.Config) {
-			c.LaneInFlight, c.Workers = 1000, 1000
-			store := c.Outbox
-			c.Outbox = settles{store, func(ctx context.Context, ss []deliver.Settlement) error {
-				if len(ss) > 1 {
-					return &deliver.FieldError{}
-				}
-				single.Add(1)
-				select {
-				case <-time.After(10 * time.Millisecond):
-					return store.Settle(ctx, ss...)
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			}}
-		})
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 1000, true)
-		pass(20 * time.Second)
-		if n := b.open(); n > 0 {
-			t.Errorf("%d of 1,000 are not recorded after 20 s", n)
-		}
-		if n := single.Load(); n > 1010 {
-			t.Errorf("%d calls with one outcome, want one for each", n)
-		}
-		b.cut()
-		<-b.done
-	})
-}
-
 // A call that renews many claims goes on from where it ended when the time is over.
 func TestRenewalGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

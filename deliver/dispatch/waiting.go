@@ -17,11 +17,13 @@ func (s *scheduler) pause(l *lane, wait time.Duration) {
 		l.until = until
 	}
 	if wait <= pauseHeld {
-		l.on(eventWait)
+		if l.gated == gateOpen {
+			l.gated = gateWaiting
+		}
 		s.offer(l)
 		return
 	}
-	l.on(eventPark)
+	l.gated = gateParked
 	s.overflow.blocked[l] = struct{}{}
 	s.trim(l, 0)
 	s.alarm.wakeAt(s.cfg.Now().Add(wait))

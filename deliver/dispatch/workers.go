@@ -34,7 +34,6 @@ func (w *workers) do(ctx context.Context, j *job) {
 		w.readEndpoint(ctx, j.lane)
 	case jobRefuse:
 		for _, it := range j.items {
-			w.settler.ended.Add(1)
 			w.settler.put(outcome{it, w.sched.refuse(it, j.refusal)})
 		}
 	case jobAttempt:
@@ -58,7 +57,6 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	if ctx.Err() != nil && !res.OK {
 		return // the shutdown cut the attempt, which says nothing about the receiver
 	}
-	w.settler.ended.Add(1)
 	end := w.cfg.Now()
 	res.Bound()
 	a := deliver.Attempt{N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),

@@ -72,7 +72,6 @@ type Dispatcher interface {
 	Drop(endpointID string)
 	FailingSince(endpointID string) time.Time
 	Sender(scheme string) deliver.Sender
-	Flush(ctx context.Context)
 	Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error)
 	StartReplay(ctx context.Context, r deliver.Replay) error
 	Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error)

@@ -18,16 +18,14 @@ var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover 
 
 // Redeliver sends a final delivery, delivered or failed, again: with the same id and
 // bytes, and all attempts of the schedule. Its log goes on. An open delivery does not
-// change, so that a second call does not send it twice. Before that Redeliver waits up
-// to 5 s until the outcomes of attempts that have ended are recorded. It returns the
-// delivery after that, or ErrDeliveryNotFound if the id is unknown, removed or another
-// owner's. The endpoint must be active: else the error is a *FieldError, or
-// ErrEndpointNotFound if it is gone.
+// change, so that a second call does not send it twice. It returns the delivery after
+// that, or ErrDeliveryNotFound if the id is unknown, removed or another owner's. The
+// endpoint must be active: else the error is a *FieldError, or ErrEndpointNotFound if it
+// is gone.
 func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
 	if m.cfg.Log == nil {
 		return deliver.LogEntry{}, errNoLog
 	}
-	m.cfg.Dispatcher.Flush(ctx) // a delivery that has just ended is not open any more
 	e, err := m.cfg.Log.Delivery(ctx, owner, id)
 	if err != nil {
 		return deliver.LogEntry{}, err
@@ -54,7 +52,6 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if m.cfg.Log == nil {
 		return 0, errNoLog
 	}
-	m.cfg.Dispatcher.Flush(ctx)
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}

@@ -79,58 +79,6 @@ func TestRedeliverBeginsANewRoundOfAttempts(t *testing.T) {
 	})
 }
 
-// An outcome that is not recorded yet is waited for: else the delivery would be
-// open, and left alone.
-func TestRedeliverOfWhatHasJustEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, m, _ := downBench(t)
-		b.run()
-		for _, post := range []string{"first", "second"} { // the second's outcome is recorded a moment later
-			b.commit("a", post, 1, true)
-			synctest.Wait()
-		}
-		began := time.Now()
-		if _, err := m.Redeliver(t.Context(), "o", b.log()[1].ID); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if got := b.all(); len(got) != 3 || got[2].at != began {
-			t.Errorf("%d attempts, want another one at once", len(got))
-		}
-		b.stop()
-	})
-}
-
-// A store that takes no outcomes is not waited for without end.
-func TestRedeliverWhileNothingIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil, func(c *dispatch.Config) {
-			c.Outbox = hooked{c.Outbox, func(context.Context, []deliver.Settlement) error { return errors.New("the disk is full") }}
-		})
-		b.endpoint("a")
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: b.store.Log()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.run()
-		b.commit("a", "p", 1, true)
-		synctest.Wait()
-		began := time.Now()
-		e, err := m.Redeliver(t.Context(), "o", b.log()[0].ID)
-		if err != nil || e.State != deliver.StatePending || time.Since(began) != 5*time.Second {
-			t.Errorf("%s after %s (%v), want it open as it was, after 5 s", e.State, time.Since(began), err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began = time.Now()
-		if m.Redeliver(ctx, "o", e.ID); time.Since(began) != time.Second {
-			t.Errorf("waited %s, want no longer than the context", time.Since(began))
-		}
-		b.cut()
-		<-b.done
-	})
-}
-
 func TestRedeliver(t *testing.T) {
 	for _, row := range []struct {
 		name  string

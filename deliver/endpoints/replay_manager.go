@@ -42,7 +42,6 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	case !until.IsZero() && !until.After(since):
 		return deliver.Replay{}, invalid.Field("deliver", "until", until.Format(time.RFC3339), "a time after since")
 	}
-	d.Flush(ctx) // a delivery that has just ended is not open any more
 	if err := m.receives(ctx, owner, id); err != nil {
 		return deliver.Replay{}, err
 	}

@@ -35,8 +35,8 @@ type Update struct {
 }
 
 // Update makes all changes of u to an endpoint, or none. The result has the new secret if
-// there is one. Other processes apply the change within 10 s. A process outside this one's
-// fleet whose deliveries wait for the receiver ends that wait within about a minute.
+// there is one. Other processes apply the change within 10 s, or when the wait of a lane
+// ends that waits for the receiver: at most 10 minutes after failures, or what it asked for.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.cfg.Allowed(); err != nil {
 		return deliver.Endpoint{}, err
