@@ -35,7 +35,7 @@ type ActivityConfig struct {
 	// PostsOnly leaves out deletions: an account takes one subscription instead of
 	// two.
 	PostsOnly bool
-	// Logger is told which accounts are not subscribed to. Defaults to none.
+	// Logger logs which accounts are not subscribed to. Defaults to none.
 	Logger *slog.Logger
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
@@ -54,8 +54,8 @@ const (
 // safe for concurrent use; each Stream call is one of the two connections that an app may
 // have.
 //
-// It keeps the app's subscriptions in step with the accounts: two for each whose UserID
-// is known, one if PostsOnly is set. Where MaxSubscriptions allows fewer, deletions give
+// It keeps the app's subscriptions in step with the accounts: two for each with a
+// known UserID, one if PostsOnly is set. Where MaxSubscriptions allows fewer, deletions give
 // way to posts; other accounts are left to polls, and so is one that another program of
 // the app has subscribed to, and one until it is subscribed to. X takes 500 new
 // subscriptions in 15 minutes. They stay when the connection ends. Subscriptions with
@@ -121,8 +121,8 @@ func (*Activity) Brings(t *fetcher.Tweet) bool {
 	return t.User == nil || t.User.Protected == nil || !*t.User.Protected
 }
 
-// Stream connects after it has read the app's subscriptions. Without an account whose id
-// is known it waits for one, and brings nothing in the meantime.
+// Stream connects after it has read the app's subscriptions. Without an account with a
+// known id it waits for one, and emits only heartbeats.
 func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscriptions{client: a.client, tag: a.cfg.Tag, postsOnly: a.cfg.PostsOnly}
 	s.upkeep = newUpkeep(s, a.cfg.MaxSubscriptions, a.cfg.Logger)

@@ -17,7 +17,7 @@ type bounds struct {
 	by map[string]bound // by account id
 }
 
-// bound is what is remembered of an account.
+// bound is the memory of an account.
 type bound struct {
 	newest  string // id of the newest post of the reads that ended
 	audited int64  // Unix time in seconds when the last audit began
@@ -93,7 +93,7 @@ func (b *bounds) ended(id string, r *reading) {
 	b.by[id] = v
 }
 
-// forget drops what is remembered of the newest post of an account, which X refused as
+// forget drops the newest post of an account, which X refused as
 // a bound.
 func (b *bounds) forget(id string) {
 	b.mu.Lock()

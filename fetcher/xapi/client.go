@@ -105,7 +105,7 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, fmt.Errorf("reading the answer: %w", err)
+		return nil, fmt.Errorf("cannot read the answer: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: answer cut short: %w", fetcher.ErrMalformed, err)
 	case int64(len(a.body)) > c.maxBody:

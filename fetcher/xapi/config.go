@@ -48,7 +48,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Expand asks for records beside the posts. X's price list does not say whether they
+// Expand asks for records in addition to the posts. X's price list does not say whether they
 // are billed; clients of the API report that they are: a user at $0.010, a post at
 // $0.005, each once a day. So none is asked for by default.
 type Expand struct {
@@ -58,7 +58,7 @@ type Expand struct {
 	// of the Fetcher does not tell which those are, and the text of a repost is cut at
 	// 140 characters.
 	Posts bool
-	// Media, Polls and Places ask for what is attached to a post.
+	// Media, Polls and Places ask for attachments of a post.
 	Media, Polls, Places bool
 }
 
@@ -70,7 +70,7 @@ const (
 	defaultRemembered       = 100_000
 )
 
-// check fills in the defaults, and says what is not allowed.
+// check fills in the defaults and returns an error for a value that is not allowed.
 func (cfg *Config) check() error {
 	if cfg.AuditEvery == 0 {
 		cfg.AuditEvery = defaultAudit

@@ -18,7 +18,7 @@ type connection struct {
 	feed
 	upkeep *upkeep
 	emit   func(fetcher.Signal) error
-	// follow passes on what is wanted until ctx ends.
+	// follow passes changes of the query to the upkeep until ctx ends.
 	follow func(ctx context.Context)
 
 	beat time.Time // when the last heartbeat was emitted
@@ -29,8 +29,8 @@ type connection struct {
 type feed interface {
 	// open connects.
 	open(ctx context.Context) (*http.Response, error)
-	// force gives what X brings, as Accounts or Queries, and whether there is something
-	// to connect for.
+	// force returns a signal with the Accounts or Queries that X sends posts of, and
+	// whether there is something to connect for.
 	force() (sig fetcher.Signal, some bool)
 	// signal reads a line.
 	signal(line []byte) (fetcher.Signal, error)
@@ -40,8 +40,7 @@ const (
 	// beatEvery is the least time between two heartbeats. They are judged by their
 	// rhythm, and lines that only show that the stream is alive have none.
 	beatEvery = 10 * time.Second
-	// beginWithin is how long the first signal may wait for what is wanted to come
-	// into force.
+	// beginWithin is how long the first signal may wait for the first changes at X.
 	beginWithin = 10 * time.Second
 	// idleBeat is how often a connection that has nothing to bring shows that it
 	// lives, as X does.
@@ -122,6 +121,9 @@ func (c *connection) pass(ctx context.Context, rows <-chan row) error {
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return err
 }
 
@@ -150,7 +152,7 @@ func (c *connection) row(r row) error {
 	return c.emit(sig)
 }
 
-// tell emits what is in force, unless it was told.
+// tell emits the accounts or queries in force, unless they are those emitted last.
 func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
 	sig, some := c.force()
 	last := c.told
@@ -162,7 +164,7 @@ func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
 	return some, c.emit(sig)
 }
 
-// changing passes on changes of what is wanted, until ctx or changes end.
+// changing calls want with each change, until ctx or changes end.
 func changing[T any](ctx context.Context, changes <-chan []T, want func([]T)) {
 	for {
 		select {

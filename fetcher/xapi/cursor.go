@@ -27,7 +27,7 @@ const (
 	maxToken = 1024
 )
 
-// next is the cursor of the page that a token stands for.
+// next is the cursor of the page with a token.
 func (r *reading) next(token string) string {
 	return strings.Join([]string{cursorMark, r.sinceID, number(r.start), number(r.since), number(r.audit), r.newest, token}, cursorCut)
 }

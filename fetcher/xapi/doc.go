@@ -18,16 +18,15 @@
 //	FilteredStream  posts that match queries, pushed
 //
 // An engine takes timelines, searches and the buckets of their limits from a Fetcher as
-// it is. Probes cost money beside, and streams keep a connection: Roles names those that
-// are wanted.
+// it is. Probes cost extra, and streams keep a connection: they are set in Roles.
 //
 // # What it costs
 //
 // X charges for what it returns, by Prices: $0.005 for a post, $0.010 for an account, each
 // once a UTC day however often it is returned. Calls that return nothing are free, and so
 // are failed ones. Page.Billed and Probe.Billed say what an answer costs; the Fetcher
-// remembers what was charged for, 500,000 things a day, and counts what is beyond as new.
-// After a restart what is read again on the same day counts twice, and X charges less.
+// remembers 500,000 charged things a day, and counts further ones as new. After a restart
+// a post that is read again on the same day counts twice, and X charges less.
 //
 // 1,000 accounts that post once a day each, in US dollars:
 //
@@ -62,7 +61,7 @@
 // account is read by time from the audit before on, which finds those that came late. After
 // a start that audit is not known, and was AuditEvery before Since, 30 minutes at most. It
 // returns posts again that X has charged for that day; the first audit after midnight is
-// charged for what is of the day before: 1/96 of a day's posts.
+// charged for posts of the day before: 1/96 of a day's posts.
 //
 // A page that has no Next has everything back to Since, also when it is empty. Without
 // Since a page has the newest posts, Config.FirstPage of them. X shows the newest 3,200 of
@@ -83,7 +82,7 @@
 // newest version alone, and a stream's EditTweetIDs has them all. What X does not tell
 // stays empty, and so does a member of another type than X's documents say.
 //
-// Problems that X reports beside or in place of posts never fail the source: an account
+// Problems that X reports with or instead of posts never fail the source: an account
 // that is gone is fetcher.ErrNotFound, a protected or suspended one ErrProtected.
 //
 // # Streams
@@ -91,13 +90,13 @@
 // Two Streamers receive posts as they are published. X replays nothing to either without
 // Enterprise access: what was posted while a connection was down is found by polls.
 //
-// An Activity, for fetcher.Roles.Stream, brings all posts and deletions of accounts
+// An Activity, for fetcher.Roles.Stream, receives all posts and deletions of accounts
 // within a second, at the price of a post each. It subscribes the app to two kinds of
 // events of each account, post.create and post.delete; self-serve access has 1,500
 // subscriptions: 750 accounts, or 1,500 without deletions (ActivityConfig.PostsOnly).
 // Others are polled as without it. Protected accounts have no events.
 //
-// A FilteredStream, for fetcher.Roles.SearchStream, brings the posts that match queries,
+// A FilteredStream, for fetcher.Roles.SearchStream, receives the posts that match queries,
 // some seconds after their publication. It keeps a rule for each query that one can be
 // made of, see rule/query's Translate; the others are searched for.
 //
@@ -117,13 +116,13 @@
 //
 // A Streamer that X refuses asks to be left alone for 5 s after an error and a minute
 // after a rate limit, longer where X says so, or where credits or a cap are used up; the
-// engine waits longer with each failure. A connection that brings no line for 45 s is
+// engine waits longer with each failure. A connection without a line for 45 s is
 // given up: X sends an empty one every 20 s.
 //
 // # Tests
 //
 // Package xapitest is a fake of the API that bills. TestPrism has Prism check the requests
-// against X's OpenAPI document, whose path XAPI_OPENAPI is; TestSimulator reads an account
+// against X's OpenAPI document, at the path in XAPI_OPENAPI; TestSimulator reads an account
 // of a simulator, named by XAPI_URL and XAPI_ACCOUNT. Without these variables they are
 // skipped and say so. X itself has not been asked by any test.
 //

@@ -10,7 +10,7 @@ import (
 // streams still take and send the ones of before.
 type names struct {
 	fields    string   // the parameter that lists fields of a post
-	post      []string // these fields: what is an expansion today is not among them
+	post      []string // these fields, without those that are expansions today
 	reference string   // the expansion for the posts that a post refers to
 }
 
@@ -23,7 +23,7 @@ var (
 	userFields = []string{"created_at", "description", "location", "profile_banner_url", "profile_image_url", "protected", "public_metrics", "url", "verified", "verified_type"}
 )
 
-// query returns the parameters that say what is told of a post.
+// query returns the parameters that select the members of a post.
 func (n *names) query(e Expand) url.Values {
 	q := url.Values{}
 	set := func(name string, values ...string) {

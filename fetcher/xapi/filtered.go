@@ -38,7 +38,7 @@ type FilteredStreamConfig struct {
 	// Fetcher, if there is one of the same app, shares its bill: a post that both
 	// return is counted once.
 	Fetcher *Fetcher
-	// Logger is told which queries no rule is made of, and of connections that are
+	// Logger logs which queries no rule is made of, and connections that are
 	// ended. Defaults to none.
 	Logger *slog.Logger
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
@@ -105,12 +105,12 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 	return &FilteredStream{cfg: cfg, client: c, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
 }
 
-// Brings returns true: what a rule matches is sent.
+// Brings returns true: X sends every post that a rule matches.
 func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 
 // Stream connects after it has read the app's rules, and made those that are missing.
-// Without a query that a rule can be made of it waits for one, and brings nothing in the
-// meantime.
+// Without a query that a rule can be made of it waits for one, and emits only
+// heartbeats.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	r := &rules{client: f.client, tag: f.cfg.Tag, asks: streamNames.query(f.cfg.Expand).Encode(), log: f.cfg.Logger, used: &f.used}
 	r.upkeep = newUpkeep(r, f.cfg.MaxRules, f.cfg.Logger)

@@ -11,7 +11,7 @@ type match struct {
 	Data     *post     `json:"data"`
 	Includes includes  `json:"includes"`
 	Rules    []rule    `json:"matching_rules"`
-	Errors   []problem `json:"errors"` // beside data: what could not be included
+	Errors   []problem `json:"errors"` // with data: records that could not be included
 }
 
 // signal reads a line. One that cannot be read is a gap; a post that matches rules of

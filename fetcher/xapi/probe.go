@@ -26,9 +26,9 @@ func NewUsersProbe(f *Fetcher) *UsersProbe { return &UsersProbe{f} }
 // ProbeLimit returns 100.
 func (*UsersProbe) ProbeLimit() int { return mostUsers }
 
-// Probe asks for the accounts whose ids are known, by their UserID or by a Timeline call
+// Probe asks for the accounts with known ids, by their UserID or by a Timeline call
 // of the Fetcher, in one request. An account has no mark before, nor when it is
-// protected, or missing in the answer. A delete beside a new post hides both.
+// protected, or missing in the answer. A deletion and a new post at once hide each other.
 func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > mostUsers {
 		return fetcher.Probe{}, fmt.Errorf("xapi: a probe of %d accounts is not allowed: want at most %d", len(accounts), mostUsers)

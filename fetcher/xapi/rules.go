@@ -27,7 +27,7 @@ const (
 type rules struct {
 	client *client
 	tag    string // of the program
-	asks   string // what is asked for of posts
+	asks   string // the parameters of a connection
 	log    *slog.Logger
 	upkeep *upkeep
 	used   *atomic.Int64 // Unix nanoseconds: when all of them are in force
@@ -49,7 +49,7 @@ func (r *rules) want(wanted []*wantedRule) {
 	r.upkeep.want(tags)
 }
 
-// force gives the queries whose rules are in force.
+// force returns the queries with rules in force.
 func (r *rules) force() (sig fetcher.Signal, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,6 +114,9 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 		}
 	}
 	r.mu.Unlock()
+	if len(add) == 0 { // they are not wanted any more
+		return nil, nil, nil
+	}
 	a, err := r.client.call(ctx, http.MethodPost, rulesPath, "", map[string]any{"add": add})
 	var errs []problem
 	var bad *invalidRequest
@@ -122,7 +125,7 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 	} else if err != nil {
 		return nil, nil, err
 	} else if d, err := decode[rule](a.body); err != nil {
-		return nil, nil, fmt.Errorf("xapi: adding rules: %w", err)
+		return nil, nil, fmt.Errorf("xapi: cannot add rules: %w", err)
 	} else {
 		errs = d.Errors
 		for _, it := range d.Data {
@@ -136,7 +139,7 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 		}
 	}
 	if len(made) == 0 && len(refused) == 0 {
-		return nil, nil, cmp.Or(err, fmt.Errorf("xapi: adding rules: %w: neither rules nor errors", fetcher.ErrMalformed))
+		return nil, nil, cmp.Or(err, fmt.Errorf("xapi: cannot add rules: %w: neither rules nor errors", fetcher.ErrMalformed))
 	}
 	return made, refused, nil
 }

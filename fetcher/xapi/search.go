@@ -24,7 +24,7 @@ const (
 
 // Search reads one page of posts of the last 7 days that match a query, in one request.
 // Type Top has them by relevance, and Media those with pictures or videos alone. With
-// SearchQuery.Since the page has what is newer. A search of keywords has no reposts.
+// SearchQuery.Since the page has newer posts only. A search of keywords has no reposts.
 //
 // The query is in the language of package query, and is written as X has it. One that X
 // cannot answer as it is meant, and one that is too long, is a *fetcher.ArgumentError
@@ -77,7 +77,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	return page, nil
 }
 
-// recent bounds a search by an id, whose time is exact. Without one X would leave out
+// recent bounds a search by an id, which has an exact time. Without one X would leave out
 // the last 30 seconds.
 func recent(since, now time.Time) reading {
 	var r reading
@@ -92,7 +92,7 @@ func recent(since, now time.Time) reading {
 	return r
 }
 
-// Orders of what is found.
+// Orders of results.
 const (
 	byTime      = "recency"
 	byRelevance = "relevancy"

@@ -60,7 +60,7 @@ func (s *subscriptions) want(accounts []fetcher.Account) {
 	s.upkeep.want(posts, deletions)
 }
 
-// force gives the accounts whose posts are subscribed to.
+// force returns the accounts with a subscription to their posts.
 func (s *subscriptions) force() (sig fetcher.Signal, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,14 +108,14 @@ func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused m
 	}
 	d, err := decode[subscription](a.body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("xapi: making a subscription: %w", err)
+		return nil, nil, fmt.Errorf("xapi: cannot make a subscription: %w", err)
 	}
 	for _, sub := range d.Data {
 		if sub.ID != "" && sub.EventType == event && sub.Filter.UserID == user {
 			return map[string]string{keys[0]: sub.ID}, nil, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("xapi: making a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
+	return nil, nil, fmt.Errorf("xapi: cannot make a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
 }
 
 // refusal reports whether an error is X's no to one subscription, such as that there is
@@ -159,7 +159,7 @@ type event struct {
 }
 
 // signal reads a line. One that cannot be read is a gap; an event of an account that is
-// not told, or of another kind, only shows that the stream is alive.
+// not in force, or of another kind, is a heartbeat.
 func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 	var v event
 	if badSyntax(json.Unmarshal(line, &v)) {
@@ -196,7 +196,7 @@ func pages[T any](ctx context.Context, c *client, path string, each func(T)) err
 		}
 		d, err := decode[T](a.body)
 		if err != nil {
-			return fmt.Errorf("xapi: reading %s: %w", path, err)
+			return fmt.Errorf("xapi: cannot read %s: %w", path, err)
 		}
 		for _, it := range d.Data {
 			each(it)

@@ -22,7 +22,7 @@ import (
 // Errors are those of package fetcher: ErrNotFound also means a handle that nobody has,
 // ErrProtected private posts or a suspended account, ErrUnauthorized a token that X
 // refuses, and a *RateLimitError says in Reason when credits or a cap are used up, which
-// closes the whole source. Beside an error the page has Billed alone.
+// closes the whole source. With an error the page has Billed alone.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, &q)
 	page.Billed.Users += f.users.owed.Swap(0)
@@ -98,7 +98,7 @@ func (r *reading) timelineQuery(size int) string {
 	return p.String()
 }
 
-// note drops what is remembered of an account that an error shows to be wrong.
+// note drops the memory of an account that an error shows to be wrong.
 func (f *Fetcher) note(username, id string, err error) {
 	var bad *invalidRequest
 	switch {
@@ -109,7 +109,7 @@ func (f *Fetcher) note(username, id string, err error) {
 	}
 }
 
-// setAuthor names the account as the author of a post whose author X has not told: a
+// setAuthor names the account as the author of a post without one: a
 // timeline holds nobody else's posts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
@@ -120,8 +120,8 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	}
 }
 
-// accountFault is what is wrong with the account of an answer that has no posts, nil
-// for nothing. What is wrong with a post that others refer to is no fault of it.
+// accountFault returns the error of the account of an answer without posts, nil for
+// none. A problem of a post that others refer to is no fault of the account.
 func (d *document[T]) accountFault() error {
 	for i := range d.Errors {
 		switch p := &d.Errors[i]; strings.ToLower(p.ResourceType) {

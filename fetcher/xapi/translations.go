@@ -22,14 +22,14 @@ type translations struct {
 	known map[string]string // rules by query, "" where there is none
 }
 
-// wantedRule is a rule and the queries that it stands for.
+// wantedRule is a rule and its queries.
 type wantedRule struct {
 	tag, value string
 	queries    []string
 }
 
-// of gives the rules of queries, in their order. The log is told once of each query that
-// none is made of.
+// of gives the rules of queries, in their order. Each query that none is
+// made of is logged once.
 func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRule {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -52,7 +52,7 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	if t.Username == "" && t.ID != "" {
 		t.Permalink = "https://x.com/i/status/" + t.ID // X's address of a post whoever wrote it
 	}
-	shown := p // whose contents the post shows
+	shown := p // the post with the contents
 	if retweeted != "" {
 		if original := in.post(retweeted); original != nil {
 			shown = original
@@ -64,7 +64,7 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	return t
 }
 
-// publishedAt is the time of the id, which has milliseconds, else that which is told.
+// publishedAt is the time of the id, which has milliseconds, else created_at.
 func (p *post) publishedAt() time.Time {
 	at, ok := fetcher.SnowflakeTime(p.ID)
 	if !ok {
@@ -104,7 +104,7 @@ func refer(refs []ref, kind string) string {
 	return ""
 }
 
-// attach maps what is attached to a post: media, a poll, a place.
+// attach maps the attachments of a post: media, a poll, a place.
 func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	for _, key := range p.Attachments.MediaKeys {
 		for i := range in.Media {
@@ -150,7 +150,7 @@ func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 	}
 }
 
-// span is where something stands in a text, nil when that is not told.
+// span returns a place in a text, nil when it is unknown.
 func span(start, end int64) []int {
 	if end <= start || end > 1<<20 {
 		return nil

@@ -28,14 +28,15 @@ type holdings interface {
 	usedFrom() time.Time
 }
 
-// upkeep keeps holdings in step with what is wanted, by one call after the other.
+// upkeep adds and deletes holdings until they are those that are wanted, by one call
+// after the other.
 type upkeep struct {
 	of   holdings
 	most int // holdings of the app, those of other programs included
 	log  *slog.Logger
 
-	changed batch.Bell    // something else is wanted
-	told    batch.Bell    // what is in force may have changed
+	changed batch.Bell    // rung when others are wanted
+	told    batch.Bell    // rung when other holdings may be in force
 	begun   chan struct{} // closed when all is done that could be at first
 	listed  time.Time     // when X was last asked for all
 
@@ -56,7 +57,7 @@ type held struct {
 const (
 	// listEvery is how often X is asked for all: others may change it.
 	listEvery = time.Hour
-	// tellEvery is how often what is in force is told during a long series of calls.
+	// tellEvery is how often told is rung during a long series of calls.
 	tellEvery = 5 * time.Second
 	// callTimeout bounds a call.
 	callTimeout = 30 * time.Second
@@ -72,7 +73,7 @@ func newUpkeep(of holdings, most int, log *slog.Logger) *upkeep {
 	return &upkeep{of: of, most: most, log: log, changed: batch.NewBell(), told: batch.NewBell(), begun: make(chan struct{}), refused: map[string]bool{}}
 }
 
-// want takes over what is wanted.
+// want sets the keys that are wanted.
 func (u *upkeep) want(lists ...[]string) {
 	u.mu.Lock()
 	u.wanted = lists
@@ -80,7 +81,7 @@ func (u *upkeep) want(lists ...[]string) {
 	u.changed.Ring()
 }
 
-// has reports whether X has what a key stands for, and whether it uses it already.
+// has reports whether X has a key's holding, and whether it uses it already.
 func (u *upkeep) has(key string) (has, used bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -248,7 +249,7 @@ func (u *upkeep) choose() map[string]bool {
 	return chosen
 }
 
-// add makes what is missing.
+// add makes holdings.
 func (u *upkeep) add(ctx context.Context, keys []string) error {
 	made, refused, err := u.of.add(ctx, keys)
 	if err != nil {
@@ -266,7 +267,7 @@ func (u *upkeep) add(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// remove deletes what is not wanted.
+// remove deletes holdings.
 func (u *upkeep) remove(ctx context.Context, keys []string) error {
 	u.mu.Lock()
 	ids := make([]string, len(keys))

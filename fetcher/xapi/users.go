@@ -41,7 +41,7 @@ type users struct {
 	client *client
 	most   int
 	turn   chan struct{} // held while a look-up is under way
-	owed   atomic.Int64  // accounts billed that no page has told of
+	owed   atomic.Int64  // accounts billed that are on no page yet
 
 	mu      sync.Mutex
 	ids     map[string]string // lower-case handle → id
@@ -49,7 +49,7 @@ type users struct {
 	waiting map[string]*lookup
 }
 
-// lookup is a handle whose id is looked up.
+// lookup is the search for a handle's id.
 type lookup struct {
 	handle string
 	done   chan struct{} // closed when id and err are there
@@ -189,7 +189,7 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 	return nil
 }
 
-// foundUser is an account that an answer mentions, or what is wrong with it.
+// foundUser is an account of an answer, or its error.
 type foundUser struct {
 	id  string
 	err error
@@ -209,7 +209,7 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 	}
 	d, err := decode[user](a.body)
 	if err != nil {
-		return nil, fmt.Errorf("look-up of accounts: %w", err)
+		return nil, fmt.Errorf("cannot look up accounts: %w", err)
 	}
 	found := map[string]foundUser{"": {err: fmt.Errorf("%w: nobody has this handle", fetcher.ErrNotFound)}}
 	for i := range d.Data {
@@ -230,7 +230,7 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 		}
 	}
 	if len(d.Data) == 0 && len(d.Errors) == 0 {
-		return nil, fmt.Errorf("look-up of accounts: %w: neither accounts nor errors", fetcher.ErrMalformed)
+		return nil, fmt.Errorf("cannot look up accounts: %w: neither accounts nor errors", fetcher.ErrMalformed)
 	}
 	return found, nil
 }

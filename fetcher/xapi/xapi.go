@@ -5,13 +5,13 @@ import (
 )
 
 // Fetcher reads timelines and searches of one app's access. It is safe for concurrent
-// use. What is made of it, such as a probe, shares its limits and its bill.
+// use. Its probes share its limits and its bill.
 type Fetcher struct {
 	cfg    Config // less the token
 	client *client
 	users  *users
 	bounds *bounds
-	asks   string // what is asked for of posts
+	asks   string // the parameters that select the members of a post
 }
 
 var (
@@ -38,11 +38,10 @@ const (
 	bucketTimelines = "users/:id/tweets"
 	bucketUsers     = "users/by"
 	bucketSearch    = "tweets/search/recent"
-	bucketList      = "lists/:id/tweets"
 )
 
-// Bucket names the endpoint that a call counts against. A timeline of an account whose
-// id is not known counts against the look-up of accounts.
+// Bucket names the endpoint that a call counts against. A timeline of an account
+// without a known id counts against the look-up of accounts.
 func (f *Fetcher) Bucket(c fetcher.Call) string {
 	switch {
 	case c.Role == fetcher.RoleSearch:
