@@ -83,7 +83,6 @@ var list = []breakage{
 	// What a platform charges is counted and bounded; adapters pay for nothing twice.
 	{"a day's limit of cost stops all calls", "detect/internal/spend", "(*Spend).reached", begin("return 0, 0, false"), detectTests},
 	{"what was spent before a restart counts", "detect/internal/spend", "(*Spend).Begin", drop("s.judge"), detectTests},
-	{"a post of X that was not dealt with is asked for again", "fetcher/xapi", "(*bounds).begin", swap("q.Seen(known.newest)", "true"), []string{"./fetcher/xapi"}},
 	{"an answer from memory covers what it is as of, and no more", "detect/internal/poll", "(*Env).take", never("!pg.AsOf.IsZero()"), detectTests},
 	{"a feed that came cut is asked for in full", "fetcher/feed", "(*Fetcher).keep", never("!whole"), []string{"./fetcher/feed"}},
 	{"what a feed has shown before a restart is no news", "fetcher/feed", "(*Fetcher).load", begin("return loadMemory(nil)"), []string{"./fetcher/feed"}},
