@@ -84,38 +84,27 @@ func ruleJSON(r *rule) object {
 }
 
 func (f *filter) routes() {
-	const path = "/2/tweets/search/stream/rules"
-	f.streams.s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		if !f.streams.s.take(w, "GET rules", 450) {
-			return
-		}
-		f.streams.s.mu.Lock()
+	f.streams.s.handle(getRules, getRules, func(c *call) {
 		var all []object
 		for _, rule := range f.rules {
 			all = append(all, ruleJSON(rule))
 		}
-		f.streams.s.mu.Unlock()
-		writeList(w, r, all)
+		c.list(all)
 	})
-	f.streams.s.mux.HandleFunc("POST "+path, f.change)
+	f.streams.s.handle(postRules, postRules, f.change)
 }
 
-func (f *filter) change(w http.ResponseWriter, r *http.Request) {
-	if !f.streams.s.take(w, "POST rules", 100) {
-		return
-	}
+func (f *filter) change(c *call) {
 	var want struct {
 		Add    []struct{ Value, Tag string } `json:"add"`
 		Delete struct {
 			IDs []string `json:"ids"`
 		} `json:"delete"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&want); err != nil || len(want.Add)+len(want.Delete.IDs) == 0 {
-		writeProblem(w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "want add or delete", "type": "https://api.twitter.com/2/problems/invalid-request"})
+	if err := json.NewDecoder(c.r.Body).Decode(&want); err != nil || len(want.Add)+len(want.Delete.IDs) == 0 {
+		writeProblem(c.w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "want add or delete", "type": "https://api.twitter.com/2/problems/invalid-request"})
 		return
 	}
-	f.streams.s.mu.Lock()
-	defer f.streams.s.mu.Unlock()
 	answer := object{}
 	var made, faults []object
 	for _, a := range want.Add {
@@ -140,7 +129,7 @@ func (f *filter) change(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusBadRequest
 		answer["title"], answer["type"] = "Invalid Request", "https://api.twitter.com/2/problems/invalid-request"
 	}
-	writeJSON(w, status, answer)
+	writeJSON(c.w, status, answer)
 }
 
 // push sends a post to the filtered streams. f.streams.s.mu is held.
@@ -159,22 +148,16 @@ func (f *filter) push(p *post) {
 
 // connectionRoutes end connections.
 func (st *Streams) connectionRoutes() {
-	st.s.mux.HandleFunc("DELETE /2/connections/{kind}", func(w http.ResponseWriter, r *http.Request) {
-		if !st.s.take(w, "DELETE connections", 25) {
-			return
-		}
-		st.s.mu.Lock()
-		defer st.s.mu.Unlock()
+	st.s.handle(deleteConnections, deleteConnections, func(c *call) {
 		before := len(st.conns)
-		st.conns = slices.DeleteFunc(st.conns, func(c *conn) bool {
-			kind := r.PathValue("kind")
-			if kind != "all" && kind != c.kind {
+		st.conns = slices.DeleteFunc(st.conns, func(o *conn) bool {
+			kind := c.r.PathValue("kind")
+			if kind != "all" && kind != o.kind {
 				return false
 			}
-			c.end()
+			o.end()
 			return true
 		})
-		n := before - len(st.conns)
-		writeJSON(w, http.StatusOK, object{"data": object{"successful_kills": n, "failed_kills": 0}})
+		c.answer(object{"data": object{"successful_kills": before - len(st.conns), "failed_kills": 0}})
 	})
 }

@@ -55,28 +55,21 @@ func subscriptionJSON(sub *Subscription) object {
 }
 
 func (a *activity) routes() {
-	const path = "/2/activity/subscriptions"
-	a.streams.s.mux.HandleFunc("GET "+path, a.list)
-	a.streams.s.mux.HandleFunc("POST "+path, a.create)
-	a.streams.s.mux.HandleFunc("DELETE "+path, a.delete)
+	s := a.streams.s
+	s.handle(getSubscriptions, getSubscriptions, func(c *call) {
+		var all []object
+		for _, sub := range a.all {
+			all = append(all, subscriptionJSON(sub))
+		}
+		c.list(all)
+	})
+	s.handle(postSubscriptions, postSubscriptions, a.create)
+	s.handle(deleteSubscriptions, deleteSubscriptions, a.delete)
 }
 
-func (a *activity) list(w http.ResponseWriter, r *http.Request) {
-	if !a.streams.s.take(w, "GET subscriptions", 500) {
-		return
-	}
-	a.streams.s.mu.Lock()
-	var all []object
-	for _, sub := range a.all {
-		all = append(all, subscriptionJSON(sub))
-	}
-	a.streams.s.mu.Unlock()
-	writeList(w, r, all)
-}
-
-// writeList answers with a page of a list.
-func writeList(w http.ResponseWriter, r *http.Request, all []object) {
-	from, _ := strconv.Atoi(r.URL.Query().Get("pagination_token"))
+// list answers with a page of a list.
+func (c *call) list(all []object) {
+	from, _ := strconv.Atoi(c.query.Get("pagination_token"))
 	from = min(max(from, 0), len(all))
 	to := min(from+listPage, len(all))
 	meta := object{"result_count": to - from}
@@ -87,13 +80,10 @@ func writeList(w http.ResponseWriter, r *http.Request, all []object) {
 	if to > from {
 		answer["data"] = all[from:to]
 	}
-	writeJSON(w, http.StatusOK, answer)
+	c.answer(answer)
 }
 
-func (a *activity) create(w http.ResponseWriter, r *http.Request) {
-	if !a.streams.s.take(w, "POST subscriptions", 500) {
-		return
-	}
+func (a *activity) create(c *call) {
 	var want struct {
 		EventType string `json:"event_type"`
 		Tag       string `json:"tag"`
@@ -101,39 +91,32 @@ func (a *activity) create(w http.ResponseWriter, r *http.Request) {
 			UserID string `json:"user_id"`
 		} `json:"filter"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&want); err != nil || want.EventType == "" || want.Filter.UserID == "" {
-		writeProblem(w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "One or more parameters to your request was invalid.", "type": "https://api.x.com/2/problems/invalid-request"})
+	if err := json.NewDecoder(c.r.Body).Decode(&want); err != nil || want.EventType == "" || want.Filter.UserID == "" {
+		writeProblem(c.w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "One or more parameters to your request was invalid.", "type": "https://api.x.com/2/problems/invalid-request"})
 		return
 	}
-	a.streams.s.mu.Lock()
-	defer a.streams.s.mu.Unlock()
 	for _, sub := range a.all {
 		if sub.EventType == want.EventType && sub.UserID == want.Filter.UserID {
-			writeProblem(w, http.StatusConflict, object{"title": "Conflict", "detail": "Duplicate subscription.", "type": "about:blank"})
+			writeProblem(c.w, http.StatusConflict, object{"title": "Conflict", "detail": "Duplicate subscription.", "type": "about:blank"})
 			return
 		}
 	}
 	if len(a.all) >= maxSubscriptions {
-		writeProblem(w, http.StatusForbidden, object{"title": "Forbidden", "detail": "The limit of subscriptions is reached.", "type": "https://api.x.com/2/problems/client-forbidden"})
+		writeProblem(c.w, http.StatusForbidden, object{"title": "Forbidden", "detail": "The limit of subscriptions is reached.", "type": "https://api.x.com/2/problems/client-forbidden"})
 		return
 	}
 	sub := a.subscribe(want.EventType, want.Filter.UserID, want.Tag)
-	writeJSON(w, http.StatusCreated, object{"data": []object{subscriptionJSON(sub)}, "meta": object{"total_subscriptions": len(a.all)}})
+	writeJSON(c.w, http.StatusCreated, object{"data": []object{subscriptionJSON(sub)}, "meta": object{"total_subscriptions": len(a.all)}})
 }
 
-func (a *activity) delete(w http.ResponseWriter, r *http.Request) {
-	if !a.streams.s.take(w, "DELETE subscriptions", 500) {
-		return
-	}
-	ids := strings.Split(r.URL.Query().Get("ids"), ",")
+func (a *activity) delete(c *call) {
+	ids := strings.Split(c.query.Get("ids"), ",")
 	if ids[0] == "" || len(ids) > 100 {
-		writeProblem(w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "ids: 1 to 100 are allowed", "parameter": "ids", "type": "https://api.x.com/2/problems/invalid-request"})
+		writeProblem(c.w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "ids: 1 to 100 are allowed", "parameter": "ids", "type": "https://api.x.com/2/problems/invalid-request"})
 		return
 	}
-	a.streams.s.mu.Lock()
-	defer a.streams.s.mu.Unlock()
 	a.all = slices.DeleteFunc(a.all, func(sub *Subscription) bool { return slices.Contains(ids, sub.ID) })
-	writeJSON(w, http.StatusOK, object{"data": object{"deleted": true}, "meta": object{"total_subscriptions": len(a.all)}})
+	c.answer(object{"data": object{"deleted": true}, "meta": object{"total_subscriptions": len(a.all)}})
 }
 
 // push sends an event to the streams. a.streams.s.mu is held.
