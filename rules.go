@@ -106,7 +106,7 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 func (t ruleTracker) track(r rule.Rule, text string) {
 	known := record{kind: fleet.Rule}
 	if p := t.e.platforms.Named(r.Platform); p != nil {
-		known.search = detect.PartOfQuery(p.Detector, text)
+		known.search = p.Detector.PartOfQuery(text)
 	}
 	t.e.fleet.track(r.ID, known)
 }
@@ -128,7 +128,7 @@ func (t ruleTracker) runnable(r rule.Rule) error {
 	if err != nil || p == nil {
 		return nil // which Track tells
 	}
-	return detect.CheckQuery(p.Detector, sub)
+	return p.Detector.CheckQuery(sub)
 }
 
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {

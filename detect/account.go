@@ -85,10 +85,10 @@ func (d *Detector) AccountOf(ctx context.Context, owner, username string) (st Ac
 
 func (d *Detector) account(ctx context.Context, username string, sees func(owner string) bool) (st AccountStatus, ok bool, err error) {
 	var found *AccountStatus
-	err = shardOf(d, username).Ask(ctx, func(sh *shards.Shard) {
+	err = d.shardOf(username).Ask(ctx, func(sh *shards.Shard) {
 		a, hash := sh.Accounts, accounts.HashName(username)
 		if slot, ok := a.Find(hash, username); ok && a.At(slot).Watched {
-			st := newAccountStatus(d, a, slot, sees)
+			st := d.accountStatus(a, slot, sees)
 			st.Delay = shards.Delays(a)[slot]
 			for _, p := range a.Polls.Memory.Past(hash) {
 				st.Polls = append(st.Polls, PastPoll(p))
@@ -124,7 +124,7 @@ func (s *sharing) account(ctx context.Context, username string, sees func(owner 
 	return st, true, nil
 }
 
-func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(owner string) bool) AccountStatus {
+func (d *Detector) accountStatus(a *accounts.Targets, slot int32, sees func(owner string) bool) AccountStatus {
 	t, read := a.At(slot), a.Status(slot)
 	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: read.Since, LastPost: read.Post,
 		Rate: a.PostRate(slot), Gaps: gapsAs[Gap](t.Gaps()), Failures: t.Failures()}
@@ -169,7 +169,7 @@ type WorstQuery struct {
 func (d *Detector) Worst(ctx context.Context, q WorstQuery) (worst []AccountStatus, err error) {
 	sees := func(owner string) bool { return q.All || owner == q.Owner }
 	return shards.Worst(ctx, d.shards, shards.Query{By: shards.Order(q.By), Limit: q.Limit, Sees: sees}, func(a *accounts.Targets, slot int32, rank float64) AccountStatus {
-		st := newAccountStatus(d, a, slot, sees)
+		st := d.accountStatus(a, slot, sees)
 		st.Rank = rank
 		return st
 	})

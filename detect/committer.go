@@ -126,7 +126,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 		}
 		batches[i] = w.batch
 	}
-	positions, stored := streaming{c.d}.positions(group)
+	positions, stored := c.d.positions(group)
 	if err := c.d.deps.Journal.Commit(limit, append(batches, positions...)); err != nil {
 		return err
 	}

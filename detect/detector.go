@@ -67,13 +67,13 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
-	d.env = newEnv(d)
+	d.env = d.newEnv()
 	d.sharing = newSharing(d)
 	d.deps.Roles.Probe = d.env.Budget.Spend.Prober(deps.Roles.Probe)
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(p.ProbeLimit())
 	}
-	d.streams = [...]*streams.Stream{poll.Accounts: streaming{d}.of(poll.Accounts, deps.Roles.Stream), poll.Queries: streaming{d}.of(poll.Queries, deps.Roles.SearchStream)}
+	d.streams = [...]*streams.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	n := min(cfg.Shards, cfg.FetchSlots)
@@ -84,9 +84,9 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		}
 		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Gather: cfg.Gather, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take, Store: d.committer.store})
 		if d.probes != nil {
-			sh.Accounts.Probes = newSweep(d, sh)
+			sh.Accounts.Probes = d.newSweep(sh)
 		}
-		streaming{d}.follow(sh)
+		d.follow(sh)
 		d.shards = append(d.shards, sh)
 	}
 	d.teller = shards.Teller{Shards: d.shards, Done: d.done, Stopped: ErrStopped}
@@ -104,7 +104,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 }
 
 // newSweep gives a shard its part of the probes.
-func newSweep(d *Detector, sh *shards.Shard) *probe.Sweep {
+func (d *Detector) newSweep(sh *shards.Shard) *probe.Sweep {
 	return probe.New(probe.Config{
 		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: sh.Accounts,
 		PerSecond: d.cfg.ProbeRate / float64(min(d.cfg.Shards, d.cfg.FetchSlots)),
@@ -113,20 +113,20 @@ func newSweep(d *Detector, sh *shards.Shard) *probe.Sweep {
 }
 
 // newEnv returns what all polls share.
-func newEnv(d *Detector) *poll.Env {
+func (d *Detector) newEnv() *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst,
 			Saves: cfg.Pace != PaceInterval, Shared: deps.Roles.Probe != nil && cfg.ProbeRate == 0, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
-			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
+			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: d.position, Store: d.storePositions}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, Rest: poll.Rest{MinBackoff: cfg.Backoff.Min, MaxBackoff: cfg.Backoff.Max}, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
 		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
-			Later:   streaming{d}.store,
+			Later:   d.storePositions,
 			Account: func() { d.streams[poll.Accounts].Changed() },
 			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}
@@ -228,7 +228,7 @@ func (d *Detector) remove(ctx context.Context, sourceID string) error {
 func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }
 
 // shardOf is the shard that owns an account.
-func shardOf(d *Detector, username string) *shards.Shard {
+func (d *Detector) shardOf(username string) *shards.Shard {
 	return d.shards[accounts.HashName(username)%uint64(len(d.shards))]
 }
 

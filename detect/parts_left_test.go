@@ -59,7 +59,7 @@ func TestSetPartsThatFailedIsMadeGood(t *testing.T) {
 func TestNothingIsStoredOfALostTerm(t *testing.T) {
 	for name, lose := range map[string]func(d *Detector) error{
 		"as the store says": func(d *Detector) error { return d.SetParts(context.Background(), fleet.Set{}) },
-		"as the node knows": func(d *Detector) error { return Lose(context.Background(), d) },
+		"as the node knows": func(d *Detector) error { return d.Lose(context.Background()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHandover(t, func(t *testing.T, w *world, n *nodes, _ []string) {

@@ -312,7 +312,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			position := w.cursors["stream"].Position
-			streaming{n.list[owner]}.store() // as any commit of the node would
+			n.list[owner].storePositions() // as any commit of the node would
 			after(15 * time.Second)
 			if is := w.cursors["stream"].Position; is != position {
 				t.Errorf("position %s is stored after it was given up at %s", is, position)

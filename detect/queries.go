@@ -44,7 +44,7 @@ func plannedRule(w routing.Want, covered bool) forecast.Rule {
 func (p planner) queriesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		rules = append(rules, plannedRule(queries[i].want(), covers(p.d, &queries[i], bound)))
+		rules = append(rules, plannedRule(queries[i].want(), p.d.covers(&queries[i], bound)))
 	}
 	return p.queries(rules)
 }
@@ -113,7 +113,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		found.LastPoll, found.Gaps, found.Interval = c.Since, gapsAs[Gap](c.Gaps), shortest
 		return found, err == nil, err
 	}
-	err = queryShard(d, QueryTarget(text)).Ask(ctx, func(sh *shards.Shard) {
+	err = d.queryShard(QueryTarget(text)).Ask(ctx, func(sh *shards.Shard) {
 		st := sh.Queries.Status(text)
 		found.LastPoll, found.LastContact, found.LastPost, found.NextPoll = st.Since, st.Contact, st.LastPost, st.NextPoll
 		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsAs[Gap](st.Gaps)
@@ -128,6 +128,6 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 }
 
 // queryShard returns the shard that owns a query, by its QueryTarget.
-func queryShard(d *Detector, target string) *shards.Shard {
+func (d *Detector) queryShard(target string) *shards.Shard {
 	return d.shards[accounts.Hash(target)%uint64(len(d.shards))]
 }

@@ -164,7 +164,7 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 }
 
 // CheckQuery returns why SetQuery refuses a subscription, nil if it does not.
-func CheckQuery(d *Detector, s QuerySubscription) error { return s.check(d.deps.Roles.Search != nil) }
+func (d *Detector) CheckQuery(s QuerySubscription) error { return s.check(d.deps.Roles.Search != nil) }
 
 // RemoveQuery ends a source's query subscription, if there is one, and returns when
 // nothing of it can be committed any more.

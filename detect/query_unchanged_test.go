@@ -216,27 +216,6 @@ func TestUnchangedSearchDoesNotHideADroppedPost(t *testing.T) {
 	})
 }
 
-// A Version that stays while posts differ is found by an audit.
-func TestSearchVersionThatStaysIsNotUsedAnyMore(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		w.setAnswer(func(q fetcher.SearchQuery) (*fetcher.Page, error) {
-			pg := w.search(q)
-			if pg.Version = 7; q.Known == 7 {
-				pg.Tweets, pg.Skipped, pg.Unchanged = nil, len(pg.Tweets), true
-			}
-			return &pg, nil
-		})
-		setQuery(t, d, asks("r", "moon"))
-		after(time.Minute)
-		w.say("nasa", "moon p0", 0)
-		after(2 * time.Hour)
-		wantOf(t, w, "r", "p0")
-		if n := d.Stats().WrongVersions; n != 1 {
-			t.Errorf("%d wrong versions, want 1", n)
-		}
-	})
-}
-
 // Only what a search was asked to leave out may be missing.
 func TestSearchThatLeavesOutPostsUnaskedIsAnError(t *testing.T) {
 	for name, page := range map[string]fetcher.Page{

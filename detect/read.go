@@ -99,7 +99,7 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 		return sub.served(poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())), err
 	}
 	var found time.Time
-	err := queryShard(r.d, sub.target).Ask(ctx, func(sh *shards.Shard) {
+	err := r.d.queryShard(sub.target).Ask(ctx, func(sh *shards.Shard) {
 		found = sh.Queries.ReadFor(sub.Query, sub.Source.ID)
 	})
 	if err != nil { // found may still be written

@@ -61,7 +61,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 // there is no Searcher, or because monitors have all of these accounts polled, by whatever
 // node, at least as often as the subscription asks for. bound returns the longest time
 // between two polls that the monitors of an account allow, 0 for none.
-func covers(d *Detector, s *QuerySubscription, bound func(account string) time.Duration) bool {
+func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
 	switch {
 	case !s.coverable():
 		return false
@@ -99,7 +99,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	}
 	out := make([]bool, len(subs))
 	for i := range subs {
-		out[i] = covers(r.d, &subs[i], func(name string) time.Duration { return bounds[name] })
+		out[i] = r.d.covers(&subs[i], func(name string) time.Duration { return bounds[name] })
 	}
 	return out, nil
 }
@@ -219,7 +219,7 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 		}
 	}
 	start := queries.Start{Since: m.Start, Gaps: gaps, From: m.From, Read: m.Read}
-	mine := queryShard(r.d, sub.target)
+	mine := r.d.queryShard(sub.target)
 	if !r.d.sharing.share.Query(sub.Query) {
 		mine = nil // another node searches
 	}

@@ -51,7 +51,7 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // have changed. It is a goroutine of Run.
 func (r *router) run(ctx context.Context) {
 	var loading sync.WaitGroup // polls wait for it as for the routes
-	loading.Go(func() { r.d.late.Begin(ctx, streaming{r.d}.position, r.d.deps.Logger) })
+	loading.Go(func() { r.d.late.Begin(ctx, r.d.position, r.d.deps.Logger) })
 	defer loading.Wait()
 	retry := time.NewTimer(0)
 	defer retry.Stop()

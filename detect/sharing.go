@@ -26,11 +26,11 @@ func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 
 // Lose is d.SetParts with no parts, for a node whose term has ended. It stores no cursors,
 // since other nodes may have the parts already.
-func Lose(ctx context.Context, d *Detector) error { return d.sharing.set(ctx, fleet.Set{}, true) }
+func (d *Detector) Lose(ctx context.Context) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
 // Part returns the part of an account, PartOfQuery that of a query: see SetParts.
-func (d *Detector) Part(username string) fleet.Part   { return d.sharing.share.OfAccount(username) }
-func PartOfQuery(d *Detector, text string) fleet.Part { return d.sharing.share.OfQuery(text) }
+func (d *Detector) Part(username string) fleet.Part    { return d.sharing.share.OfAccount(username) }
+func (d *Detector) PartOfQuery(text string) fleet.Part { return d.sharing.share.OfQuery(text) }
 
 // sharing divides targets between a Detector and the other nodes of a fleet.
 type sharing struct {

@@ -160,7 +160,7 @@ func (d *Detector) Stats() Stats {
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
-		Pace: paceStats(d), Cost: d.env.Budget.Spend.Stats(),
+		Pace: d.paceStats(), Cost: d.env.Budget.Spend.Stats(),
 		Stream: d.streams[poll.Accounts].Stats(), SearchStream: d.streams[poll.Queries].Stats(),
 	}
 	if share := d.sharing.share; !share.Alone() {
@@ -172,7 +172,7 @@ func (d *Detector) Stats() Stats {
 	return s
 }
 
-func paceStats(d *Detector) PaceStats {
+func (d *Detector) paceStats() PaceStats {
 	if d.paced == nil {
 		return PaceStats{}
 	}

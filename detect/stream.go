@@ -15,57 +15,54 @@ import (
 // StreamStats counts what a stream brought; zero without a Streamer.
 type StreamStats = push.Stats
 
-// streaming joins a Detector with its streams, and stores the positions that commits carry.
-type streaming struct{ d *Detector }
-
-// of returns a new stream of a kind, nil without a Streamer.
-func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
+// newStream returns a new stream of a kind, nil without a Streamer.
+func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
 	if streamer == nil {
 		return nil
 	}
-	d := s.d
 	return streams.New(streams.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery, Logger: d.deps.Logger, Now: d.deps.Now,
 		Shards: func() (list []streams.Shard) {
 			for _, sh := range d.shards {
-				list = append(list, shards.Streamed{Shard: sh})
+				list = append(list, sh)
 			}
 			return list
 		},
 		ShardOf: func(name string) streams.Shard {
 			if kind == poll.Queries {
-				return shards.Streamed{Shard: queryShard(d, QueryTarget(name))}
+				return d.queryShard(QueryTarget(name))
 			}
-			return shards.Streamed{Shard: shardOf(d, name)}
+			return d.shardOf(name)
 		},
-		Position: s.position, Store: s.store, Backoff: d.env.Backoff, Billed: d.env.Budget.Spend.Add, Closed: d.env.Budget.Spend.Wait})
+		Position: d.position, Store: d.storePositions, Backoff: d.env.Backoff, Billed: d.env.Budget.Spend.Add, Closed: d.env.Budget.Spend.Wait})
 }
 
 // position returns a target's position in the journal, "" if there is none.
-func (s streaming) position(ctx context.Context, target string) (string, error) {
-	found, err := s.d.deps.Journal.Cursors(ctx, target)
+func (d *Detector) position(ctx context.Context, target string) (string, error) {
+	found, err := d.deps.Journal.Cursors(ctx, target)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
 	return found[0].Position, nil
 }
 
-// store queues an empty batch, whose commit carries the positions.
-func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}, settle: func(error) {}}) }
+// storePositions queues an empty batch, whose commit carries the positions.
+func (d *Detector) storePositions() {
+	d.committer.queue.Put(waiting{batch: &Batch{}, settle: func(error) {}})
+}
 
 // follow connects a shard's accounts and queries with the streams.
-func (s streaming) follow(sh *shards.Shard) {
-	if of := s.d.streams[poll.Accounts]; of != nil {
-		sh.Accounts.Pushed = accounts.NewPushed(sh.Accounts, of.Health(), s.d.cfg.AuditEvery)
+func (d *Detector) follow(sh *shards.Shard) {
+	if of := d.streams[poll.Accounts]; of != nil {
+		sh.Accounts.Pushed = accounts.NewPushed(sh.Accounts, of.Health(), d.cfg.AuditEvery)
 	}
-	if of := s.d.streams[poll.Queries]; of != nil {
-		sh.Queries.Pushed = queries.NewPushed(sh.Queries, of.Health(), s.d.cfg.AuditEvery)
+	if of := d.streams[poll.Queries]; of != nil {
+		sh.Queries.Pushed = queries.NewPushed(sh.Queries, of.Health(), d.cfg.AuditEvery)
 	}
 }
 
 // positions returns batches, to be committed with a group, of the positions that the journal lacks:
 // of the streams, the costs and the overlap. After the commit, call stored.
-func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
-	d := s.d
+func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {
 		if w.poll != nil {

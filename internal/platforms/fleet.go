@@ -17,7 +17,7 @@ func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
 
 // Lose calls detect.Lose for all detectors.
 func Lose(ctx context.Context, s *Set) error {
-	return eachDetector(s, func(d *detect.Detector) error { return detect.Lose(ctx, d) })
+	return eachDetector(s, func(d *detect.Detector) error { return d.Lose(ctx) })
 }
 
 // eachDetector calls fn for all detectors at the same time.
@@ -43,7 +43,7 @@ func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part)
 	if p == nil {
 		return nil
 	}
-	parts = append(parts, detect.PartOfQuery(p.Detector, sub.Query))
+	parts = append(parts, p.Detector.PartOfQuery(sub.Query))
 	for _, name := range sub.Authors {
 		parts = append(parts, p.Detector.Part(name))
 	}

@@ -183,10 +183,6 @@ type Call struct {
 	err      error
 }
 
-// errEnded is the error of a call whose Prober ended its goroutine with runtime.Goexit, as
-// t.FailNow does.
-var errEnded = errors.New("detect: prober ended its goroutine")
-
 // Start returns the next call with its accounts, nil if there are none.
 func (s *Sweep) Start(now int64) *Call {
 	if !s.Shares() {
@@ -194,7 +190,7 @@ func (s *Sweep) Start(now int64) *Call {
 	}
 	size := s.cfg.Accounts.Size()
 	most := min(s.limit, int(size))
-	c := &Call{slots: make([]int32, 0, most), accounts: make([]fetcher.Account, 0, most), asked: s.cfg.Now(), err: errEnded}
+	c := &Call{slots: make([]int32, 0, most), accounts: make([]fetcher.Account, 0, most), asked: s.cfg.Now()}
 	for range size {
 		if s.next >= size {
 			s.next = 0

@@ -40,8 +40,7 @@ func (e *Env) panicked(v any, p *Poll) error {
 }
 
 // ReadTogether makes the polls of several accounts with one upstream call. Those
-// that need no more pages do not wait for the others. It takes those that have
-// landed out of the group, where they become nil.
+// that need no more pages do not wait for the others.
 func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll)) {
 	asked := e.Now()
 	for _, p := range group {
@@ -63,13 +62,11 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 		if perr != nil {
 			p.Out.Err = perr
 		}
-		group[i] = nil
 		landed(p)
 	}
 	for _, i := range more { // one after the other: the call has one slot
 		p := group[i]
 		e.readOn(ctx, p, &pages[i])
-		group[i] = nil
 		landed(p)
 	}
 }

@@ -2,7 +2,6 @@ package poll
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -34,7 +33,7 @@ type job struct {
 	one   *Poll
 
 	other  func(context.Context) // in place of a poll; then
-	landed func()                // is called, however it ended
+	landed func()                // is called
 }
 
 // NewWorkers returns Workers for up to slots calls at a time. landed gets each poll
@@ -94,19 +93,12 @@ func (w *Workers) rouse() {
 }
 
 func (w *Workers) run() {
-	joined := false
-	defer func() {
-		if !joined { // the Fetcher has ended the goroutine: see errEnded
-			w.all.Go(w.run)
-		}
-	}()
 	var page fetcher.Page // that was read last
 	for range w.call {
 		w.called.Store(false)
 		for w.next(&page) {
 		}
 	}
-	joined = true
 }
 
 // next makes a call if there is one to make.
@@ -123,42 +115,18 @@ func (w *Workers) next(page *fetcher.Page) bool {
 	}
 }
 
-// errEnded is the error of a poll whose Fetcher has ended the worker's goroutine by
-// runtime.Goexit, as t.FailNow does.
-var errEnded = errors.New("detect: fetcher ended its goroutine")
-
 // do makes a call.
 func (w *Workers) do(j *job, page *fetcher.Page) {
-	ended := true
-	defer func() {
-		if ended {
-			w.abandon(j)
-		}
-	}()
-	if j.other != nil {
+	switch {
+	case j.other != nil:
 		j.other(j.ctx)
 		j.landed()
-	} else if j.one != nil {
+	case j.one != nil:
 		w.env.Read(j.ctx, j.one, page)
 		*page = fetcher.Page{} // a worker that waits holds no posts
 		w.landed(j.one)
-	} else {
+	default:
 		w.env.ReadTogether(j.ctx, j.group, w.landed)
-	}
-	ended = false
-}
-
-// abandon lets the polls fail that have not landed.
-func (w *Workers) abandon(j *job) {
-	if j.other != nil {
-		j.landed()
-	}
-	for _, p := range append(j.group, j.one) {
-		if p != nil {
-			p.Out.Err = errEnded
-			p.Out.Together = j.one == nil && len(p.Out.Pages) == 0
-			w.landed(p)
-		}
 	}
 }
 

@@ -209,7 +209,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 
 	ended := make(chan error, 1)
 	go func() {
-		err := errors.New("detect: streamer ended its goroutine")
+		var err error
 		defer func() {
 			if v := recover(); v != nil {
 				s.cfg.Logger.Error("streamer panicked", "panic", v, "stack", string(debug.Stack()))

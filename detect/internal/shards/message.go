@@ -59,16 +59,14 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	}
 }
 
-// Streamed makes a Shard a streams.Shard.
-type Streamed struct{ *Shard }
-
-// Do and Ask implement streams.Shard.
-func (s Streamed) Do(kind poll.Kind, fn func(streams.Covered)) {
-	s.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
+// Streamed has fn called on the shard's goroutine for what a stream of a kind brings the
+// posts of. AskStreamed waits for that; after an error fn may still be called.
+func (sh *Shard) Streamed(kind poll.Kind, fn func(streams.Covered)) {
+	sh.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
 }
 
-func (s Streamed) Ask(ctx context.Context, kind poll.Kind, fn func(streams.Covered)) error {
-	return s.Shard.Ask(ctx, func(sh *Shard) { fn(sh.covered(kind)) })
+func (sh *Shard) AskStreamed(ctx context.Context, kind poll.Kind, fn func(streams.Covered)) error {
+	return sh.Ask(ctx, func(sh *Shard) { fn(sh.covered(kind)) })
 }
 
 func (sh *Shard) covered(kind poll.Kind) streams.Covered {

@@ -34,10 +34,10 @@ type Config struct {
 
 // Shard owns a part of the accounts or queries.
 type Shard interface {
-	// Do has fn called on the shard's goroutine. Ask waits for that; after an error fn
-	// may still be called.
-	Do(kind poll.Kind, fn func(Covered))
-	Ask(ctx context.Context, kind poll.Kind, fn func(Covered)) error
+	// Streamed has fn called on the shard's goroutine. AskStreamed waits for that; after an
+	// error fn may still be called.
+	Streamed(kind poll.Kind, fn func(Covered))
+	AskStreamed(ctx context.Context, kind poll.Kind, fn func(Covered)) error
 }
 
 // Covered is what a stream brings the posts of, on a shard. Names are those of accounts,
@@ -71,7 +71,7 @@ type Stream struct {
 // New makes a Stream. Nothing happens before Run.
 func New(cfg Config) *Stream {
 	s := &Stream{cfg: cfg, turn: turn{bell: batch.NewBell()}, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
-	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: sink{s}, Health: s.health,
+	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: s, Health: s.health,
 		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Billed: cfg.Billed, Closed: cfg.Closed, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
 	return s
 }
@@ -161,7 +161,7 @@ const askAtOnce = 4096
 func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error) {
 	for _, sh := range s.cfg.Shards() {
 		for from, more := int32(0), true; more; from += askAtOnce {
-			err := sh.Ask(ctx, s.cfg.Kind, func(c Covered) {
+			err := sh.AskStreamed(ctx, s.cfg.Kind, func(c Covered) {
 				more = c.Named(from, askAtOnce, func(a fetcher.Account) { list = append(list, a) })
 			})
 			if err != nil { // list may still be written
@@ -172,32 +172,30 @@ func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error)
 	return list, nil
 }
 
-// sink hands to the shards what a stream tells.
-type sink struct{ *Stream }
-
-func (s sink) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
+// Post, Cover, Gap and Trust hand to the shards what the stream tells: see push.Sink.
+func (s *Stream) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
 	p := poll.Push{Number: number, Post: *post, At: at}
-	s.cfg.ShardOf(name).Do(s.cfg.Kind, func(c Covered) {
+	s.cfg.ShardOf(name).Streamed(s.cfg.Kind, func(c Covered) {
 		if !c.Push(name, p) {
 			s.positions.Done([]uint64{number})
 		}
 	})
 }
 
-func (s sink) Cover(list []fetcher.Account, unbroken bool) {
+func (s *Stream) Cover(list []fetcher.Account, unbroken bool) {
 	s.each(list, func(c Covered, names []string, now time.Time) { c.Cover(names, unbroken, now) })
 }
 
-func (s sink) Gap(list []fetcher.Account) {
+func (s *Stream) Gap(list []fetcher.Account) {
 	s.each(list, func(c Covered, names []string, now time.Time) { c.Gap(names, list == nil, now) })
 }
 
-func (s sink) Trust(trusted bool) {
+func (s *Stream) Trust(trusted bool) {
 	s.each(nil, func(c Covered, _ []string, _ time.Time) { c.Trust(trusted) })
 }
 
 // each calls fn on each shard, with those of the accounts or queries that it owns.
-func (s sink) each(list []fetcher.Account, fn func(c Covered, names []string, now time.Time)) {
+func (s *Stream) each(list []fetcher.Account, fn func(c Covered, names []string, now time.Time)) {
 	now := s.cfg.Now()
 	names := map[Shard][]string{}
 	for _, a := range list {
@@ -206,6 +204,6 @@ func (s sink) each(list []fetcher.Account, fn func(c Covered, names []string, no
 	}
 	for _, sh := range s.cfg.Shards() {
 		mine := names[sh]
-		sh.Do(s.cfg.Kind, func(c Covered) { fn(c, mine, now) })
+		sh.Streamed(s.cfg.Kind, func(c Covered) { fn(c, mine, now) })
 	}
 }
