@@ -16,12 +16,15 @@ type window struct {
 	bytes, allocs float64
 }
 
-// measure watches the process for d.
+// measure watches the process for d, and until there was a poll.
 func measure(d time.Duration, polls func() int64) window {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start, cpu, n := time.Now(), report.CPU(), polls()
 	time.Sleep(d)
+	for polls() == n {
+		time.Sleep(time.Millisecond)
+	}
 	w := window{polls: float64(polls() - n), cpu: report.CPU() - cpu, wall: time.Since(start)}
 	runtime.ReadMemStats(&after)
 	w.bytes = float64(after.TotalAlloc - before.TotalAlloc)
