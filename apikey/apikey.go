@@ -40,12 +40,8 @@ var (
 	ErrDuplicate = errors.New("apikey: id or hash already in use")
 	// ErrConflict: the record is not the one that was read.
 	ErrConflict = errors.New("apikey: changed meanwhile")
-	// ErrEnded: the key is revoked or has expired, so it cannot be rotated.
-	ErrEnded = errors.New("apikey: key has ended")
 	// ErrTooMany: the owner has as many valid keys as are allowed.
 	ErrTooMany = errors.New("apikey: too many keys")
-	// ErrLastAdmin: no other key of the owner that has ScopeAdmin is valid for as long.
-	ErrLastAdmin = errors.New("apikey: the last key with scope admin")
 )
 
 // FieldError reports a field whose value is not allowed.
@@ -81,11 +77,6 @@ const lookupLen = 16
 // Valid says whether the key may be used at a moment.
 func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
-}
-
-// outlasts says whether the key does not expire before another one.
-func (k Key) outlasts(other Key) bool {
-	return k.ExpiresAt.IsZero() || !other.ExpiresAt.IsZero() && !k.ExpiresAt.Before(other.ExpiresAt)
 }
 
 // Store keeps keys. Every method is safe for concurrent use; storage.Store says what

@@ -1,7 +1,8 @@
 // Package apikey issues the keys by which a service knows its customers, and
 // recognises them.
 //
-// A Manager issues, lists, rotates and revokes keys. Its Store holds only the SHA-256
+// A Manager issues, lists and revokes keys; a key is replaced by issuing another and
+// revoking the old one. Its Store holds only the SHA-256
 // of a key. A Manager is also an Authenticator, the one interface that a server
 // needs: a service with its own kind of keys implements that instead.
 //

@@ -1,7 +1,6 @@
 package apikey_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -156,65 +155,6 @@ func TestInvalidKeysAreOneAnswer(t *testing.T) {
 	}
 }
 
-func TestRotateKeepsBothForTheGrace(t *testing.T) {
-	o := newOffice(t, nil)
-	ctx := t.Context()
-	old := o.issue(t, nil)
-	next, err := o.Rotate(ctx, "acme", old.ID, apikey.Rotation{Grace: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if next.Name != old.Name || next.Tier != old.Tier || next.RatePerMinute != old.RatePerMinute || next.Secret == old.Secret {
-		t.Errorf("rotated %+v into %+v", old.Key, next.Key)
-	}
-	for _, row := range []struct {
-		after    time.Duration
-		old, new string
-	}{{0, old.ID, next.ID}, {time.Hour - time.Second, old.ID, next.ID}, {time.Second, invalid, next.ID}, {1000 * time.Hour, invalid, next.ID}} {
-		o.clock.Advance(row.after)
-		if gotOld, gotNew := o.who(t, old.Secret), o.who(t, next.Secret); gotOld != row.old || gotNew != row.new {
-			t.Errorf("%s later: old %s, new %s; want %s and %s", row.after, gotOld, gotNew, row.old, row.new)
-		}
-	}
-	if _, err := o.Rotate(ctx, "acme", old.ID, apikey.Rotation{}); !errors.Is(err, apikey.ErrEnded) {
-		t.Errorf("a key that has ended was rotated: %v", err)
-	}
-	short := o.issue(t, func(r *apikey.IssueRequest) { r.ExpiresAt = o.clock.Now().Add(time.Minute) })
-	if _, err := o.Rotate(ctx, "acme", short.ID, apikey.Rotation{Grace: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
-	if o.clock.Advance(time.Minute); o.who(t, short.Secret) != invalid {
-		t.Error("a rotation made the old key live longer")
-	}
-	if _, err := o.Rotate(ctx, "globex", next.ID, apikey.Rotation{}); !errors.Is(err, apikey.ErrNotFound) {
-		t.Errorf("rotated another owner's key: %v", err)
-	}
-	var f *apikey.FieldError
-	if _, err := o.Rotate(ctx, "acme", next.ID, apikey.Rotation{Grace: 31 * 24 * time.Hour}); !errors.As(err, &f) || f.Field != "grace" {
-		t.Errorf("grace of 31 days: %v", err)
-	}
-}
-
-// failing fails its Updates.
-type failing struct {
-	apikey.Store
-	err error
-}
-
-func (f failing) Update(context.Context, apikey.Key) error { return f.err }
-
-func TestRotateThatFailsLeavesNoKey(t *testing.T) {
-	down := errors.New("store is down")
-	o := newOffice(t, func(c *apikey.Config) { c.Store = failing{c.Store, down} })
-	old := o.issue(t, nil)
-	if _, err := o.Rotate(t.Context(), "acme", old.ID, apikey.Rotation{}); !errors.Is(err, down) {
-		t.Fatalf("error %v", err)
-	}
-	if list, _ := o.List(t.Context(), "acme"); len(list) != 1 || list[0] != old.Key {
-		t.Errorf("keys afterwards: %+v", list)
-	}
-}
-
 func TestKeysOfAnOwnerAreBounded(t *testing.T) {
 	o := newOffice(t, func(c *apikey.Config) { c.MaxKeys = 3 })
 	ctx := t.Context()
@@ -278,33 +218,5 @@ func TestDelete(t *testing.T) {
 	}
 	if list, err := o.List(t.Context(), "acme"); err != nil || len(list) != 0 {
 		t.Errorf("%d keys are left, %v", len(list), err)
-	}
-}
-
-// Who issues a key again with the same Once has one key, the last, also where there is
-// room for no more; another owner's is another key.
-func TestIssueOnce(t *testing.T) {
-	o := newOffice(t, func(c *apikey.Config) { c.MaxKeys = 1 })
-	once := func(owner string) apikey.Issued {
-		k, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: owner, Name: "n", Once: "request 1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return k
-	}
-	first, other := once("acme"), once("globex")
-	if o.who(t, first.Secret) != first.ID {
-		t.Fatal("a new key is refused")
-	}
-	second := once("acme")
-	if got := o.who(t, first.Secret); got != invalid {
-		t.Errorf("the first key is %s still", got)
-	}
-	if o.who(t, second.Secret) != second.ID || o.who(t, other.Secret) != other.ID || second.ID == other.ID {
-		t.Error("the second key, or another owner's, is refused")
-	}
-	_, err := o.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "n", Once: strings.Repeat("x", 257)})
-	if err == nil || !strings.Contains(err.Error(), "once") {
-		t.Errorf("a long Once: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package apikey
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -30,28 +29,4 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 		return nil
 	}
 	return err
-}
-
-// RevokeButLast is Revoke for owners who administer their own keys: it returns
-// ErrLastAdmin instead of revoking a valid key with ScopeAdmin if no other one is valid for
-// as long. So a key that ends sooner, such as one that was rotated and is in its grace
-// period, does not stand in for the last. Two managers on one store may each revoke one of
-// the last two at the same moment.
-func (m *Manager) RevokeButLast(ctx context.Context, owner, id string) (Key, error) {
-	done, err := m.alone(ctx)
-	if err != nil {
-		return Key{}, err
-	}
-	defer done()
-	keys, err := m.cfg.Store.List(ctx, owner)
-	if err != nil {
-		return Key{}, err
-	}
-	now := m.cfg.Now()
-	admins := slices.DeleteFunc(keys, func(k Key) bool { return !k.Scope.CanAdmin() || !k.Valid(now) })
-	i := slices.IndexFunc(admins, func(k Key) bool { return k.ID == id })
-	if i >= 0 && !slices.ContainsFunc(admins, func(k Key) bool { return k.ID != id && k.outlasts(admins[i]) }) {
-		return Key{}, ErrLastAdmin
-	}
-	return m.Revoke(ctx, owner, id)
 }

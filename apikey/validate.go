@@ -15,7 +15,6 @@ const (
 	maxName  = 100 // characters
 	maxTier  = 100 // characters
 	maxRate  = 1_000_000
-	maxOnce  = 256 // bytes
 )
 
 func check(r *IssueRequest, now time.Time) error {
@@ -28,10 +27,6 @@ func check(r *IssueRequest, now time.Time) error {
 		return invalid.Field("apikey", "tier", r.Tier, "at most 100 printable characters")
 	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
 		return invalid.Field("apikey", "rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate))
-	case len(r.Once) > maxOnce:
-		return invalid.Field("apikey", "once", r.Once, "at most 256 bytes")
-	case r.OnceWithin < 0:
-		return invalid.Field("apikey", "once_within", r.OnceWithin.String(), "more than 0, or 0 for "+onceWithin.String())
 	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
 		return invalid.Field("apikey", "scope", string(r.Scope), "read, write or admin")
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):

@@ -78,7 +78,7 @@ func (h keyAPI) listKeys(c *call) (reply, error) {
 func (h keyAPI) createKey(c *call) (reply, error) {
 	f := c.form
 	q := apikey.IssueRequest{Owner: c.who.Owner, Name: f.need("name", "1 to 100 characters"), Scope: apikey.Scope(f.optional("scope")),
-		Tier: c.who.Tier, RatePerMinute: c.who.RatePerMinute, Once: c.once, OnceWithin: h.opts.Timeout + leaseGrace + onceGrace}
+		Tier: c.who.Tier, RatePerMinute: c.who.RatePerMinute}
 	if f.has("expires_at") && !f.isNull("expires_at") {
 		q.ExpiresAt = f.moment("expires_at")
 	}
@@ -98,6 +98,6 @@ func (h keyAPI) createKey(c *call) (reply, error) {
 }
 
 func (h keyAPI) revokeKey(c *call) (reply, error) {
-	_, err := h.opts.Keys.RevokeButLast(c.Context(), c.who.Owner, c.PathValue("key_id"))
+	_, err := h.opts.Keys.Revoke(c.Context(), c.who.Owner, c.PathValue("key_id"))
 	return reply{status: http.StatusNoContent}, err
 }

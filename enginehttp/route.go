@@ -44,8 +44,6 @@ type call struct {
 	form  *form      // the body's fields, nil if the route takes none
 	// version is the version that If-Match asks for, 0 for any.
 	version int64
-	// once is the same in each repetition of the request, "" without an Idempotency-Key.
-	once string
 }
 
 // reply is a 2xx answer: a value to encode, or text that is JSON already.

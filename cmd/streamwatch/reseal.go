@@ -18,8 +18,7 @@ run meanwhile. To change its key:
  1. seal-key: ${OLD_KEY} ${NEW_KEY}, and restart it, all servers on a Redis
  2. seal-key: ${NEW_KEY} ${OLD_KEY}, and restart it, all servers on a Redis
  3. streamwatch reseal -config FILE
- 4. after a day seal-key: ${NEW_KEY}, and restart it: for so long answers to requests
-    with an Idempotency-Key are kept, and these stay encrypted with the old key
+ 4. seal-key: ${NEW_KEY}, and restart it
 
 A server alone may begin with 2.`
 
