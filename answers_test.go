@@ -1,12 +1,10 @@
 package streamwatch_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage"
@@ -14,9 +12,9 @@ import (
 )
 
 // answersOf gives the Answers of a new engine on a store.
-func answersOf(t *testing.T, s storage.Store, sealer endpoints.Sealer) fleet.Answers {
+func answersOf(t *testing.T, s storage.Store) fleet.Answers {
 	t.Helper()
-	e, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: s, Sealer: sealer})
+	e, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,36 +42,19 @@ func storedAnswer(t *testing.T, a fleet.Answers, id string) (string, error) {
 	return string(had.Text), err
 }
 
-// Engines on one store have their answers in common, a Sealer keeps them from the store,
-// and answers from before the Sealer are there still.
-func TestAnswersAreSharedAndSealed(t *testing.T) {
+// Engines on one store have their answers in common.
+func TestAnswersAreShared(t *testing.T) {
 	store := memory.New(memory.Options{})
-	keepAnswer(t, answersOf(t, store, nil), "plain", "text")
-	sealer := func(id string) endpoints.Sealer {
-		s, err := endpoints.NewAESSealer(endpoints.SealKey{ID: id, Key: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	keepAnswer(t, answersOf(t, store, sealer("1")), "sealed", "secret")
-	for id, want := range map[string]string{"plain": "text", "sealed": "secret"} {
-		if got, err := storedAnswer(t, answersOf(t, store, sealer("1")), id); got != want || err != nil {
-			t.Errorf("%s: %q, %v, want %q", id, got, err, want)
-		}
-	}
-	if raw, err := storedAnswer(t, store.Answers(), "sealed"); err != nil || strings.Contains(raw, "secret") {
-		t.Errorf("the store has %q (%v)", raw, err)
-	}
-	if got, err := storedAnswer(t, answersOf(t, store, sealer("other")), "sealed"); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("without the key: %q, %v, want an error", got, err)
+	keepAnswer(t, answersOf(t, store), "q", "text")
+	if got, err := storedAnswer(t, answersOf(t, store), "q"); got != "text" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
 // A store that cannot be shared keeps no answers: they are each engine's own.
 func TestAnswersWithoutASharing(t *testing.T) {
 	store := struct{ storage.Store }{memory.New(memory.Options{})}
-	one, two := answersOf(t, store, nil), answersOf(t, store, nil)
+	one, two := answersOf(t, store), answersOf(t, store)
 	keepAnswer(t, one, "q", "text")
 	if got, err := storedAnswer(t, one, "q"); got != "text" || err != nil {
 		t.Errorf("%q, %v", got, err)
