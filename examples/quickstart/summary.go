@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -25,7 +24,6 @@ type summary struct {
 	Duplicated int       `json:"duplicated"`
 	Latency    latencies `json:"latency_ms"`
 
-	real  bool     // nobody but the receiver knows what it verified
 	notes []string // what else is worth a line
 }
 
@@ -38,12 +36,8 @@ type latencies struct {
 }
 
 func (s *summary) print(w io.Writer, asJSON bool) {
-	if s.real {
-		fmt.Fprintf(w, "\ndetected %d · delivered %d · lost %d · duplicated %d\n", s.Detected, s.Delivered, s.Lost, s.Duplicated)
-	} else {
-		fmt.Fprintf(w, "\nposted %d · detected %d · delivered %d · verified %d · lost %d · duplicated %d\n",
-			s.Posted, s.Detected, s.Delivered, s.Verified, s.Lost, s.Duplicated)
-	}
+	fmt.Fprintf(w, "\nposted %d · detected %d · delivered %d · verified %d · lost %d · duplicated %d\n",
+		s.Posted, s.Detected, s.Delivered, s.Verified, s.Lost, s.Duplicated)
 	fmt.Fprintf(w, "latency, publication to detection: p50 %d ms · p95 %d ms · p99 %d ms · max %d ms\n",
 		s.Latency.P50, s.Latency.P95, s.Latency.P99, s.Latency.Max)
 	for _, n := range s.notes {
@@ -74,30 +68,17 @@ type ticker struct {
 	w  io.Writer
 	mu sync.Mutex
 	ms []int64
-
-	shown map[post]bool // as the newest of its account
 }
 
-// detected counts a post, and prints it unless newest did.
+// detected counts a post, and prints it.
 func (t *ticker) detected(e deliver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ms = append(t.ms, e.Latency.Milliseconds())
-	if t.shown[post{e.AuthorUsername, e.TweetID}] {
-		return
-	}
 	const clock = "15:04:05.000"
 	fmt.Fprintf(t.w, "%s  %-24s  %-46s  published %s  detected %s  %6d ms\n", e.DetectedAt.Local().Format(clock),
-		shownAs(e.AuthorUsername), oneLine(e.TextPreview, 44), e.PublishedAt.Local().Format(clock),
+		"@"+e.AuthorUsername, oneLine(e.TextPreview, 44), e.PublishedAt.Local().Format(clock),
 		e.DetectedAt.Local().Format(clock), e.Latency.Milliseconds())
-}
-
-// shownAs is how an account is shown: a handle, or what names a source or an address.
-func shownAs(name string) string {
-	if strings.Contains(name, ":") {
-		return name
-	}
-	return "@" + name
 }
 
 // Write makes the ticker a log's output, so that lines do not mix.
@@ -138,27 +119,6 @@ func oneLine(s string, n int) string {
 		clean = append(clean[:n-1], '…')
 	}
 	return `"` + string(clean) + `"`
-}
-
-// published is the age of a post. A feed's entry may have no date.
-func published(at time.Time) string {
-	if at.Unix() <= 0 {
-		return "without a date"
-	}
-	return age(time.Since(at))
-}
-
-// age is how long ago something was, for people.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 var errIncomplete = errors.New("the run is not clean: see the summary")
