@@ -57,7 +57,7 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
 	case "credits":
 		fs.Int64Var(&c.credits, "credits", 0, "credits to give")
-		fs.StringVar(&c.id, "id", "", "id of the top-up, which no other entry of any owner may have; the same again gives nothing more (default: a new one, which is shown)")
+		fs.StringVar(&c.id, "id", "", "id of the top-up, which no other entry of any owner has; the same again gives nothing more (default: a new one, which is shown)")
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
@@ -188,43 +188,11 @@ func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int6
 	if credits == 0 {
 		return "", nil
 	}
-	given := id != ""
-	if !given {
-		id = "topup_" + rand.Text()
-	}
+	id = cmp.Or(id, "topup_"+rand.Text())
 	err := l.Append(ctx, billing.Entry{ID: id, Owner: owner, Kind: billing.KindTopUp,
 		Amount: billing.Credits(credits) * billing.Credit, At: time.Now()})
-	if err == nil && given {
-		err = checkTopUp(ctx, l, owner, id, credits)
-	}
-	if err != nil && !errors.Is(err, billing.ErrAmount) && !errors.As(err, new(usageError)) {
+	if err != nil && !errors.Is(err, billing.ErrAmount) {
 		err = fmt.Errorf("%w; to give them once, repeat with credits -owner %q -credits %d -id %q", err, owner, credits, id)
 	}
 	return id, err
-}
-
-// checkTopUp returns a usageError unless the entry with that id, which may be older than
-// this call, is a top-up of the owner's of that amount.
-func checkTopUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) error {
-	q := billing.EntryQuery{Owner: owner, PageSize: 100, NoTotal: true}
-	for {
-		page, err := l.Entries(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, e := range page.Entries {
-			switch {
-			case e.ID != id:
-			case e.Kind != billing.KindTopUp:
-				return usageError{fmt.Errorf("-id %q is not allowed: an entry for something else has it: want another id", id)}
-			case e.Amount != billing.Credits(credits)*billing.Credit:
-				return usageError{fmt.Errorf("-id %q is not allowed: the owner was given %d credits with it: want another id, or the same credits again", id, e.Amount/billing.Credit)}
-			default:
-				return nil
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return usageError{fmt.Errorf("-id %q is not allowed: it is taken by another owner, or by an entry that is no longer kept: want another id", id)}
-		}
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -39,16 +38,11 @@ func runBackup(ctx context.Context, p process, args []string) error {
 
 // backup makes the copy, and says where it is.
 func backup(ctx context.Context, c config, to string, p process) error {
-	var at *fs.PathError
 	switch err := sqlite.BackupFile(ctx, c.DB, to); {
 	case errors.Is(err, fs.ErrExist):
 		return usageError{fmt.Errorf("-to %q is not allowed: want a file that is not there yet", to)}
-	case errors.Is(err, sqlite.ErrForeign), errors.Is(err, sqlite.ErrVersion), errors.Is(err, sqlite.ErrCorrupt):
-		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.DB, err)
-	case errors.As(err, &at) && isFile(at.Path, c.DB):
-		return fmt.Errorf("%s %q: %w", c.from.called("db"), c.DB, err)
 	case err != nil:
-		return fmt.Errorf("-to %q: %w", to, err)
+		return fmt.Errorf("cannot copy %s %q to -to %q: %w", c.from.called("db"), c.DB, to, err)
 	}
 	if path, err := filepath.Abs(to); err == nil {
 		to = path
@@ -57,14 +51,4 @@ func backup(ctx context.Context, c config, to string, p process) error {
 		return fmt.Errorf("the copy is made, but the output cannot be written: %w", err)
 	}
 	return nil
-}
-
-// isFile reports whether two paths lead to the same file, which exists.
-func isFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
