@@ -17,7 +17,7 @@ type events struct {
 	erased     uint64         // the greatest number that an erased owner had: new owners begin after it
 	byID       map[key]*event // retained
 	removed    recent[struct{}]
-	settled    []*event // retained, without open deliveries, by settledAt
+	settled    []*event // retained, without open deliveries, in the order in which they became so
 	deliveries map[string]*delivery
 	open       queue
 }

@@ -17,14 +17,14 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	s.events.open.keepUp(r.Now)
+	now := r.Now.Round(0) // see queue.add
 	skipped := s.events.open.detach(r.Skip)
 	// All are taken out before any is put back: otherwise a lease of no length would
 	// be claimed again within this call.
 	var claimed []*delivery
 	for len(claimed) < r.Limit {
 		d := s.events.open.first()
-		if d == nil || d.due.After(r.Now) {
+		if d == nil || d.due.After(now) {
 			break
 		}
 		if l := s.events.open.byEndpoint[d.endpointID]; !r.Parts.Has(l.part) {
@@ -36,7 +36,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	}
 	out := make([]deliver.Delivery, 0, len(claimed))
 	for _, d := range claimed {
-		d.due = r.Now.Add(r.Lease)
+		d.due = now.Add(r.Lease)
 		s.events.open.add(d)
 		out = append(out, d.view())
 	}
@@ -69,7 +69,6 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 		return time.Time{}, false, err
 	}
 	defer s.mu.Unlock()
-	s.events.open.keepUp(s.opts.Now())
 	if d := s.events.open.firstIn(parts); d != nil {
 		return d.due, true, nil
 	}

@@ -15,8 +15,7 @@ import (
 type queue struct {
 	byEndpoint map[string]*lane // no lane is empty
 	lanes      minHeap[*lane]
-	last       uint64    // n of the newest delivery
-	asked      time.Time // when it was last asked for what is due
+	last       uint64 // n of the newest delivery
 }
 
 type lane struct {
@@ -36,7 +35,10 @@ func (d *delivery) heapIndex() *int { return &d.index }
 func (l *lane) before(o *lane) bool { return l.due[0].before(o.due[0]) }
 func (l *lane) heapIndex() *int     { return &l.index }
 
+// add queues a delivery. Due times are those of the wall clock, because the monotonic one
+// stands still while the machine is suspended.
 func (q *queue) add(d *delivery) {
+	d.due = d.due.Round(0)
 	l := q.byEndpoint[d.endpointID]
 	if l == nil {
 		l = &lane{part: fleet.PartOf(d.endpointID)}
@@ -63,31 +65,9 @@ func (q *queue) remove(d *delivery) {
 // move sets when a queued delivery is due.
 func (q *queue) move(d *delivery, due time.Time) {
 	l := q.byEndpoint[d.endpointID]
-	d.due = due
+	d.due = due.Round(0)
 	heap.Fix(&l.due, d.index)
 	heap.Fix(&q.lanes, l.index)
-}
-
-// keepUp is called before the queue is asked for what is due at a time. Times are compared by
-// the monotonic clock, which stands still while the machine is suspended. When the wall clock
-// has gone ahead of it, what is queued becomes due by the wall clock: so claims and waits end
-// in other stores, and for the dispatcher. No lane is detached.
-func (q *queue) keepUp(now time.Time) {
-	wall := now.Round(0)
-	ahead := wall.Sub(q.asked.Round(0)) - now.Sub(q.asked)
-	q.asked = now
-	if ahead < time.Second {
-		return
-	}
-	for _, l := range q.lanes {
-		for _, d := range l.due {
-			if left := d.due.Round(0).Sub(wall); left != d.due.Sub(now) {
-				d.due = now.Add(left) // the same instant
-			}
-		}
-		heap.Init(&l.due)
-	}
-	heap.Init(&q.lanes)
 }
 
 // first returns the delivery due first, nil if there is none.

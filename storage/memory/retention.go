@@ -2,28 +2,20 @@ package memory
 
 import (
 	"slices"
-	"sort"
 	"time"
 )
 
-// settle adds an event without open deliveries to those that may be removed. They are
-// kept in order of settledAt even if the clock has stepped back: otherwise an event
-// settled while the clock was ahead would delay the removal of those after it.
+// settle adds an event without open deliveries to those that may be removed.
 func (l *events) settle(e *event, now time.Time) {
 	e.settledAt = now
-	i := len(l.settled)
-	if i > 0 && l.settled[i-1].settledAt.After(now) {
-		i = sort.Search(i, func(i int) bool { return l.settled[i].settledAt.After(now) })
-	}
-	l.settled = slices.Insert(l.settled, i, e)
+	l.settled = append(l.settled, e)
 }
 
 // unsettle removes an event that has an open delivery again from those that may be
 // removed.
 func (l *events) unsettle(e *event) {
-	first := sort.Search(len(l.settled), func(i int) bool { return !l.settled[i].settledAt.Before(e.settledAt) })
-	if i := slices.Index(l.settled[first:], e); i >= 0 {
-		l.settled = slices.Delete(l.settled, first+i, first+i+1)
+	if i := slices.Index(l.settled, e); i >= 0 {
+		l.settled = slices.Delete(l.settled, i, i+1)
 	}
 }
 

@@ -44,29 +44,6 @@ func TestRetention(t *testing.T) {
 		do   func(h *history)
 		want string
 	}{
-		{"younger than the retention", memory.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.end(1, 2)
-			h.wait(time.Hour - 1)
-		}, "1:1 2:2"},
-		{"as old as the retention", memory.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.end(1)
-			h.wait(time.Minute)
-			h.end(2)
-			h.wait(59 * time.Minute)
-		}, "2:2"},
-		{"age counts from the end, not from the commit", memory.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.wait(2 * time.Hour)
-			h.end(2, 1)
-			h.wait(time.Hour - 1)
-		}, "1:1 2:2"},
-		{"open deliveries are never too old", memory.Options{Retention: time.Hour}, func(h *history) {
-			h.open(3)
-			h.end(2)
-			h.wait(1000 * time.Hour)
-		}, "1:1 3:3"},
 		{"7 days by default", memory.Options{}, func(h *history) {
 			h.open(2)
 			h.end(1)
@@ -94,17 +71,6 @@ func TestRetention(t *testing.T) {
 		{"what has no delivery ends with the commit", memory.Options{MaxEvents: 2}, func(h *history) {
 			commitAt(h.T, h.s, start, newEvents(acme, "1", "2", "3")...)
 		}, "2:2 3:3"},
-		{"a clock that was ahead holds nothing back", memory.Options{Retention: time.Hour}, func(h *history) {
-			h.open(6)
-			h.end(1)
-			h.wait(1000 * time.Hour)
-			h.end(2, 3)
-			h.wait(-1000 * time.Hour)
-			h.end(4)
-			h.wait(time.Minute)
-			h.end(5, 6)
-			h.wait(59 * time.Minute)
-		}, "2:2 3:3 5:5 6:6"},
 		{"numbers go on after all is removed", memory.Options{Retention: time.Hour}, func(h *history) {
 			h.open(2)
 			h.end(1, 2)
@@ -138,20 +104,6 @@ func TestRetention(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnEventStaysUntilItsLastDeliveryEnds(t *testing.T) {
-	s, c := open(t, memory.Options{Retention: time.Hour})
-	h := &history{T: t, s: s, c: c, ds: commitAt(t, s, start, handled(acme, "1", "a", "b")).Deliveries}
-	h.end(1)
-	h.wait(2 * time.Hour)
-	want(t, "one delivery open", tweets(eventsOf(t, s, "acme")), "1:1")
-	h.end(2)
-	want(t, "both ended just now", tweets(eventsOf(t, s, "acme")), "1:1")
-	h.wait(time.Hour)
-	want(t, "both ended an hour ago", tweets(eventsOf(t, s, "acme")), "")
-	h.end(1, 2) // settling what is gone changes nothing
-	want(t, "settled again", tweets(eventsOf(t, s, "acme")), "")
 }
 
 func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {

@@ -170,7 +170,7 @@
 //	changes            l     the last changes of records (changes)
 //	events             h     record of an event by id, empty when it was removed (log)
 //	firsts             h     a number before which no event is stored, by owner
-//	settled, late      l, z  events without open deliveries, the first to be removed
+//	settled            l     events without open deliveries, the first to be removed
 //	                         first (settled)
 //	settledagain       h     how many of its items in settled do not count, by event
 //	settledof          h     the deliveries of these items, by event (removal_events)

@@ -36,7 +36,6 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
 		func() error { return er.list("changes", &e.Changes) },
-		er.late,
 		func() error { _, err := s.run(ctx, "erase_calls", "", er.owner, callSlots); return err },
 		func() error { return er.cursors(targets, &e.Cursors) },
 		// Retention may have met the owner's name in a list meanwhile, and noted it.
@@ -147,19 +146,6 @@ func (er eraser) list(name string, count *int) error {
 	}
 	if count != nil {
 		*count += changed
-	}
-	return nil
-}
-
-// late removes the owner's items of a sorted set, which moves those before them towards the
-// end.
-func (er eraser) late() error {
-	var looked, removed int
-	for n := 1; n > 0; {
-		var err error
-		if n, _, err = er.do("erase_late", "", []*int{&looked, &removed}, looked-removed, eraseLook); err != nil {
-			return err
-		}
 	}
 	return nil
 }

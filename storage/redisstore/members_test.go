@@ -1,10 +1,8 @@
 package redisstore_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,10 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
@@ -152,110 +148,4 @@ func TestLeasesGoByTheServersClock(t *testing.T) {
 	_, err = s.Members().Beat(t.Context(), fleet.Beat{Fence: one.Fence})
 	wantErr(t, err, fleet.ErrFenced)
 	want(t, "terms are left", server.Exists("{streamwatch}:members"), false)
-}
-
-// A commit that is refused for its fence changes nothing, and one that was done is not
-// refused when it is asked again after a hand-over.
-func TestAFenceRefusesAWholeCommit(t *testing.T) {
-	s, l, server := openLinked(t, redisstore.Options{})
-	bind(t, s, acme, "e")
-	a, b := join(t, s, "a", time.Minute), join(t, s, "b", time.Minute)
-	batch := func(f fleet.Fence, tweet string) *detect.Batch {
-		return &detect.Batch{Fence: f, Events: []deliver.Event{newEvent(acme, tweet)}, DeliverBy: start, Cursor: &detect.Cursor{Target: "t"}}
-	}
-	ahead, behind := a.Fence, a.Fence
-	ahead.Generation++
-	behind.Generation--
-	for name, f := range map[string]fleet.Fence{"ahead": ahead, "behind": behind, "unknown": {Term: "x", Generation: 1}} {
-		before := dump(server)
-		err := s.Journal().Commit(t.Context(), []*detect.Batch{batch(b.Fence, name), batch(f, name+"2")})
-		wantErr(t, err, fleet.ErrFenced)
-		want(t, "data after a refusal", dump(server), before)
-	}
-	must(t, s.Journal().Commit(t.Context(), []*detect.Batch{batch(a.Fence, "1"), batch(b.Fence, "2")}))
-
-	// The reply is lost; before the call is made again, the term is over.
-	other, _ := openOn(t, server, redisstore.Options{})
-	attempts := 0
-	l.set(func([]byte) linkFault {
-		switch attempts++; attempts {
-		case 1:
-			return loseReply
-		case 2:
-			must(t, other.Members().Leave(t.Context(), a.Fence))
-		}
-		return noFault
-	})
-	must(t, s.Journal().Commit(t.Context(), []*detect.Batch{batch(a.Fence, "3")}))
-	wantErr(t, s.Journal().Commit(t.Context(), []*detect.Batch{batch(a.Fence, "4")}), fleet.ErrFenced)
-	want(t, "events", logged(t, s, "acme", 0), "1:1 2:2 3:3")
-}
-
-// Deliveries to endpoints of other engines are due at once, those to handlers are not.
-func TestDeliveriesForOthersAreDueAtOnce(t *testing.T) {
-	s, _, clock := open(t, redisstore.Options{})
-	var mine []fleet.Part
-	for i := range 8 {
-		id := fmt.Sprint("endpoint ", i)
-		bind(t, s, acme, id)
-		if i%2 == 0 {
-			mine = append(mine, fleet.PartOf(id))
-		}
-	}
-	lanes, by := fleet.SetOf(mine...), start.Add(time.Hour)
-	b := &detect.Batch{Events: []deliver.Event{newEvent(acme, "1", "log")}, DeliverBy: by, Lanes: &lanes}
-	must(t, s.Journal().Commit(t.Context(), []*detect.Batch{b}))
-	for i, d := range b.Deliveries {
-		due := by
-		if i < 8 && i%2 == 1 {
-			due = clock.Now()
-		}
-		want(t, "due of "+d.EndpointID, d.Due, due)
-	}
-	var due []string
-	for _, d := range claim(t, s, 100) {
-		due = append(due, d.EndpointID)
-	}
-	want(t, "claimed", strings.Join(due, ", "), "endpoint 1, endpoint 3, endpoint 5, endpoint 7")
-}
-
-// The feed has each change once, in order, with whose it is, and forgets the oldest.
-func TestTheFeedHasWhatChanged(t *testing.T) {
-	s, server, _ := open(t, redisstore.Options{})
-	ctx := t.Context()
-	last := func() uint64 {
-		n, err := s.Feed().Last(ctx)
-		must(t, err)
-		return n
-	}
-	want(t, "last of none", last(), 0)
-	m := monitor.Monitor{ID: "m", Owner: "ac\x00me", Name: "n"}
-	must(t, s.Monitors().Create(ctx, m))
-	wantErr(t, s.Monitors().Create(ctx, m), monitor.ErrDuplicate)
-	bind(t, s, acme, "e")
-	must(t, s.Monitors().Update(ctx, m))
-	wantErr(t, s.Monitors().Update(ctx, m), monitor.ErrConflict)
-	must(t, s.Monitors().Delete(ctx, m.Owner, "m"))
-	must(t, s.Endpoints().Delete(ctx, "acme", "e"))
-	changes, err := s.Feed().Since(ctx, 1, 3)
-	must(t, err)
-	if want := []fleet.Change{{N: 2, Kind: fleet.Endpoint, Owner: "acme", ID: "e"}, {N: 3, Kind: fleet.Monitor, Owner: m.Owner, ID: "m"}, {N: 4, Kind: fleet.Monitor, Owner: m.Owner, ID: "m"}}; !slices.Equal(changes, want) {
-		t.Errorf("the feed has %v, want %v", changes, want)
-	}
-	want(t, "last", last(), 5)
-	for i := range 10_000 {
-		server.Push("{streamwatch}:changes", fmt.Sprint("macme\x00\x00", i))
-	}
-	server.HSet("{streamwatch}:count", "c", "10005")
-	bind(t, s, acme, "e")
-	for after, old := range map[uint64]bool{5: true, 6: false, 10_006: false, 10_007: true, 1 << 60: true} {
-		_, err := s.Feed().Since(ctx, after, 1)
-		if errors.Is(err, fleet.ErrTooOld) != old {
-			t.Errorf("Since(%d): %v, want ErrTooOld: %v", after, err, old)
-		}
-	}
-	changes, err = s.Feed().Since(ctx, 6, 20_000)
-	must(t, err)
-	want(t, "changes that are kept", len(changes), 10_000)
-	want(t, "the last of these", changes[9_999], fleet.Change{N: 10_006, Kind: fleet.Endpoint, Owner: "acme", ID: "e"})
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the version of the data; any other is refused.
-	dataVersion = 5
+	dataVersion = 1
 	dataMark    = "streamwatch "
 	// oldestServer is the oldest major version of Redis. Since 7.0 the error of a
 	// script keeps its code, which tells whether the call may be tried again.
@@ -26,8 +26,7 @@ const (
 // and does not use replicas.
 //
 // It refuses a server older than 7.0 with ErrServer, one that may evict keys
-// with ErrEviction, and data that it cannot read with ErrNewer, ErrOlder or
-// ErrForeign.
+// with ErrEviction, and data that it cannot read with ErrVersion or ErrForeign.
 // ctx bounds only the time that Open takes.
 func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {
 	if to == nil {
@@ -109,10 +108,8 @@ func checkMark(mark string) error {
 	switch {
 	case !ours || err != nil || version < 1:
 		return fmt.Errorf("%w: the key of the version says %.40q, want %q", ErrForeign, mark, dataMark+strconv.Itoa(dataVersion))
-	case version > dataVersion:
-		return fmt.Errorf("%w: version %d, want %d", ErrNewer, version, dataVersion)
-	case version < dataVersion:
-		return fmt.Errorf("%w: version %d, want %d: begin with another Options.Name, or remove the keys", ErrOlder, version, dataVersion)
+	case version != dataVersion:
+		return fmt.Errorf("%w: version %d, want %d: begin with another Options.Name, or remove the keys", ErrVersion, version, dataVersion)
 	}
 	return nil
 }

@@ -13,10 +13,8 @@ import (
 var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("redisstore: store is closed")
-	// ErrNewer means that a later version of this package wrote the data.
-	ErrNewer = errors.New("redisstore: data of a newer version")
-	// ErrOlder means that the data is of a version that cannot be read any more.
-	ErrOlder = errors.New("redisstore: data of an older version")
+	// ErrVersion means that another version of this package wrote the data.
+	ErrVersion = errors.New("redisstore: data of another version of streamwatch")
 	// ErrForeign means that the store's keys have other data.
 	ErrForeign = errors.New("redisstore: not streamwatch data")
 	// ErrServer means that the server is too old, or is not Redis.

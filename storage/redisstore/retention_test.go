@@ -41,29 +41,6 @@ func TestRetention(t *testing.T) {
 		do   func(h *history)
 		want string
 	}{
-		{"younger than the retention", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.end(1, 2)
-			h.c.Advance(time.Hour - 1)
-		}, "1:1 2:2"},
-		{"as old as the retention", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.end(1)
-			h.c.Advance(time.Minute)
-			h.end(2)
-			h.c.Advance(59 * time.Minute)
-		}, "2:2"},
-		{"age counts from the end, not from the commit", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.open(2)
-			h.c.Advance(2 * time.Hour)
-			h.end(2, 1)
-			h.c.Advance(time.Hour - 1)
-		}, "1:1 2:2"},
-		{"open deliveries are never too old", redisstore.Options{Retention: time.Hour}, func(h *history) {
-			h.open(3)
-			h.end(2)
-			h.c.Advance(1000 * time.Hour)
-		}, "1:1 3:3"},
 		{"7 days by default", redisstore.Options{}, func(h *history) {
 			h.open(2)
 			h.end(1)

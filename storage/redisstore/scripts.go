@@ -24,7 +24,7 @@ var luaKeys = map[string]string{
 	"write":           "journal clients version",
 	"endpoint":        "journal endpoints endpointorder",
 	"runs":            "",
-	"settled":         "settled late",
+	"settled":         "settled",
 	"queue":           "queue lanes turns",
 	"parts":           "",
 	"delivery":        "queue deliveries others",
@@ -42,7 +42,7 @@ var luaKeys = map[string]string{
 	"no_removal":      "",
 	"removal":         "",
 	"removal_entries": "entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder",
-	"removal_events":  "journal settled late settledagain settledof events firsts deliveries attempts log forgottenorder",
+	"removal_events":  "journal settled settledagain settledof events firsts deliveries attempts log forgottenorder",
 
 	// The scripts.
 	"open":             "version journal clients",
@@ -96,7 +96,6 @@ var luaKeys = map[string]string{
 	"erase_deliveries": "log deliveries attempts others queue",
 	"erase_events":     "journal firsts events settledagain settledof",
 	"erase_list":       "settled entryorder changes",
-	"erase_late":       "late",
 	"erase_calls":      "clients journal",
 	"erase_ledger":     "ledger entries balances",
 	"erase_totals":     "totals",
@@ -171,7 +170,6 @@ var scriptFiles = map[string]string{
 	"erase_deliveries": "write settled queue delivery erase_deliveries",
 	"erase_events":     "write runs erase_events",
 	"erase_list":       "write erase_list",
-	"erase_late":       "write erase_late",
 	"erase_calls":      "write erase_calls",
 	"erase_ledger":     "write erase_ledger",
 	"erase_totals":     "write erase_totals",

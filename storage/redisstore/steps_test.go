@@ -138,39 +138,6 @@ func TestWhatEraseLeavesIsRemovedInSteps(t *testing.T) {
 	}
 }
 
-// Items that are late are looked at by several calls: there may be very many, of all owners.
-func TestEraseLooksAtLateItemsInSteps(t *testing.T) {
-	s, turns := counted(t, "erase_late")
-	ctx, now := t.Context(), time.Now()
-	const items = 2500
-	var late []redis.Z
-	for i := range items {
-		owner := []string{"acme", "globex"}[i%2]
-		late = append(late, redis.Z{Member: stamp(now.Add(time.Duration(i))) + hex(uint64(i+1)) + "01" + string(appendField(nil, escaped(owner)))})
-	}
-	if err := s.redis.ZAdd(ctx, s.prefix+"late", late...).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Erase(ctx, "acme"); err != nil {
-		t.Fatal(err)
-	}
-	left, err := s.redis.ZRange(ctx, s.prefix+"late", 0, -1).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range left {
-		if strings.Contains(e, "acme") {
-			t.Errorf("item %q is left", e)
-		}
-	}
-	if len(left) != items/2 {
-		t.Errorf("%d items are left, want the %d of the other owner", len(left), items/2)
-	}
-	if n := turns(); n > eraseLook+100 {
-		t.Errorf("%d turns of loops in a call, want one for each of %d items at most", n, eraseLook)
-	}
-}
-
 // Reservations that have expired, of all owners, are given back a few hundred at a time: the
 // server waits for no call long, however many they are, and each call sees all of them.
 func TestExpiredReservationsAreGivenBackInSteps(t *testing.T) {

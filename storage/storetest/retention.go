@@ -62,20 +62,6 @@ func retentionCases() []storeCase {
 			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 		}),
 		on("what is left is shown, counted and found by its number", leftOver),
-		on("a clock that was ahead holds nothing back", func(t *storeTest, keep time.Duration) {
-			var evs []deliver.Event
-			for i := range 200 {
-				evs = append(evs, newEvent(globex, fmt.Sprint(i), "log"))
-			}
-			t.kit.Clock.Advance(10 * keep)
-			t.deliver(t.commitDue(t.start, evs...).Deliveries...)
-			t.kit.Clock.Advance(-10 * keep)
-			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
-			t.kit.Clock.Advance(keep - time.Second)
-			expect(t, t.logged("acme"), "1:1", "an event was removed before its retention had passed")
-			t.kit.Clock.Advance(time.Second)
-			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
-		}),
 		on("deleting an endpoint lets its events go", func(t *storeTest, keep time.Duration) {
 			t.bind(acme, "a")
 			t.commitDue(t.start, newEvent(acme, "1"))

@@ -8,41 +8,31 @@
 
 -- may_go reports whether there may be events to remove.
 local function may_go(excess)
-	local first, late = call('LINDEX', K.settled, '0'), call('ZRANGE', K.late, '0', '0')[1]
-	if late and (not first or late < first) then first = late end
+	local first = call('LINDEX', K.settled, '0')
 	return first and (excess > 0 or sub(first, 1, 16) <= old_event)
 end
 
--- first_settled takes the first items out of settled and late: those with up to most events
--- that are too old or too many. It takes step items at most, and a part of the last one if
--- only some of its events are too many.
+-- first_settled takes the first items out of settled: those with up to most events that are
+-- too old or too many. It takes step items at most, and a part of the last one if only some
+-- of its events are too many.
 local function first_settled(excess, most)
-	local list, late = call('LRANGE', K.settled, '0', format('%d', step - 1)), call('ZRANGE', K.late, '0', format('%d', step - 1))
-	local taken, events, i, k = {}, 0, 1, 1
-	local rest, rest_late
-	while events < most and #taken < step do
-		local e, l = list[i], late[k]
-		local is_late = l and (not e or l < e)
-		if is_late then e = l end
-		local is_old = e and sub(e, 1, 16) <= old_event
-		if not e or (events >= excess and not is_old) then break end
+	local taken, events, rest = {}, 0, nil
+	for _, e in ipairs(call('LRANGE', K.settled, '0', format('%d', step - 1))) do
+		local is_old = sub(e, 1, 16) <= old_event
+		if events >= most or (events >= excess and not is_old) then break end
 		local run = { first = tonumber(sub(e, 17, 32), 16), size = tonumber(sub(e, 33, 34), 16) }
 		local owner, at = field(e, 35)
 		run.owner, run.of = owner, sub(e, at)
 		if not is_old and events + run.size > excess then
 			local size = excess - events
-			rest_late = is_late
 			rest = sub(e, 1, 16) .. hex(run.first + size) .. format('%02x', run.size - size) .. sub(e, 35)
 			run.size = size
 		end
 		insert(taken, run)
 		events = events + run.size
-		if is_late then k = k + 1 else i = i + 1 end
 	end
-	many('ZREM', K.late, late, 1, k - 1)
-	if i > 1 then call('LTRIM', K.settled, format('%d', i - 1), '-1') end
-	if rest and rest_late then call('ZADD', K.late, '0', rest) end
-	if rest and not rest_late then call('LPUSH', K.settled, rest) end
+	call('LTRIM', K.settled, format('%d', #taken), '-1')
+	if rest then call('LPUSH', K.settled, rest) end
 	return taken, events
 end
 
