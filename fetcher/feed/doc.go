@@ -23,7 +23,8 @@
 // entry's picture. UserName is the feed's title, Source who wrote the entry, Username the
 // account as it was asked for. Relative addresses are made absolute. Counts stay 0.
 //
-// gofeed (github.com/mmcdole/gofeed) does the parsing. Before that, documents are
+// gofeed (github.com/mmcdole/gofeed) parses RSS and Atom, encoding/json JSON Feeds, of which
+// members of another type are left out. Before that, documents are
 // transcoded (byte order mark, Content-Type, XML declaration, else UTF-8 if the document
 // is that, else windows-1252) and mended: one that is cut off, or broken in some items,
 // gives the others. Dates may be seconds since 1970; names of time zones other than those

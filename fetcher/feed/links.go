@@ -10,7 +10,6 @@ import (
 	"github.com/mmcdole/gofeed"
 	"github.com/mmcdole/gofeed/atom"
 	ext "github.com/mmcdole/gofeed/extensions"
-	"github.com/mmcdole/gofeed/json"
 	"github.com/mmcdole/gofeed/rss"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -41,9 +40,6 @@ func (d *document) links(feed *gofeed.Feed, base *url.URL) {
 		for _, l := range f.Links {
 			add(strings.ToLower(l.Rel), l.Href)
 		}
-	case *json.Feed:
-		add("self", f.FeedURL)
-		add("next", f.NextURL)
 	}
 }
 
@@ -86,18 +82,6 @@ func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 				}
 			}
 		}
-	case *json.Feed:
-		if i >= len(f.Items) {
-			return
-		}
-		item := f.Items[i]
-		e.language, e.plain = item.Language, item.ContentHTML == "" && item.ContentText != ""
-		if e.link == "" {
-			e.link = absolute(base, item.ExternalURL)
-		}
-		if e.link == "" && isWeb(item.ID) {
-			e.link = absolute(base, item.ID)
-		}
 	}
 }
 
@@ -106,25 +90,27 @@ func isWeb(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
-// addEnclosures takes over the files of an entry, each address once: enclosures, and the
-// contents that Media RSS names.
-func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
+// enclose takes over a file of an entry, each address once.
+func (e *entry) enclose(base *url.URL, href, kind, length string) {
 	const most = 32
-	add := func(href, kind, length string) {
-		href = absolute(base, href)
-		known := slices.ContainsFunc(e.enclosures, func(o fetcher.Enclosure) bool { return o.URL == href })
-		if href == "" || known || len(e.enclosures) == most {
-			return
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
-		if err != nil || n < 0 {
-			n = 0
-		}
-		e.enclosures = append(e.enclosures, fetcher.Enclosure{URL: href, Type: strings.ToLower(strings.TrimSpace(kind)), Length: n})
+	href = absolute(base, href)
+	known := slices.ContainsFunc(e.enclosures, func(o fetcher.Enclosure) bool { return o.URL == href })
+	if href == "" || known || len(e.enclosures) == most {
+		return
 	}
+	n, err := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
+	if err != nil || n < 0 {
+		n = 0
+	}
+	e.enclosures = append(e.enclosures, fetcher.Enclosure{URL: href, Type: strings.ToLower(strings.TrimSpace(kind)), Length: n})
+}
+
+// addEnclosures takes over the files of an item: enclosures, and the contents that Media
+// RSS names.
+func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
 	for _, enc := range item.Enclosures {
 		if enc != nil {
-			add(enc.URL, enc.Type, enc.Length)
+			e.enclose(base, enc.URL, enc.Type, enc.Length)
 		}
 	}
 	media := item.Extensions["media"]
@@ -137,7 +123,7 @@ func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
 		if medium := c.Attrs["medium"]; kind == "" && (medium == "image" || medium == "video" || medium == "audio") {
 			kind = medium + "/*"
 		}
-		add(c.Attrs["url"], kind, c.Attrs["fileSize"])
+		e.enclose(base, c.Attrs["url"], kind, c.Attrs["fileSize"])
 	}
 }
 

@@ -131,6 +131,27 @@ func TestDates(t *testing.T) {
 	}
 }
 
+// What has another type in a JSON Feed is left out, and nothing else with it.
+func TestJSONFeedOfOtherTypes(t *testing.T) {
+	doc := read(t, `{"version":1,"title":["x"],"hubs":{},"items":[null,7,
+		{"id":42,"title":5,"content_text":"a","date_published":"2026-03-02T12:00:00+0000","tags":"x","authors":[{"name":"Ann"},3]},
+		{"id":{},"url":"https://example.com/b","date_published":"2026-03-02 12:00:00","author":{"name":"Bob"},"attachments":[{"url":"/b.mp3","size_in_bytes":"9"}]},
+		{"id":"https://example.com/c","external_url":7,"date_published":"Mon, 02 Mar 2026 12:00:00 +0000","date_modified":false}]}`)
+	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	var got []string
+	for _, e := range doc.entries {
+		author := ""
+		if len(e.authors) > 0 {
+			author = e.authors[0].name
+		}
+		got = append(got, fmt.Sprint(e.guid, " ", e.link, " ", e.content, " ", author, " ", len(e.enclosures), " ", e.published.at.Equal(noon)))
+	}
+	want := []string{"42  a Ann 0 true", " https://example.com/b  Bob 1 true", "https://example.com/c https://example.com/c   0 true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("entries %q, want %q", got, want)
+	}
+}
+
 // read parses a document that came from example.com.
 func read(t testing.TB, body string) *document {
 	t.Helper()

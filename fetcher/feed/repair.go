@@ -121,65 +121,6 @@ func (m *mender) halve(items []span, add func(*gofeed.Feed, []span)) {
 	}
 }
 
-// parseJSON reads a JSON Feed.
-func parseJSON(text string, base *url.URL) (*document, error) {
-	var head struct {
-		Version string            `json:"version"`
-		Items   []json.RawMessage `json:"items"`
-		Hubs    []struct {
-			Type string `json:"type"`
-			URL  string `json:"url"`
-		} `json:"hubs"`
-	}
-	cut := false
-	if objects(text) > maxMarks {
-		return nil, malformed("more than %d objects", maxMarks)
-	}
-	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
-		if text = mendJSON(text); text == "" {
-			return nil, malformed("JSON that cannot be read")
-		}
-		cut = true
-		_ = json.Unmarshal([]byte(text), &head) // what has another type stays empty
-	}
-	if len(head.Items) > maxItems {
-		return nil, malformed("more than %d items", maxItems)
-	}
-	if head.Items == nil && !strings.Contains(head.Version, "jsonfeed.org") {
-		return nil, malformed("JSON that is no JSON Feed: want items")
-	}
-	doc := new(document)
-	if feed, err := parseFeed(text); err == nil {
-		doc = convert(feed, nil, base)
-	} else if doc = oneByOne(head.Items, base); doc == nil { // a member of another type
-		return nil, malformed("JSON Feed: %v", err)
-	} else {
-		cut = true
-	}
-	doc.cut = cut
-	for _, h := range head.Hubs {
-		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
-			doc.hubs = append(doc.hubs, href)
-		}
-	}
-	return doc, nil
-}
-
-// oneByOne reads the items of a JSON Feed alone; nil if none can be read.
-func oneByOne(items []json.RawMessage, base *url.URL) (all *document) {
-	for _, item := range items[:min(len(items), maxEntries)] {
-		feed, err := parseFeed(`{"version":"https://jsonfeed.org/version/1.1","items":[` + string(item) + `]}`)
-		switch {
-		case err != nil || len(feed.Items) != 1: // an item that cannot be read
-		case all == nil:
-			all = convert(feed, nil, base)
-		default:
-			all.entries = append(all.entries, convert(feed, nil, base).entries...)
-		}
-	}
-	return all
-}
-
 // mendJSON keeps the items of a document that are whole and valid; "" if it has none.
 func mendJSON(text string) string {
 	i := strings.Index(text, `"items"`)

@@ -1,0 +1,166 @@
+package feed
+
+import (
+	"encoding/json"
+	"errors"
+	"net/mail"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// jsonFeed is a JSON Feed (jsonfeed.org/version/1.1, and 1.0 with an author).
+type jsonFeed struct {
+	Version     string       `json:"version"`
+	Title       string       `json:"title"`
+	HomePage    string       `json:"home_page_url"`
+	FeedURL     string       `json:"feed_url"`
+	NextURL     string       `json:"next_url"`
+	Description string       `json:"description"`
+	Icon        string       `json:"icon"`
+	Language    string       `json:"language"`
+	Authors     []jsonAuthor `json:"authors"`
+	Author      jsonAuthor   `json:"author"`
+	Hubs        []struct {
+		Type string `json:"type"`
+		URL  string `json:"url"`
+	} `json:"hubs"`
+	Items []jsonItem `json:"items"`
+}
+
+type jsonAuthor struct {
+	Name string `json:"name"`
+}
+
+type jsonItem struct {
+	ID          jsonID       `json:"id"`
+	URL         string       `json:"url"`
+	ExternalURL string       `json:"external_url"`
+	Title       string       `json:"title"`
+	HTML        string       `json:"content_html"`
+	Text        string       `json:"content_text"`
+	Summary     string       `json:"summary"`
+	Image       string       `json:"image"`
+	BannerImage string       `json:"banner_image"`
+	Published   string       `json:"date_published"`
+	Modified    string       `json:"date_modified"`
+	Authors     []jsonAuthor `json:"authors"`
+	Author      jsonAuthor   `json:"author"`
+	Tags        []string     `json:"tags"`
+	Language    string       `json:"language"`
+	Attachments []struct {
+		URL  string      `json:"url"`
+		Type string      `json:"mime_type"`
+		Size json.Number `json:"size_in_bytes"`
+	} `json:"attachments"`
+}
+
+// jsonID is a text, or the digits of a number.
+type jsonID string
+
+func (id *jsonID) UnmarshalJSON(raw []byte) error {
+	var number json.Number
+	if json.Unmarshal(raw, (*string)(id)) != nil && json.Unmarshal(raw, &number) == nil {
+		*id = jsonID(number)
+	}
+	return nil
+}
+
+// parseJSON reads a JSON Feed. A member of another type is left out.
+func parseJSON(text string, base *url.URL) (*document, error) {
+	if strings.Count(text, "{") > maxMarks && objects(text) > maxMarks {
+		return nil, malformed("more than %d objects", maxMarks)
+	}
+	var f jsonFeed
+	err, cut := json.Unmarshal([]byte(text), &f), false
+	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+		if text = mendJSON(text); text == "" {
+			return nil, malformed("JSON that cannot be read")
+		}
+		f, cut = jsonFeed{}, true
+		_ = json.Unmarshal([]byte(text), &f) // it is valid; what has another type stays empty
+	}
+	if len(f.Items) > maxItems {
+		return nil, malformed("more than %d items", maxItems)
+	}
+	if f.Items == nil && !strings.Contains(f.Version, "jsonfeed.org") {
+		return nil, malformed("JSON that is no JSON Feed: want items")
+	}
+	doc := &document{cut: cut, self: absolute(base, f.FeedURL), next: absolute(base, f.NextURL), about: about{
+		title: f.Title, link: absolute(base, f.HomePage), language: f.Language, description: f.Description,
+		image: absolute(base, f.Icon), authors: jsonAuthors(f.Authors, f.Author),
+	}}
+	for _, h := range f.Hubs {
+		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
+			doc.hubs = append(doc.hubs, href)
+		}
+	}
+	for i := range f.Items {
+		if e := f.Items[i].entry(base); e.guid != "" || e.link != "" || e.title != "" || e.body() != "" { // else it is no object
+			doc.entries = append(doc.entries, e)
+		}
+	}
+	return doc, nil
+}
+
+func (i *jsonItem) entry(base *url.URL) entry {
+	e := entry{
+		guid: strings.TrimSpace(string(i.ID)), title: i.Title, summary: i.Summary, content: i.HTML,
+		published: readDate(i.Published, parseDate(i.Published)), updated: readDate(i.Modified, parseDate(i.Modified)),
+		authors: jsonAuthors(i.Authors, i.Author), categories: tidy(i.Tags), language: i.Language,
+	}
+	if e.content == "" {
+		e.content, e.plain = i.Text, i.Text != ""
+	}
+	if e.published.at.IsZero() {
+		e.published = e.updated
+	}
+	for _, ref := range []string{i.URL, i.ExternalURL, e.guid} {
+		if e.link == "" && (ref != e.guid || isWeb(ref)) {
+			e.link = absolute(base, ref)
+		}
+	}
+	for _, ref := range []string{i.Image, i.BannerImage} {
+		if e.image == "" {
+			e.image = absolute(base, ref)
+		}
+	}
+	for _, a := range i.Attachments {
+		e.enclose(base, a.URL, a.Type, a.Size.String())
+	}
+	return e
+}
+
+// jsonAuthors are those of version 1.1, else the one of version 1.0.
+func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
+	if len(list) == 0 {
+		list = []jsonAuthor{one}
+	}
+	for _, a := range list {
+		if name := strings.TrimSpace(a.Name); name != "" {
+			people = append(people, person{name: name})
+		}
+	}
+	return people
+}
+
+// parseDate reads a time in ISO 8601, or as RSS has it; nil for another text.
+func parseDate(text string) *time.Time {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	if t, err := fetcher.ParseTime(text); err == nil {
+		return &t
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05Z0700", time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return &t
+		}
+	}
+	if t, err := mail.ParseDate(text); err == nil {
+		return &t
+	}
+	return nil
+}
