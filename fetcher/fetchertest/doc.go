@@ -40,22 +40,4 @@
 // StreamUpstream.Query it is tested as a fetcher.Roles.SearchStream.
 //
 // A case that needs what the kit does not have is skipped and says what that is.
-//
-// # What a running engine notices
-//
-// Three mistakes lose posts without an error. The engine notices them as far as
-// that costs nothing, logs each once, and counts it in the Stats of package detect:
-//
-//   - A full page without Page.Next, which does not reach the poll before and shows
-//     nothing of it: a gap is recorded (NoNext). A page is full that has as many
-//     posts as were asked for, or as the longest page so far, if that has 10 or more.
-//   - Equal Page.Versions with different posts: one first page in 64 that could be
-//     unchanged is read all the same. Versions are not used any more once one was
-//     wrong (WrongVersions).
-//   - Two different posts with one id on one page: the second is dropped
-//     (Dropped.SameID). An id that a post of another page had cannot be told from
-//     that post: only this suite finds such ids.
-//
-// A Searcher's full page without Next is not noticed: a query asks for no more posts
-// than its rule wants.
 package fetchertest

@@ -29,6 +29,9 @@ func tree(n *node, d Dialect) string {
 	return s
 }
 
+// Dialect returns the dialect that a program was parsed in.
+func (p *Program) Dialect() Dialect { return p.dialect }
+
 // OperatorNames returns every spelling of an operator that takes a value, in order.
 func OperatorNames() (list []string) {
 	for s, n := range names {
@@ -43,7 +46,7 @@ func OperatorNames() (list []string) {
 // CompileTerm compiles a term that no lexer has seen, and returns the code of the error.
 func CompileTerm(text string, d Dialect) (code string) {
 	var f findings
-	newProgram(text, Options{Dialect: d}, &node{op: opTerm, arg: argument{text: text}}, &f)
+	newProgram(Options{Dialect: d}, &node{op: opTerm, arg: argument{text: text}}, &f)
 	for _, e := range f.errors {
 		code = e.Code
 	}

@@ -30,7 +30,7 @@ func Parse(query string, o Options) (*Program, []Warning, error) {
 	var p *Program
 	if len(f.errors) == 0 {
 		checkMeaning(root, &f)
-		p = newProgram(query, o, root, &f)
+		p = newProgram(o, root, &f)
 	}
 	f.sort()
 	if len(f.errors) > 0 {

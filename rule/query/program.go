@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -12,7 +11,6 @@ import (
 // Program is a parsed query. It does not change, and its methods are safe for
 // concurrent use.
 type Program struct {
-	query   string
 	dialect Dialect
 	now     func() time.Time
 	root    *node // normalised, in the order of the query
@@ -22,8 +20,8 @@ type Program struct {
 	hidesRetweets bool
 }
 
-func newProgram(query string, o Options, root *node, f *findings) *Program {
-	p := &Program{query: query, dialect: o.Dialect, now: o.Now, root: root, view: viewOf(o.Dialect)}
+func newProgram(o Options, root *node, f *findings) *Program {
+	p := &Program{dialect: o.Dialect, now: o.Now, root: root, view: viewOf(o.Dialect)}
 	p.hidesRetweets = o.Dialect == Web
 	root.walk(false, func(n *node, neg bool) {
 		compile(n, o.Dialect, f)
@@ -70,13 +68,6 @@ func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root
 // depend on case: "Moon from:NASA" and "(moon)  from:nasa". The order of clauses
 // counts, and so does the case of other values, such as ids and links.
 func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
-
-// Dialect returns the dialect that the query was parsed in.
-func (p *Program) Dialect() Dialect { return p.dialect }
-
-// Length returns the length of the query as it was written, as platforms count
-// it: every character, spaces and operators included.
-func (p *Program) Length() int { return utf8.RuneCountInString(p.query) }
 
 // Operator is an operator that a program uses.
 type Operator struct {
