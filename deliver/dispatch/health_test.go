@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -103,28 +102,6 @@ func TestDeadEndpointIsDisabled(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Half of all attempts fail for a week: nothing is disabled.
-func TestSporadicFailuresNeverDisable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w watcher
-		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
-			return deliver.Result{OK: rand.IntN(2) == 0, Error: "status 500", StatusCode: 500}
-		}, func(c *dispatch.Config) { c.Observer = w.observe })
-		b.endpoint("a")
-		b.run()
-		for i := range 7 * 24 * 6 {
-			b.commit("a", fmt.Sprint("p", i, "-"), 1, true)
-			pass(10 * time.Minute)
-		}
-		pass(time.Hour)
-		b.stop()
-		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
-		if err != nil || e.Status != deliver.EndpointActive || !e.FailingSince.IsZero() && strings.Count(w.kinds(), "failing") == 0 {
-			t.Errorf("%s since %s, failing since %s, %v", e.Status, e.StatusSince, e.FailingSince, err)
-		}
-	})
 }
 
 func TestGoneEndpointIsDisabled(t *testing.T) {

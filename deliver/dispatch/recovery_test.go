@@ -186,14 +186,6 @@ func (s slowClaim) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver
 	return got, err
 }
 
-// held is a sender that waits for its release alone.
-type held struct{ release chan struct{} }
-
-func (q held) Send(_ context.Context, d *deliver.Delivery) deliver.Result {
-	<-q.release
-	return deliver.Result{OK: true}
-}
-
 // downOutbox can be down.
 type downOutbox struct {
 	deliver.Outbox

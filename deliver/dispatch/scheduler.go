@@ -117,9 +117,6 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, replayed bool) {
 func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	if it, ok := s.held[dv.ID]; ok {
 		it.Due = dv.Due
-		if !it.sending { // another claimant may have tried
-			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited
-		}
 		return
 	}
 	l := s.lane(dv)

@@ -121,13 +121,3 @@ func TestReplayBeginsAfterAFailedRead(t *testing.T) {
 		})
 	}
 }
-
-// claimsOf is an outbox whose Claim is claim.
-type claimsOf struct {
-	deliver.Outbox
-	claim func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error)
-}
-
-func (o claimsOf) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	return o.claim(ctx, r)
-}

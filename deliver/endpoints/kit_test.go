@@ -193,19 +193,6 @@ func answer(status int, body string, headers ...string) roundTrip {
 	}
 }
 
-// hooked is an outbox with a scripted Settle.
-type hooked struct {
-	deliver.Outbox
-	settle func(ctx context.Context, ss []deliver.Settlement) error
-}
-
-func (h hooked) Settle(ctx context.Context, ss ...deliver.Settlement) error {
-	if err := h.settle(ctx, ss); err != nil {
-		return err
-	}
-	return h.Outbox.Settle(ctx, ss...)
-}
-
 // sampleBody is the body of an event.
 func sampleBody() []byte {
 	post := &fetcher.Tweet{ID: "1", Text: "rotated", Username: "nasa", PublishedAt: time.Unix(1700000000, 0)}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,71 +138,6 @@ func TestRotationOverlap(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A thousand rotations under load: X-Signature-256 is always by the secret that
-// the receiver knew before the rotation, and webhook-signature by the new one,
-// too, once the rotation has returned.
-func TestRotationUnderLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const rotations = 1000
-		m, b := newManager(t, nil)
-		var mu sync.Mutex
-		var phase string
-		requests := map[string][]http.Header{}
-		hook := newSender(t, webhook.Config{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			requests[phase] = append(requests[phase], req.Header)
-			return answer(200, "")(req)
-		})})
-		e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://one.example.com/"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.answer = hook.Send
-		b.run()
-		in := func(name string) {
-			mu.Lock()
-			defer mu.Unlock()
-			phase = name
-		}
-		secrets := []deliver.Secret{"", e.Secret} // the one before, and the newest
-		for i := range rotations {
-			pass(time.Hour)
-			for _, name := range []string{"before", "meanwhile", "after"} {
-				in(name)
-				b.commit("a", fmt.Sprint(i, name), 2, true)
-				if name == "meanwhile" {
-					e, err := m.Update(t.Context(), "o", e.ID, endpoints.Update{Secret: new(deliver.Secret), Overlap: ptr(30 * time.Minute)})
-					if err != nil {
-						t.Fatal(err)
-					}
-					secrets = append(secrets, e.Secret)
-				}
-				synctest.Wait()
-			}
-			all := b.all()
-			for name, by := range map[string]string{"before": "[1]", "meanwhile": "[1] [1 2]", "after": "[1 2]"} {
-				if len(requests[name]) != 2 {
-					t.Fatalf("%d requests %s the rotation, want 2", len(requests[name]), name)
-				}
-				for _, h := range requests[name] {
-					n := slices.IndexFunc(all, func(s sent) bool { return s.id == h.Get(deliver.HeaderDeliveryID) })
-					trio, bare := accepted(h, all[n].body, secrets)
-					if !slices.Equal(bare, []int{1}) || !strings.Contains(by, fmt.Sprint(trio)) {
-						t.Fatalf("%s rotation %d X-Signature-256 is by %v and webhook-signature by %v, want [1] and %s", name, i, bare, trio, by)
-					}
-				}
-			}
-			clear(requests)
-			b.mu.Lock()
-			b.sent = nil
-			b.mu.Unlock()
-			secrets = secrets[1:]
-		}
-		b.stop()
-	})
 }
 
 func TestRotationIsBounded(t *testing.T) {

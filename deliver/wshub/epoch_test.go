@@ -166,19 +166,6 @@ func TestEpochChangesDuringAReplay(t *testing.T) {
 	})
 }
 
-func TestEpochChangesTwice(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world) {
-		w.store.commit(repeat(alpha, 200)...)
-		c := w.open("")
-		c.wants("connected 200")
-		w.store.slow(time.Second / 10)
-		w.hub.SetEpoch(8)
-		advance(time.Second / 4)
-		w.hub.SetEpoch(9)
-		c.wants("gap 1-200 of 9")
-	})
-}
-
 // Who is behind gets nothing from a store that has lost its end before there is another
 // epoch.
 func TestReplayOfAStoreThatLostItsEnd(t *testing.T) {
