@@ -13,7 +13,7 @@ import (
 // are due. Each endpoint has a lane, a FIFO with a bound on the attempts under way, and
 // lanes take turns. A lane that waits, for its rate, because the receiver asked for time,
 // or because its breaker is open, takes no worker, and workers are reserved for lanes that
-// have none, so that no receiver holds up another. Its methods are safe for concurrent use.
+// have none: no receiver holds up another. Its methods are safe for concurrent use.
 type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
@@ -79,7 +79,7 @@ func (d *Dispatcher) giveBackHeld(run context.Context) {
 	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
 	if rest, err := changeDue(ctx, d.cfg, list, now); err != nil {
-		d.cfg.Logger.Error("giving deliveries back failed", "deliveries", len(rest), "error", err)
+		d.cfg.Logger.Error("cannot give deliveries back: they are sent when their claims expire", "deliveries", len(rest), "error", err)
 	}
 }
 

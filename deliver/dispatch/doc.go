@@ -1,5 +1,5 @@
-// Package dispatch sends deliveries with retries, through one lane for each endpoint,
-// so that a slow receiver delays nobody else.
+// Package dispatch sends deliveries with retries, through one lane for each endpoint: a
+// slow receiver delays nobody else.
 //
 // The Dispatcher has components with one job each. The scheduler holds the lanes and
 // decides which attempt is made next; workers make it; the settler records its outcome;

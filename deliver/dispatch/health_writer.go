@@ -17,7 +17,7 @@ const (
 )
 
 // healthWriter writes verdicts into endpoints' records, and tells the observer. It is one
-// goroutine, so that a slow store holds up no attempt.
+// goroutine: a slow store holds up no attempt.
 type healthWriter struct {
 	cfg *Config
 	// written is called with the FailingSince of a record after it was read or written.
@@ -104,7 +104,7 @@ func (w *healthWriter) writeAll(last bool) bool {
 			w.cfg.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
 			w.cfg.Observer(n)
 		case err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) && !errors.Is(err, deliver.ErrSealed):
-			w.cfg.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.Kind), "error", err)
+			w.cfg.Logger.Error("cannot mark endpoint", "endpoint", id, "as", string(p.Kind), "error", err)
 			w.mu.Lock()
 			if _, newer := w.pending[id]; !newer {
 				w.pending[id] = p

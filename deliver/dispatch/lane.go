@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// hungQueue bounds the queue of a lane whose last attempt timed out: each of its
-	// attempts takes long, and other lanes need the memory.
+	// hungQueue bounds the queue of a lane after a timeout: each of its attempts takes
+	// long, and other lanes need the memory.
 	hungQueue = 32
 	// rateQueue bounds the queue of a lane with a rate, as the time to send it.
 	rateQueue = 2 * time.Minute
 	// An attempt that takes 1/slowShare of Config.Timeout or more, 1 s by default, is slow,
 	// whatever the answer: it holds a worker as one that times out does.
 	slowShare = 10
-	// A lane may use 1/freeShare of the free memory, so that there is room for the next lane
+	// A lane may use 1/freeShare of the free memory: there is room for the next lane,
 	// however many do not send.
 	freeShare = 8
 )
@@ -126,12 +126,12 @@ func (l *lane) wantsWorker() bool {
 }
 
 // mayReplay reports whether a delivery of a replay may be sent: replays take up to half of
-// the attempts under way, so that new deliveries do not wait for them.
+// the attempts under way; new deliveries do not wait for them.
 func (l *lane) mayReplay() bool {
 	return len(l.queue.replays) > 0 && l.queue.replaying < max(1, l.maxInFlight()/2)
 }
 
-// fresh reports whether the record was read lately enough to send by it.
+// fresh reports whether the record is new enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
 	return l.handler || l.record.state >= recordActive && timeLeft(now, l.record.readAt.Add(endpointTTL)) > 0
 }

@@ -14,12 +14,12 @@ type LaneStatus struct {
 	EndpointID string // or that of a handler: see deliver.HandlerName
 	Owner      string // of the delivery that the lane was made for
 	// Record is the state of the endpoint's record: "unread", "active", "refusing" with the
-	// reason in Refusal, or "deleted". Before an attempt an old record is read anew.
+	// reason in Refusal, or "deleted". Before an attempt an old record is read again.
 	Record, Refusal string
 	// Gate says whether attempts may begin: "open", "waiting", or "parked" when the queue
 	// went back to the outbox.
 	Gate string
-	// Pace is how the receiver has answered lately: "untried", "steady", "slow", "hung", or
+	// Pace is how the receiver answers: "untried", "steady", "slow", "hung", or
 	// "cautious" when one attempt at a time is made after a failure.
 	Pace string
 

@@ -8,7 +8,7 @@ import (
 )
 
 // conclude returns the settlement of an attempt that ended, and updates the state of its
-// lane. If the lane was reset meanwhile, the answer is of an earlier receiver: it does not
+// lane. If the lane was reset since the attempt began, the answer is of an earlier receiver: it does not
 // count in the lane, and the delivery is retried by the schedule, or soon if it was to wait.
 func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, end time.Time, timedOut bool) deliver.Settlement {
 	it, l := j.items[0], j.lane
@@ -65,7 +65,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 }
 
 // judge records the attempt in the endpoint's breaker and health, and returns how long
-// the lane has to wait now. The breaker does not count an attempt whose wait is granted:
+// the lane has to wait now. The breaker does not count an attempt with a granted wait:
 // the receiver has not failed.
 func (s *scheduler) judge(j *job, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration

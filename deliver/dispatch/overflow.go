@@ -31,9 +31,9 @@ func (o *overflow) setFull(l *lane) {
 
 // add leaves a claimed delivery to the outbox. It is due at once, in its place: see
 // givenBack; if the lane is parked and its endpoint not paused, when the wait ends. Newer
-// deliveries of the lane go there, too, until it has caught up. The reader ends the claim,
-// so that the delivery can be claimed as soon as its lane has room; beyond maxHeld
-// deliveries the claims expire.
+// deliveries of the lane go there, too, until it has caught up. The reader ends the claim: the
+// delivery can be claimed as soon as its lane has room. Beyond maxHeld deliveries the claims
+// expire.
 func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
 	if l.gated == gateParked && l.record.endpoint.PausedSince.IsZero() {

@@ -44,7 +44,7 @@ func (r *reader) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		default:
-			r.cfg.Logger.Error("reading the outbox failed", "error", err)
+			r.cfg.Logger.Error("cannot read the outbox", "error", err)
 			wait = pause.NextBackOff()
 		}
 		if stop == nil && (err != nil || !due) {
@@ -63,7 +63,7 @@ func (r *reader) run(ctx context.Context) {
 }
 
 // longestSleep returns the bound of a sleep: the bell does not ring for a commit of another
-// process, or one whose answer was lost.
+// process, or one with a lost answer.
 func (r *reader) longestSleep() time.Duration {
 	if r.sched.shares() {
 		return min(sharedWait, r.cfg.Lease/8)
@@ -120,8 +120,8 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	return 0, true, nil
 }
 
-// renew renews the claims of queued deliveries long before they end, so that a slow lane
-// keeps its order.
+// renew renews the claims of queued deliveries long before they end: a slow lane keeps its
+// order.
 func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	if now.Before(r.renewal) {
 		return nil

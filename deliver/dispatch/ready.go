@@ -2,9 +2,8 @@ package dispatch
 
 import "slices"
 
-// class is the rank of a lane that wants a worker. Workers are reserved for lower classes,
-// so that receivers that hang or are slow, however many, do not hold up others: see
-// mayUse.
+// class is the rank of a lane that wants a worker. Workers are reserved for lower classes:
+// receivers that hang or are slow, however many, do not hold up others. See mayUse.
 type class uint8
 
 const (
@@ -63,7 +62,7 @@ func (q *readyQueue) leave(l *lane) {
 	}
 }
 
-// next removes and returns the lane whose turn it is among the classes that may use a
+// next removes and returns the first lane of the classes that may use a
 // free worker, nil if there is none.
 func (q *readyQueue) next(workers int) *lane {
 	free := workers
@@ -90,8 +89,8 @@ func (q *readyQueue) next(workers int) *lane {
 }
 
 // mayUse reports whether class c may take a worker. A slow lane takes one only while more
-// than half are free; a sixteenth, at least one, is always open to slow lanes, so that
-// recovery is noticed.
+// than half are free; a sixteenth, at least one, is always open to slow lanes, to
+// notice a recovery.
 func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	switch c {
 	case classNew:

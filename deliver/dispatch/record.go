@@ -28,7 +28,7 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 	defer s.mu.Unlock()
 	switch {
 	case s.lanes[l.id] != l || l.record.state != recordReading:
-		l.record.state = l.record.state.read(recordUnread) // dropped, or changed meanwhile: it is read again
+		l.record.state = l.record.state.read(recordUnread) // dropped, or changed during the read: it is read again
 		return 0, false
 	case err == nil:
 		if mustReset(&l.record.endpoint, &e) {
@@ -125,8 +125,8 @@ func (s *scheduler) resetLane(l *lane) {
 	}
 }
 
-// setFailingSince sets the FailingSince that a lane has read, so that the lane notices when
-// another process changes it in the record.
+// setFailingSince sets the FailingSince that a lane has read: the lane notices when another
+// process changes it in the record.
 func (s *scheduler) setFailingSince(endpointID string, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

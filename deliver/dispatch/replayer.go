@@ -22,8 +22,8 @@ const (
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
-// Dispatcher.Run, and pauses after each round of steps, so that commits and outcomes find the
-// store free. It makes a step for a lane when the lane has sent nearly all deliveries of the
+// Dispatcher.Run, and pauses after each round of steps to leave the store to commits and
+// outcomes. It makes a step for a lane when the lane has sent nearly all deliveries of the
 // step before, and has left none to the outbox.
 type replayer struct {
 	cfg   *Config
@@ -106,7 +106,7 @@ func (r *replayer) idle() bool {
 	return len(r.running) == 0 && !r.asked
 }
 
-// round makes one step of each replay whose lane has room, and reports whether a step was
+// round makes a step of each replay with room in its lane, and reports whether any was
 // made.
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
@@ -162,13 +162,13 @@ func (r *replayer) look(ctx context.Context) {
 	if err != nil {
 		r.ask()
 		if ctx.Err() == nil {
-			r.cfg.Logger.Error("reading replays failed", "error", err)
+			r.cfg.Logger.Error("cannot read replays", "error", err)
 		}
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Replays that made no step lately give up their places. All that were found, these
+	// Replays that made no step since the last look give up their places. All that were found, these
 	// included, have the same chance to get one.
 	maps.DeleteFunc(r.running, func(_ string, rp deliver.Replay) bool { return !rp.Due.After(due) })
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
@@ -208,7 +208,7 @@ func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 	case ctx.Err() == nil:
 		r.waits[id] = "the store does not answer"
 		if waited == "" {
-			r.cfg.Logger.Error("a step of a replay failed", "endpoint", id, "replay", rp.ID, "error", err)
+			r.cfg.Logger.Error("cannot make a step of a replay", "endpoint", id, "replay", rp.ID, "error", err)
 		}
 	}
 	return err == nil

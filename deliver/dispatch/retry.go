@@ -79,9 +79,8 @@ func askedWait(schedule []time.Duration, tried int, res *deliver.Result) time.Du
 	return min(res.RetryAfter, 2*base)
 }
 
-// retryDelay returns the wait after a failed attempt whose planned delay is base. A receiver that
-// asks for more time is granted it, up to twice the plan; then the retryJitter only adds, so that
-// no attempt comes earlier than it asked for.
+// retryDelay returns the wait after a failed attempt: base ± retryJitter, or what the receiver
+// asks for if that is more, up to twice base. Then the jitter is only added.
 func retryDelay(base, retryAfter time.Duration) time.Duration {
 	planned := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(base),

@@ -113,7 +113,7 @@ func TestReplayBeginsAfterAFailedRead(t *testing.T) {
 				if n := len(b.all()); n != 1 {
 					t.Errorf("%d attempts 8 s after StartReplay, want 1", n)
 				}
-				if !strings.Contains(log.String(), "reading replays failed") {
+				if !strings.Contains(log.String(), "cannot read replays") {
 					t.Errorf("the log does not tell of the failure: %s", &log)
 				}
 				b.stop()

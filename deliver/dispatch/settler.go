@@ -23,7 +23,7 @@ const (
 type settler struct {
 	cfg   *Config
 	sched *scheduler
-	// queue blocks workers while it is full, so that a slow store slows them down.
+	// queue blocks workers while it is full: a slow store slows them down.
 	queue *batch.Queue[outcome]
 	stop  chan struct{} // closed when no worker is left
 	end   time.Time     // deadline of all calls of the store after a cut
@@ -75,11 +75,11 @@ func (s *settler) write(run context.Context, group []outcome) {
 		err := s.settle(run, ss...)
 		if err == nil || last || run.Err() != nil {
 			if err != nil {
-				s.cfg.Logger.Error("recording outcomes failed; their deliveries will be sent again", "deliveries", len(ss), "error", err)
+				s.cfg.Logger.Error("cannot record outcomes: their deliveries will be sent again", "deliveries", len(ss), "error", err)
 			}
 			break
 		}
-		s.cfg.Logger.Error("recording outcomes failed; trying again", "deliveries", len(ss), "error", err)
+		s.cfg.Logger.Error("cannot record outcomes: trying again", "deliveries", len(ss), "error", err)
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:

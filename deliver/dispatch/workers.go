@@ -75,6 +75,6 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	}
 	wait, first := w.sched.takeRecord(l, e, err, ctx.Err() != nil)
 	if wait > 0 && (first || !isSealed(err)) {
-		w.cfg.Logger.Error("reading an endpoint failed; its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
+		w.cfg.Logger.Error("cannot read endpoint: its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
 	}
 }

@@ -96,7 +96,7 @@ func (p *prepared) init(cfg *Config) {
 		p.refusal = "no signing secret"
 		return
 	}
-	for _, h := range e.Headers { // first, so that they cannot replace the headers below
+	for _, h := range e.Headers { // first: they cannot replace the headers below
 		if deliver.CheckHeader(h) == nil { // the rules may have changed
 			req.Header.Set(h.Name, string(h.Value))
 		}
@@ -167,7 +167,7 @@ func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time)
 }
 
 // appendStandard appends a signature of SignStandard by every valid secret, the newest
-// first, so that a receiver that knows any of them accepts the request.
+// first: a receiver that knows any of them accepts the request.
 func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, seconds string, now time.Time) []byte {
 	b = append(b, signature.StandardPrefix...)
 	p.standard.with(func(h hash.Hash) { signature.WriteStandard(h, d.ID, seconds, d.Event.Body) },

@@ -78,7 +78,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		h.logError("joining a stream failed", "owner", id.Owner, "error", err)
+		h.logError("cannot join stream", "owner", id.Owner, "error", err)
 		c.end(websocket.StatusTryAgainLater, "store unavailable")
 		c.farewell()
 		return

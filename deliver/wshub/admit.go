@@ -45,7 +45,7 @@ func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) 
 			err = errNoKeyID
 		}
 		if err != nil {
-			h.logError("checking a key failed", "error", err)
+			h.logError("cannot check key", "error", err)
 			c.end(websocket.StatusTryAgainLater, "key not checked")
 			return id, false
 		}

@@ -31,7 +31,7 @@ const (
 	replayPage   = 64               // events read at a time for one connection
 )
 
-// Close codes beside those of RFC 6455.
+// Close codes in addition to those of RFC 6455.
 const (
 	codeBadKey    websocket.StatusCode = 4001
 	codeTooMany   websocket.StatusCode = 4003
@@ -70,7 +70,7 @@ type conn struct {
 	killer *time.Timer // closes net after closeGrace
 }
 
-// standing is how a client stands in its stream, whose mutex guards it.
+// standing is a client's state in its stream. The stream's mutex guards it.
 type standing struct {
 	live bool // the client has caught up: it is slow if too much waits
 	// upToDateAt is when the client last had everything.
@@ -272,7 +272,7 @@ func (c *conn) replay(head uint64) bool {
 	pos := c.pos.Load()
 	evs, err := c.h.read(c.h.ctx, c.stream.owner, pos, replayPage)
 	if err != nil {
-		c.h.logError("replaying events failed", "owner", c.stream.owner, "after", pos, "error", err)
+		c.h.logError("cannot replay events", "owner", c.stream.owner, "after", pos, "error", err)
 		c.end(websocket.StatusTryAgainLater, "store unavailable: resume with since="+since(c.epoch, pos))
 		return false
 	}

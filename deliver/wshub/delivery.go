@@ -9,8 +9,8 @@ import (
 )
 
 // handlerPrefix begins the name under which deliveries to an owner's clients
-// are recorded. Each owner has a lane in the dispatcher, so that one whose
-// clients are slow delays no other.
+// are recorded. Each owner has a lane in the dispatcher: slow clients
+// delay no other owner.
 const handlerPrefix = "websocket/"
 
 func handlerName(owner string) string { return handlerPrefix + owner }

@@ -36,8 +36,8 @@ type Options struct {
 	Events Events
 	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
 	// the connection with 1013, try again later. It must return when ctx ends, which is
-	// after 5 s. It is called again every 3 s with the keys of all connections, so that a
-	// revocation by another process takes effect: ErrBadKey, or another Identity than
+	// after 5 s. It is called again every 3 s with the keys of all connections, to notice a
+	// revocation by another process: ErrBadKey, or another Identity than
 	// before, then closes a connection with 4001, and other errors are ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
@@ -47,7 +47,7 @@ type Options struct {
 	Has func(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error)
 
 	// Origins are the hosts, or with "://" the schemes and hosts, whose pages may
-	// connect beside the request's own host, as patterns of path.Match. Requests
+	// connect in addition to the request's own host, as patterns of path.Match. Requests
 	// without an Origin, which do not come from browsers, are always let in.
 	Origins []string
 	// QueueMessages and QueueBytes bound what waits for one client. A client that
@@ -151,7 +151,7 @@ type Hub struct {
 	streams map[string]*stream   // by owner
 
 	record outcomes
-	lost   atomic.Bool // OnLost was told in this epoch
+	lost   atomic.Bool // OnLost was called in this epoch
 	counters
 }
 

@@ -23,7 +23,7 @@ const (
 // stream orders an owner's events, and keeps in its ring those that a client has yet to get. It
 // is one goroutine, which runs while the owner has a connection.
 //
-// An announced event whose number follows the head is taken from memory. If a number is
+// An announced event with the number after the head is taken from memory. If a number is
 // missing in between, the stream reads from the store, which shows an event only together
 // with all events before it.
 type stream struct {
@@ -96,7 +96,7 @@ func (s *stream) run(ctx context.Context) {
 		if err == nil {
 			pause.Reset()
 		} else if ctx.Err() == nil {
-			s.h.opts.Logger.Error("reading events failed", "owner", s.owner, "error", err)
+			s.h.opts.Logger.Error("cannot read events", "owner", s.owner, "error", err)
 			wait = min(wait, pause.NextBackOff())
 		}
 		timer.Reset(wait)
