@@ -222,31 +222,6 @@ func TestStreamWithoutPositions(t *testing.T) {
 	})
 }
 
-func TestStreamFollowsAccounts(t *testing.T) {
-	onPlatform(t, enginetest.StreamConfig{}, func(t *testing.T, p *enginetest.Platform, s *enginetest.PlatformStreamer) {
-		l := listen(t, s, fetcher.StreamQuery{Accounts: []fetcher.Account{}})
-		p.Post("esa", "before")
-		l.changes <- named("esa", "nobody")
-		l.wants("up, accounts esa", "after a change")
-		p.Post("nasa", "not wanted any more")
-		p.Post("esa", "one")
-		l.wants("one", "for the new accounts")
-		l.changes <- nil
-		l.wants("accounts", "for none")
-		p.Post("esa", "two")
-		close(l.changes)
-		l.wants("", "of none")
-		l.stop()
-	})
-	onPlatform(t, enginetest.StreamConfig{Resubscribe: true}, func(t *testing.T, p *enginetest.Platform, s *enginetest.PlatformStreamer) {
-		l := listen(t, s, fetcher.StreamQuery{})
-		l.changes <- named("esa")
-		if err := l.over(); !errors.Is(err, fetcher.ErrResubscribe) {
-			t.Errorf("ended with %v, want ErrResubscribe", err)
-		}
-	})
-}
-
 // What a stream leaves out by design is not brought, and Brings says so.
 func TestStreamLeavesOut(t *testing.T) {
 	reply := func(t *fetcher.Tweet) bool { return t.InReplyToStatusID != "" }
