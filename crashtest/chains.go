@@ -26,7 +26,7 @@ type tenure struct {
 	taken uint64
 }
 
-// chains are the numbers that workers were told are written.
+// chains are the confirmed numbers of all parts.
 type chains struct {
 	mu      sync.Mutex
 	acked   map[tenure]uint64 // the highest number
@@ -66,7 +66,7 @@ func (c *chains) counts() (handed, refused int, silence time.Duration) {
 	return c.handed, c.refused, time.Since(c.last)
 }
 
-// verdict is what the store holds, compared with what the workers were told.
+// verdict compares the store with the confirmed numbers.
 type verdict struct {
 	writes, handovers    int
 	stale, doubled, lost int

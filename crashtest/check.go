@@ -9,7 +9,7 @@ import (
 // violation is a promise that was not kept.
 type violation struct {
 	Invariant string // such as "I1"
-	Text      string // what is wrong, and the ids to look at
+	Text      string // with the ids to look at
 }
 
 func (v violation) String() string { return v.Invariant + ": " + v.Text }
@@ -18,9 +18,8 @@ func (v violation) String() string { return v.Invariant + ": " + v.Text }
 // effect, where an endpoint was removed at about that time.
 const slack = time.Second
 
-// checker compares what the platform showed, what the receiver saw, what the
-// customers were told and what the store holds. It knows what the engine
-// promises, and uses none of its code.
+// checker compares the platform's posts, the receiver's requests, the customers' facts
+// and the store's state. It restates the engine's promises and uses none of its code.
 type checker struct {
 	*outcome
 	found []violation

@@ -157,8 +157,8 @@ func (c *checker) requests() {
 	}
 }
 
-// allSettled checks that every delivery has ended, and that what is recorded as
-// delivered was accepted (I3).
+// allSettled checks that every delivery has ended, and that the receiver accepted each
+// one recorded as delivered (I3).
 func (c *checker) allSettled() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]

@@ -32,8 +32,8 @@ func (c *checker) rulesShowTheirs() {
 	}
 }
 
-// recordsKept checks that what a customer was told is in the store, and that what
-// was deleted is not.
+// recordsKept checks that the store has every confirmed record, as confirmed, and no
+// deleted one.
 func (c *checker) recordsKept() {
 	there := make(map[string]bool)
 	for _, r := range c.State.Rules {

@@ -46,7 +46,7 @@ var bugs = map[string]func(storage.Store) storage.Store{}
 // sendingBugs are such faults in the engine's configuration.
 var sendingBugs = map[string]func(*streamwatch.Config){}
 
-// Times of the process under test: short, so that much happens before it dies.
+// Times of the process under test: short, for much to happen before it dies.
 const (
 	pollInterval   = tempo * 50 * time.Millisecond
 	attemptTimeout = tempo * 400 * time.Millisecond

@@ -26,7 +26,7 @@ const (
 )
 
 // customers ask the process for operations, one at a time for each monitor, rule,
-// webhook or reservation, and remember what they were told. They are in the parent
+// webhook or reservation, and remember the answers. They are in the parent
 // and outlive the process.
 type customers struct {
 	*facts
@@ -38,8 +38,8 @@ type customers struct {
 	flight  map[int]*task
 
 	monitors, rules, endpoints, money [3]slot
-	// Creations that were answered with an error, so that what was made may have
-	// been removed again: of monitors, and of webhooks by the monitor's id.
+	// Creations that were answered with an error: of monitors, and of webhooks by the
+	// monitor's id. The engine may have made and removed them.
 	failedMonitors  int
 	failedEndpoints map[string]int
 
@@ -111,8 +111,7 @@ func (c *customers) answered(r reply) {
 	c.waiting = append(c.waiting, t)
 }
 
-// orphaned has the operations asked again that a process had not answered when it
-// died: those whose numbers lost reports.
+// orphaned asks the open operations again that lost reports: their process has died.
 func (c *customers) orphaned(lost func(n int) bool) {
 	for n, t := range c.flight {
 		if lost(n) {
@@ -166,8 +165,8 @@ func (c *customers) number(what string) string {
 }
 
 // noteUndone records monitors and webhooks that were created while the store was cut off
-// or late. The engine had no confirmation of that, and deleted them again; so nobody was
-// told of them, but posts were detected for them meanwhile.
+// or late. The engine had no confirmation, and deleted them again, after posts were
+// detected for them.
 func (c *customers) noteUndone(s *state, began time.Time) {
 	there := make(map[string]bool)
 	for _, m := range s.Monitors {

@@ -29,8 +29,8 @@
 //
 // # What is checked
 //
-// One checker compares what the platform showed, what the receiver saw, what customers were
-// told, and what the store holds: after every kill of an engine that is alone, and at the
+// One checker compares the platform's posts, the receiver's requests, the answers to
+// customers and the state of the store: after every kill of an engine that is alone, and at the
 // end of each round of 25 kills, when all processes were allowed to finish and have stopped.
 // It restates the rules it checks and uses no code of the engine; a copy of an SQLite file
 // is read with SQL.
@@ -43,13 +43,13 @@
 //	    is not sent again; what was sent is recorded, except the last attempt of a
 //	    process that died
 //	I4  what the receiver gets again has the same id and the same bytes
-//	I5  the ledger has each charge, top-up and reservation once, its sum is the
-//	    balance, and no balance was ever below zero
+//	I5  the ledger has each charge, top-up and committed reservation once, its sum
+//	    is available or reserved, and no balance was ever below zero
 //	I6  no cursor passes a post that was not detected
 //	I7  a restarted process polls within 5 s
 //
-// It also checks that a process which is asked to stop does stop, and that what a customer
-// was told of a monitor, a rule or a webhook still holds.
+// It also checks that a process which is asked to stop does stop, and that the store has
+// every monitor, rule and webhook that was confirmed to a customer, as confirmed.
 //
 // # Hand-overs
 //

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// facts are what customers know: what they asked for, and what they were told.
-// An answer is a promise. What was asked and never answered may have happened or
-// not.
+// facts are the requests of customers and the answers to them. An answer is a promise.
+// A request without an answer may have been carried out or not.
 type facts struct {
 	Watches   map[string]*watchFacts    // by monitor id
 	Rules     map[string]*recordFacts   // by id
@@ -39,8 +38,8 @@ type watchFacts struct {
 	// Since are the moments from which an account was known to be watched: more
 	// than one when it was taken out and added again, or paused.
 	Since map[string][]time.Time
-	// Last is what the customer was told last. It is nil where nothing was told, and
-	// from when a change is asked for until that is answered.
+	// Last is the last answer. It is nil before the first one, and while a change is
+	// under way.
 	Last *watch
 	// Fixed: it is never changed after the beginning of the round.
 	Fixed bool
@@ -105,8 +104,8 @@ func (f *facts) webhooksOf(source string) (list []*recordFacts) {
 	return list
 }
 
-// noteState records what the store shows and no customer was told of: what was
-// made by an operation whose answer the kill prevented.
+// noteState records the monitors and webhooks that the store shows, also those of
+// operations that the kill left without an answer.
 func (f *facts) noteState(s *state) {
 	for i := range s.Monitors {
 		f.noteWatch(&s.Monitors[i])

@@ -155,7 +155,7 @@ func TestHandovers(t *testing.T) {
 	})
 }
 
-// What finds nothing is worth what it finds when the store ignores fences.
+// A store that ignores fences is found.
 func TestPlantedFaultOfFencesIsFound(t *testing.T) {
 	r := inMemory(t, 1, 3000, plantNoFence)
 	if r.value("stale, and accepted") == 0 || !slices.ContainsFunc(r.found, func(v violation) bool { return v.Invariant == "F1" }) {

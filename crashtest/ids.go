@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// The ids that the promises rest on, written again from their description so that
-// a mistake in the engine's code is not repeated here: a prefix, 8 digits to sort
-// by, and 128 bits of SHA-256 over the parts, each ended by a NUL, in lower-case
-// base32 with the extended hex alphabet (RFC 4648), without padding.
+// The ids that the promises rest on, written again from their description, lest a
+// mistake in the engine's code be repeated here: a prefix, 8 digits to sort by, and
+// 128 bits of SHA-256 over the parts, each ended by a NUL, in lower-case base32 with
+// the extended hex alphabet (RFC 4648), without padding.
 
 func eventID(source, tweet string) string {
 	return "evt_" + magnitude(tweet) + hashed(source, tweet)

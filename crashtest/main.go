@@ -37,8 +37,8 @@ type options struct {
 const (
 	killsPerRound = 25
 	killsPerHit   = 62 // each point must be hit once in so many kills
-	// restsWithin leaves time for an endpoint whose circuit breaker opens twice, for
-	// 30 s and then for 60: the few deliveries that the receiver never accepts can be
+	// restsWithin leaves time for a circuit breaker to open twice, for 30 s and then
+	// for 60: the few deliveries that the receiver never accepts can be
 	// most of what a new process sends it.
 	restsWithin = 3 * time.Minute
 )

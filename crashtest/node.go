@@ -141,7 +141,7 @@ func (r *round) start(n *node) error {
 	return nil
 }
 
-// fate draws what is to befall a node that is up, if anything is left.
+// fate draws the next disturbance of a node, if any is left.
 func (r *round) fate(n *node) (f fate, ok bool) {
 	if r.phase != disturbing {
 		return 0, false

@@ -50,7 +50,7 @@ type visit struct {
 	Source   string // what the body says: the monitor's id
 	Tweet    string
 	At       time.Time
-	Status   int // what it was answered; 0 when the connection was cut
+	Status   int // of the answer; 0 when the connection was cut
 	Life     int // of the process that it came from
 }
 
@@ -70,7 +70,7 @@ type state struct {
 	Monitors   []watch
 	Rules      []filterRule
 	Endpoints  []endpoint
-	Damage     string // what is wrong with the store itself, "" for nothing
+	Damage     string // of the store itself, "" for none
 }
 
 type event struct {

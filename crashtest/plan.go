@@ -28,7 +28,7 @@ const (
 // disturbEvery: in one of so many lives, the backend is disturbed as well.
 const disturbEvery = 5
 
-// chooser decides how lives end, so that each point gets its share.
+// chooser decides how lives end. Each point gets its share.
 type chooser struct {
 	rand *rand.Rand
 	of   []point

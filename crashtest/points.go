@@ -28,7 +28,7 @@ const (
 // points are all named moments. Those that begin with "sqlite." are inside the
 // store's transactions. The others are in the wrappers around the store's ports, the
 // fetcher, the webhook transport and the handler: "x.asked" is just before the call
-// of x, "x.done" is after it took effect and before its caller is told.
+// of x, "x.done" is after it took effect and before its caller has the answer.
 var points = []point{
 	{name: "commit.asked", skip: 10},
 	{name: "commit.done", skip: 10},

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// proxy stands between a node and the server of its store, and can cut them off from
-// each other.
+// proxy passes bytes between a node and the server of its store, and can cut them off
+// from each other.
 type proxy struct {
 	listener net.Listener
 	server   string

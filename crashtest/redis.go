@@ -27,7 +27,7 @@ type redisServer struct {
 // redisName is the store's name on the server.
 const redisName = "crashtest"
 
-// answersWithin bounds how long a server takes to load what it has.
+// answersWithin bounds how long a server takes to load its data.
 const answersWithin = 20 * time.Second
 
 func startRedis(dir string) (*redisServer, error) {
@@ -46,7 +46,7 @@ func startRedis(dir string) (*redisServer, error) {
 	return s, nil
 }
 
-// start brings the server up and waits until it has loaded its data.
+// start starts the server and waits until it has loaded its data.
 func (s *redisServer) start() error {
 	_, port, err := net.SplitHostPort(s.address)
 	if err != nil {

@@ -113,7 +113,7 @@ func TestEnginesShareAStore(t *testing.T) {
 	})
 }
 
-// A harness that finds nothing is worth what it finds in a store that is wrong.
+// Each planted fault is found.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for i, row := range []struct {
 		fault, invariants string

@@ -28,8 +28,7 @@ func openSQLite(ctx context.Context, cfg storeConfig) (storage.Store, error) {
 	return sqlite.Open(ctx, cfg.Address, sqlite.Options{})
 }
 
-// read reads a copy of the files, so that the next process finds them as the kill
-// has left them.
+// read reads a copy of the files: the next process finds them as the kill has left them.
 func (s sqliteFile) read(ctx context.Context) (state, error) {
 	dir, err := os.MkdirTemp(s.dir, "copy")
 	if err != nil {

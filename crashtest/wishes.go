@@ -50,7 +50,7 @@ func (c *customers) create(s *slot, o op, then func(id string)) {
 	})
 }
 
-// change asks for a change that deletes what is in gone.
+// change asks for a change, which deletes the records of gone.
 func (c *customers) change(s *slot, o op, gone ...*recordFacts) {
 	deletes := o.Do == doDeleteMonitor || o.Do == doDeleteRule || o.Do == doDeleteEndpoint
 	for _, f := range gone {

@@ -147,8 +147,8 @@ func (w *worker) keep(ok func(fleet.Part) bool) {
 	w.queue = slices.DeleteFunc(w.queue, func(c *chain) bool { return !ok(c.part) })
 }
 
-// choose decides which parts to give, and how many to have. It gives what is more than
-// the share, and now and then some more, so that parts keep changing hands.
+// choose decides which parts to give, and how many to have. It gives the parts
+// above its share, and now and then some more, to keep parts changing hands.
 func (w *worker) choose() (give fleet.Set, want int) {
 	share := (fleet.Parts + len(w.others)) / (1 + len(w.others))
 	own := slices.Sorted(maps.Keys(w.own))
@@ -176,7 +176,7 @@ func (w *worker) note(st fleet.State) {
 	}
 }
 
-// suspects are the terms whose leases are over.
+// suspects are the terms with leases that are over.
 func (w *worker) suspects() (list []string) {
 	for term, over := range w.others {
 		if over {

@@ -23,7 +23,7 @@ const (
 	overlap    = 4 * time.Second         // how far the engine looks back: well above lateUpTo
 )
 
-// world is what is outside the process under test: a platform that people post on,
+// world is the outside of the process under test: a platform that people post on,
 // and a receiver. It goes on when the process dies.
 type world struct {
 	names       []string

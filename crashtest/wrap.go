@@ -89,7 +89,7 @@ func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
 const detectionPrice = 7
 
 // chargedJournal charges for each event in the commit that records it, as a service
-// would that sells detections, so that a commit writes every kind of record it can.
+// would that sells detections: a commit writes every kind of record it can.
 // A commit also claims deliveries for the process that made it; chargedJournal has
 // these claims end as early as a dispatcher accepts, because only then can another
 // process send what a killed one had claimed.

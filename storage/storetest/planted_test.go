@@ -370,7 +370,7 @@ func TestPlantedBugs(t *testing.T) {
 	}
 }
 
-// A store that loses everything in a restart fails the cases of what it loses.
+// A store that loses everything in a restart fails the restart cases.
 func TestPlantedLossOfEverything(t *testing.T) {
 	for _, find := range []string{
 		"restart/monitors survive a restart", "restart/events stay known after a restart, and numbers go on",
