@@ -86,42 +86,19 @@ type tailClient struct {
 	group   string // whose clients are counted together
 	queue   []item
 	dropped int
-	skip    int // set by publish: how many of the events being published exceed the queue
 	wake    chan struct{}
 }
 
-// publish takes new events. It does not block. Items are made only of those events that are
-// kept or queued for a client.
+// publish takes new events. It does not block.
 func (t *tail) publish(events []deliver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for c := range t.clients {
-		c.skip = -tailQueue // above 0 when there are more for the client than its queue holds
-		for i := range events {
-			if c.has(events[i].Source.Owner) {
-				c.skip++
-			}
-		}
-	}
 	for i := range events {
-		var it item // made when it is wanted
-		wanted := func() item {
-			if it.Clock == "" {
-				it = newItem(&events[i])
-			}
-			return it
-		}
-		if i >= len(events)-tailKept {
-			t.keep(wanted())
-		}
+		it := newItem(&events[i])
+		t.keep(it)
 		for c := range t.clients {
-			switch {
-			case !c.has(events[i].Source.Owner):
-			case c.skip > 0:
-				c.skip--
-				c.dropped++
-			default:
-				c.add(wanted())
+			if c.has(it.Owner) {
+				c.add(it)
 			}
 		}
 	}

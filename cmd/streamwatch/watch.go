@@ -13,7 +13,6 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -22,7 +21,7 @@ type watchConfig struct {
 	accounts               []string // kind:account, as they were given
 	since                  bool
 	interval, feedInterval time.Duration
-	appView                string
+	appView                string // "" for the public one
 	allowPrivate           bool
 }
 
@@ -44,7 +43,6 @@ func parseWatch(p process, args []string) (watchConfig, error) {
 	fs.takes = "account…"
 	fs.BoolVar(&c.since, "since", false, "print the newest post of each account at once")
 	fs.DurationVar(&c.interval, "interval", 15*time.Second, "time between two polls of an account, 5s to 1h; of feeds at least 5m")
-	fs.StringVar(&c.appView, "appview", "", "ask this AppView for bluesky: accounts instead of the public one, a `URL`")
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let feeds be http:// and in private networks")
 	var err error
 	if c.accounts, err = fs.parseAll(p, args); err != nil {
@@ -55,8 +53,6 @@ func parseWatch(p process, args []string) (watchConfig, error) {
 		return c, usageError{errors.New("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")}
 	case c.interval < 5*time.Second || c.interval > time.Hour:
 		return c, usageError{fmt.Errorf("-interval %s is not allowed: want 5s to 1h", c.interval)}
-	case c.appView != "" && !c.has("bluesky:"):
-		return c, usageError{fmt.Errorf("-appview %q is not allowed: it needs an account bluesky:…", netguard.RedactURL(c.appView))}
 	case c.allowPrivate && !c.has("feed:"):
 		return c, usageError{errors.New("-allow-private is not allowed: it needs an account feed:…")}
 	}

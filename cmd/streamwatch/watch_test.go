@@ -35,8 +35,6 @@ func TestParseWatch(t *testing.T) {
 		"mastodon:https://h/@a/b":     `account "mastodon:https://h/@a/b" is not allowed`,
 		"bluesky:nasa":                `account "bluesky:nasa" is not allowed: want`,
 		"feed:http://127.0.0.1/feed":  `account "feed:http://127.0.0.1/feed" is not allowed: want`,
-		"feed:https://go.dev/f -appview nonsense":   `-appview "nonsense" is not allowed: it needs an account bluesky:`,
-		"bluesky:bsky.app -appview nonsense":        `-appview "nonsense" is not allowed`,
 		"feed:http://127.0.0.1/feed -allow-private": "",
 	} {
 		c, err := parseWatch(process{env: noEnv, out: io.Discard}, strings.Fields(args))

@@ -12,7 +12,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
-	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -47,7 +46,7 @@ func openWatched(c watchConfig) (*watched, error) {
 		case "bluesky":
 			account = strings.TrimPrefix(strings.TrimPrefix(account, "https://bsky.app/profile/"), "@")
 			if source.Fetcher, err = bluesky.New(bluesky.Config{BaseURL: c.appView}); err != nil {
-				return nil, fmt.Errorf("-appview %q is not allowed: %s", netguard.RedactURL(c.appView), wantHost)
+				return nil, err
 			}
 			source.CheckAccount = bluesky.CheckAccount
 		case "feed":
