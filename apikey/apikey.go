@@ -11,7 +11,7 @@ import (
 
 // Principal is the customer that a request was authenticated as.
 type Principal struct {
-	Owner string // whose monitors, rules, endpoints and credits
+	Owner string // of monitors, rules, endpoints and credits
 	// KeyID is what requests are counted by: no two keys have the same, whoever owns
 	// them. If it is "", the requests of all keys of Owner count together, and a
 	// WebSocket hub takes none of its connections.
@@ -44,7 +44,7 @@ var (
 	ErrTooMany = errors.New("apikey: too many keys")
 )
 
-// FieldError reports a field whose value is not allowed.
+// FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
 // Key is the record of a key. It does not hold the key itself.

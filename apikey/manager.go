@@ -49,7 +49,7 @@ func NewManager(cfg Config) (*Manager, error) {
 
 // IssueRequest asks for a key.
 type IssueRequest struct {
-	Owner         string    // whose it is, at most 128 bytes
+	Owner         string    // the customer, at most 128 bytes
 	Name          string    // 1 to 100 characters, for people; need not be unique
 	Tier          string    // at most 100 characters; may be ""
 	RatePerMinute int       // 0 to 1,000,000; 0 leaves it to the service

@@ -1,7 +1,6 @@
 package apikey
 
-// Scope says what a key may do. Each scope includes those before it. "" stands for
-// ScopeWrite: keys from before there were scopes have it.
+// Scope says what a key may do. Each scope includes those before it. "" is ScopeWrite.
 type Scope string
 
 // Scopes of a key.

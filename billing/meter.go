@@ -144,7 +144,7 @@ func (m *Meter) Run(ctx context.Context) error {
 		err := m.tick(ctx)
 		m.count.tick(err)
 		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Error("charging streams failed, the next tick charges them", "error", err)
+			m.cfg.Logger.Error("cannot charge streams: the next tick charges them", "error", err)
 		}
 		now := m.cfg.Now()
 		timer.Reset(minuteOf(now).start().Add(time.Minute).Sub(now))

@@ -218,7 +218,7 @@ func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 
 func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
 	if err := m.cfg.Streams.Pause(ctx, s); err != nil { // the next tick tries again
-		m.cfg.Logger.Error("pausing a stream failed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		m.cfg.Logger.Error("cannot pause a stream", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
 	m.count.add(func(s *Stats) { s.Paused, s.Running, s.Waiting = s.Paused+1, s.Running-1, s.Waiting+1 })
@@ -231,7 +231,7 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 		return
 	}
 	if err != nil {
-		m.cfg.Logger.Error("resuming a stream failed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		m.cfg.Logger.Error("cannot resume a stream", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
 	m.count.add(func(s *Stats) { s.Resumed, s.Running, s.Waiting = s.Resumed+1, s.Running+1, s.Waiting-1 })

@@ -148,7 +148,7 @@ func TestStreamsThatCannotBeListedAreMadeUpFor(t *testing.T) {
 		stop()
 		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:01 00:02 00:03")
 		want(t, "ticks that failed", m.Stats().Failed, 2)
-		s.logged(t, "charging streams failed", 2)
+		s.logged(t, "cannot charge streams", 2)
 	})
 }
 
@@ -203,7 +203,7 @@ func TestPauseThatFails(t *testing.T) {
 		s.pass(time.Minute)
 		stop()
 		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:02")
-		s.logged(t, "pausing a stream failed", 1)
+		s.logged(t, "cannot pause a stream", 1)
 		s.logged(t, "stream paused for lack of credits", 0)
 	})
 }
@@ -213,7 +213,7 @@ func TestResumeThatFails(t *testing.T) {
 		s.streams[0].Paused, s.resume = true, errDown
 		m, stop := s.meter(t)
 		want(t, "stats", m.Stats(), billing.Stats{Waiting: 1})
-		s.logged(t, "resuming a stream failed", 1)
+		s.logged(t, "cannot resume a stream", 1)
 		s.logged(t, "stream resumed", 0)
 		s.resume = nil
 		s.pass(time.Minute)

@@ -130,7 +130,7 @@ func (o *hold) commit() {
 			return
 		}
 	}
-	o.h.opts.Logger.Error("charging a request failed", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
+	o.h.opts.Logger.Error("cannot charge a request", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
 }
 
 // release gives the credits back unless they were charged. A shared reservation is left to
@@ -140,7 +140,7 @@ func (o *hold) release() {
 		return
 	}
 	if err := o.charge.Release(o.ctx); err != nil {
-		o.h.opts.Logger.Warn("releasing a reservation failed, it will expire", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
+		o.h.opts.Logger.Warn("cannot release a reservation: it will expire", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestChargeIsTriedThreeTimes(t *testing.T) {
 		if got := funds - b.Available - b.Reserved; err != nil || got != row.charged || l.commits != row.tries {
 			t.Errorf("%d failures: charged %d in %d tries, %v, want %d in %d", row.fails, got, l.commits, err, row.charged, row.tries)
 		}
-		told(t, log, `level=ERROR msg="charging a request failed" request_id=req_`, row.charged == 0)
+		told(t, log, `level=ERROR msg="cannot charge a request" request_id=req_`, row.charged == 0)
 		told(t, log, " charge_id=req_", row.charged == 0)
 		told(t, log, " credits=1", row.charged > 0)
 	}
@@ -99,7 +99,7 @@ func TestReleaseThatFailsIsTold(t *testing.T) {
 		if a := w.do(mine, "GET", monitors+"/unknown", ""); a.status != 404 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		told(t, log, `level=WARN msg="releasing a reservation failed, it will expire" request_id=req_`, err != nil)
+		told(t, log, `level=WARN msg="cannot release a reservation: it will expire" request_id=req_`, err != nil)
 	}
 }
 

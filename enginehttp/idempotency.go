@@ -121,7 +121,7 @@ func (r *repeat) keep(x *exchange, answer reply) {
 		err = r.finish(r.cipher.Seal(nil, nil, plain, []byte(r.request.Owner)))
 	}
 	if err != nil {
-		r.h.opts.Logger.Error("storing the answer to a request with an Idempotency-Key failed, a repetition will be carried out",
+		r.h.opts.Logger.Error("cannot store the answer to a request with an Idempotency-Key: a repetition will be carried out",
 			"request_id", x.named, "owner", r.request.Owner, "error", err)
 	}
 }
@@ -132,7 +132,7 @@ func (r *repeat) end(x *exchange) {
 		return
 	}
 	if err := r.finish(nil); err != nil && !errors.Is(err, fleet.ErrNotBegun) {
-		r.h.opts.Logger.Warn("giving an Idempotency-Key free failed, it will be when its lease is over",
+		r.h.opts.Logger.Warn("cannot give an Idempotency-Key free: it will be when its lease is over",
 			"request_id", x.named, "owner", r.request.Owner, "error", err)
 	}
 }

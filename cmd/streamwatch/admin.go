@@ -182,7 +182,7 @@ func (c *adminConfig) issue() apikey.IssueRequest {
 	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 
-// topUp gives credits once for each id, and returns the id; "" stands for a new one. Its
+// topUp gives credits once for each id, and returns the id, a new one for "". Its
 // error says with which flags the command can be repeated without giving them twice.
 func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) (string, error) {
 	if credits == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
 )
 
-// runBenchLatency is the command bench latency. When it is told to stop, it waits for
-// what it has posted; told again, the process ends at once.
+// runBenchLatency is the command bench latency. After a first Ctrl-C it waits for the posts
+// that it has made; a second one ends the process at once.
 func runBenchLatency(ctx context.Context, p process, args []string) error {
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))

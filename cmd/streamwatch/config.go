@@ -49,7 +49,7 @@ type config struct {
 	Sources       []source      `yaml:"sources"`
 
 	from  origins
-	admin bool // a command beside the service
+	admin bool // for a command, while the service may run
 	unset []unset
 }
 

@@ -120,12 +120,11 @@ func (r *reader) value(at, n *yaml.Node, into reflect.Value, key string) {
 	}
 }
 
-// variable is a reference to an environment variable, with what stands for one that is not
-// set.
+// variable matches ${NAME} and ${NAME:-text}.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
-// set sets a single value from a text, in which variables are replaced. A value whose
-// variable is not set keeps the reference.
+// set sets a single value from a text, in which variables are replaced. References to
+// variables that are not set stay as they are.
 func (r *reader) set(into reflect.Value, key, text string) {
 	missing := len(r.unset)
 	expanded := variable.ReplaceAllStringFunc(text, func(ref string) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// demoOwner is whose the demonstration's key is.
+// demoOwner owns the demonstration's key.
 const demoOwner = "demo"
 
 // demoPlatform is a fake platform on which a few accounts post. It implements the port of

@@ -13,7 +13,7 @@
 //	streamwatch serve -demo
 //
 // needs no setup: a fake platform posts, everything is kept in a file that is removed at the
-// end, and a key with credits is printed, so that every endpoint can be tried with curl.
+// end, and a key with credits is printed, with which every endpoint can be tried by curl.
 //
 //	streamwatch serve -platform https://mastodon.social -db streams.db
 //	streamwatch serve -platform bluesky -db redis://127.0.0.1:6379

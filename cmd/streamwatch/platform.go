@@ -19,8 +19,8 @@ const defaultInterval = time.Minute
 // wantHost is what the address of a platform may be.
 const wantHost = "want http:// or https:// and a host, and nothing else"
 
-// openPlatform opens the platform of platform or demo, whose accounts have no source's name
-// before theirs. It returns nil if there are only sources.
+// openPlatform opens the platform that the keys platform or demo name: that of accounts
+// without a source's name. It returns nil if there are only sources.
 func openPlatform(c config) (fetcher.Fetcher, error) {
 	switch {
 	case c.Demo:

@@ -11,8 +11,8 @@ import (
 )
 
 // keyring is an endpoints.Sealer that seals with its first key, and opens with whichever
-// of its keys fits. All have the same id, sealKeyID, so that the id that is stored with a
-// value does not say which.
+// of its keys fits. All have the same id, sealKeyID: the id that is stored with a value does
+// not say which.
 type keyring []*endpoints.AESSealer
 
 const sealKeyID = "1"

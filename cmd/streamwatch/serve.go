@@ -86,8 +86,8 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer startFakes(ctx, svc.platforms)()
 
-	// From here on goroutines run. They are stopped in reverse order, so that probes on
-	// ops-addr are answered to the end.
+	// From here on goroutines run. They are stopped in reverse order: probes on ops-addr
+	// are answered to the end.
 	failed := make(chan error, 2)
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)

@@ -28,8 +28,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// source is a platform that is watched beside others: accounts are then NAME:ACCOUNT. The tags
-// are the keys of the configuration file.
+// source is one of several platforms; its accounts are NAME:ACCOUNT. The tags are the keys of
+// the configuration file.
 type source struct {
 	Name     string       `yaml:"name"`
 	Kind     string       `yaml:"kind"`
@@ -49,8 +49,8 @@ type source struct {
 	Secret   secret.Value `yaml:"secret"`   // of WebSub
 }
 
-// sourceKinds are the keys that each kind has beside name, kind, calls and burst; those with
-// a ! have to be there.
+// sourceKinds are the keys of each kind, in addition to name, kind, calls and burst; those
+// with a ! are required.
 var sourceKinds = map[string][]string{
 	"bluesky":  {"url", "pds", "probe", "stream", "stream-url"},
 	"mastodon": {"url!", "token", "probe", "stream", "stream-url"},
@@ -142,7 +142,7 @@ func openSources(c config, log *slog.Logger) (all []streamwatch.Source, hooks ma
 	return all, hooks, nil
 }
 
-// isHookPath reports whether a path is free for a hub, and stands for itself as a pattern of
+// isHookPath reports whether a path is free for a hub, and matches itself as a pattern of
 // http.ServeMux, which panics on others.
 func isHookPath(p string) bool {
 	return p != "/" && !strings.HasPrefix(p, "/v1/") && !strings.HasPrefix(p, "/console/") && path.Clean(p)+"/" == p &&

@@ -107,7 +107,7 @@ func storeConfig(p process, args []string, fs flags, keys ...string) (config, er
 // redisWords rewords the advice in the store's errors: it names options that no key sets.
 var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
 
-// where names the store, so that who issues a key sees whether it is the server's.
+// where names the store, for the output of commands. It has no password.
 func (c *config) where() string {
 	if c.onRedis() {
 		return netguard.RedactURL(c.DB)

@@ -81,7 +81,7 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	made, err := all.monitors(ctx, engine, c) // before anything is read, so that nothing falls between
+	made, err := all.monitors(ctx, engine, c) // before anything is read: nothing falls between
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -128,8 +128,8 @@ func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c wa
 	return made, nil
 }
 
-// tryAll reads each account once, so that an account that does not exist is an error before
-// anything runs. Failures that may pass are only printed: the polls that follow try again.
+// tryAll reads each account once: an account that does not exist is an error before anything
+// runs. Failures that may pass are only printed: the polls that follow try again.
 func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs io.Writer) error {
 	var refused error
 	for _, name := range a.names {

@@ -43,8 +43,8 @@ func newBook() *book { return &book{start: time.Now(), blank: map[string]int{}} 
 // since returns the time since start, by the runner's monotonic clock.
 func (b *book) since() time.Duration { return time.Since(b.start) }
 
-// arrived notes the posts in a body that had been read at a time since start. A post whose
-// marker is there several times arrives once.
+// arrived notes the posts in a body that had been read at a time since start. A post arrives
+// once, however often its marker is there.
 func (b *book) arrived(at time.Duration, channel string, body []byte, signature, delivery string) {
 	seen := map[string]bool{}
 	b.mu.Lock()

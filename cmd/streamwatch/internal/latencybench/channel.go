@@ -17,8 +17,8 @@ type channel struct {
 	Redelivered int `json:"redelivered"`
 	// OutOfOrder are posts that arrived after a later one of the same account.
 	OutOfOrder int `json:"out_of_order"`
-	// Forged and Unsigned are arrivals whose signature was wrong or missing though a
-	// secret was given. They count as nothing else.
+	// Forged and Unsigned are arrivals with a wrong signature, or none, though a secret was
+	// given. They count as nothing else.
 	Forged   int `json:"forged"`
 	Unsigned int `json:"unsigned"`
 	// Unverified are arrivals that count although nothing could be checked, because no

@@ -29,7 +29,7 @@ import (
 const (
 	modePolling = "polling" // each account every Interval
 	modeProbes  = "probes"  // as modePolling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
-	modePush    = "push"    // as modePolling; and what the stream of a user's home timeline brings
+	modePush    = "push"    // as modePolling; and the stream of a user's home timeline
 )
 
 // modes are all of them.

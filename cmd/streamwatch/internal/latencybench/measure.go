@@ -52,7 +52,7 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 		return err
 	}
 	figures := io.WriteCloser(nil)
-	if o.json != "" { // before the first post, so that a mistake costs no run
+	if o.json != "" { // before the first post: a mistake costs no run
 		if figures, err = os.Create(o.json); err != nil {
 			return usageErr(fmt.Errorf("-json %q is not allowed: %w", o.json, err))
 		}

@@ -40,7 +40,7 @@ func (f fake) Post(_ context.Context, account int, text string) error {
 // Limits allow as many posts as a record may have.
 func (fake) Limits() limits { return limits{posts: maxPosts, inFlight: 1} }
 
-// textPlace stands for the text in a command.
+// textPlace is replaced by the text in a command.
 const textPlace = "{text}"
 
 // commandFor is how long a command may take.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// report has the figures of a run. Times whose name ends in _ms are milliseconds, to
-// the microsecond.
+// report has the figures of a run. Fields ending in _ms are milliseconds, to the
+// microsecond.
 type report struct {
 	Started     time.Time         `json:"started"`
 	Seconds     float64           `json:"seconds"`

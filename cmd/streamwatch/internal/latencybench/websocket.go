@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// reconnectAfter is the wait after a connection is lost. What a detector sends meanwhile
-// is lost, unless it resumes by itself.
+// reconnectAfter is the wait after a connection is lost. Frames that a detector
+// sends during it are lost, unless it resumes by itself.
 const reconnectAfter = time.Second
 
 // socket is a WebSocket client.
@@ -35,7 +35,7 @@ func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
 	return ws, nil
 }
 
-// watch notes the frames of ws until ctx ends. It closes ws, and connects anew when the
+// watch notes the frames of ws until ctx ends. It closes ws, and connects again when the
 // connection is lost.
 func (s *socket) watch(ctx context.Context, ws *websocket.Conn) {
 	for {

@@ -1,5 +1,5 @@
 // Package fakeserver is a platform to measure detectors on: it answers as a Mastodon
-// server does, so that whatever can watch one can be pointed at it.
+// server does, and whatever can watch one can be pointed at it.
 //
 //	GET /api/v1/accounts/lookup?acct=account0001      an account
 //	GET /api/v1/accounts/{id}/statuses                its timeline, with ETag and Link

@@ -37,7 +37,7 @@ type Server struct {
 	closed  bool
 }
 
-// New returns a Server whose accounts are account0001 and so on.
+// New returns a Server with the accounts account0001 and so on.
 func New(accounts int, seed uint64) *Server {
 	names := enginetest.AccountNames(accounts)
 	s := &Server{

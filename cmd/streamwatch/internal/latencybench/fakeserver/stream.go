@@ -68,8 +68,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "stream: want user, public or public:local")
 		return
 	}
-	// It joins before it answers, so that the client gets everything that is posted after
-	// its connection is accepted.
+	// It joins before it answers: the client gets everything that is posted after its
+	// connection is accepted.
 	ctx, cut := context.WithCancel(r.Context())
 	defer cut()
 	c := &client{make(chan []byte, maxQueue), cut}
