@@ -93,44 +93,6 @@ func TestUnchangedSearchAtItsLimitIsNoGap(t *testing.T) {
 	})
 }
 
-func TestUnchangedSearchIsNotAskedForBeforeTheCommit(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		versionedSearch(w)
-		setQuery(t, d, asks("r", "moon"))
-		after(time.Second)
-		fails := 3
-		w.setCommitErr(func(bs []*Batch) error {
-			if fails > 0 && len(bs[0].Events) > 0 {
-				fails--
-				return errors.New("disk full")
-			}
-			return nil
-		})
-		w.say("nasa", "moon p0", 0)
-		after(time.Minute)
-		wantOf(t, w, "r", "p0")
-		if fails != 0 {
-			t.Error("no commit failed")
-		}
-	})
-}
-
-// Who joins gets what the query knows already.
-func TestUnchangedSearchIsNotAskedForByAJoiningRule(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		versionedSearch(w)
-		joining := asks("joins", "moon")
-		setQuery(t, d, asks("r", "moon"))
-		after(time.Second)
-		w.say("nasa", "moon p0", 0)
-		w.say("nasa", "moon p1", 0)
-		after(time.Minute)
-		setQuery(t, d, joining) // since before the posts
-		after(time.Minute)
-		wantOf(t, w, "joins", "p0", "p1")
-	})
-}
-
 // A rule that wants more posts than before gets a page of them: a version is of the
 // pages of one length.
 func TestUnchangedSearchIsNotAskedForWithAnotherLimit(t *testing.T) {
@@ -199,20 +161,6 @@ func TestUnchangedFirstPageOfASearch(t *testing.T) {
 		if _, unchanged := counts(); unchanged < 5 || d.Stats().Queries.Errors != 0 {
 			t.Errorf("%d first pages unchanged, %d errors", unchanged, d.Stats().Queries.Errors)
 		}
-	})
-}
-
-// A post that could not be delivered as it was is looked at again, although its
-// page stays the same.
-func TestUnchangedSearchDoesNotHideADroppedPost(t *testing.T) {
-	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
-		versionedSearch(w)
-		setQuery(t, d, asks("r", "moon"))
-		after(time.Second)
-		w.say("nasa", "moon early", 0)
-		w.do(func() { w.posts["nasa"][0].tweet.PublishedAt = time.Now().Add(8 * time.Minute) })
-		after(10 * time.Minute)
-		wantOf(t, w, "r", "early")
 	})
 }
 

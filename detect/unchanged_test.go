@@ -65,67 +65,71 @@ func TestUnchangedPagesAreNotRead(t *testing.T) {
 	})
 }
 
-// What a failed commit did not record must be read again, whatever the version.
-func TestUnchangedIsNotAskedForBeforeTheCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		unchanged := 0
-		versioned(w, &unchanged)
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Second)
-		fails := 3
-		w.setCommitErr(func(bs []*Batch) error {
-			if fails > 0 && len(bs[0].Events) > 0 {
-				fails--
-				return errors.New("disk full")
+// An unchanged page is not asked for where its posts are still needed, of an account or of a
+// query.
+func TestUnchangedIsNotAskedFor(t *testing.T) {
+	type source struct {
+		name string
+		join func(t *testing.T, w *searchable, d *Detector, id string, since time.Time)
+	}
+	sources := []source{
+		{"account", func(t *testing.T, w *searchable, d *Detector, id string, since time.Time) {
+			s := sub(id, "nasa")
+			s.Accounts[0].Since = since
+			set(t, d, s)
+		}},
+		{"query", func(t *testing.T, w *searchable, d *Detector, id string, since time.Time) {
+			r := asks(id, "moon")
+			r.Since = since
+			setQuery(t, d, r)
+		}},
+	}
+	for name, do := range map[string]func(t *testing.T, w *searchable, d *Detector, join func(id string, since time.Time)) (want []string){
+		"before the commit": func(t *testing.T, w *searchable, d *Detector, _ func(string, time.Time)) []string {
+			fails := 3
+			w.setCommitErr(func(bs []*Batch) error {
+				if fails > 0 && len(bs[0].Events) > 0 {
+					fails--
+					return errors.New("disk full")
+				}
+				return nil
+			})
+			w.say("nasa", "moon p0", 0)
+			after(time.Minute)
+			if fails != 0 {
+				t.Error("no commit failed")
 			}
-			return nil
-		})
-		w.publish("nasa", "p0", 0)
-		after(time.Minute)
-		wantEvents(t, w, "m:p0")
-		if fails != 0 {
-			t.Error("no commit failed")
+			return []string{"s:p0"}
+		},
+		"for a source that joined": func(t *testing.T, w *searchable, d *Detector, join func(string, time.Time)) []string {
+			since := time.Now()
+			w.say("nasa", "moon p0", 0)
+			after(time.Minute)
+			join("joins", since)
+			after(time.Minute)
+			return []string{"s:p0", "joins:p0"}
+		},
+		"while a dropped post may be fit to deliver later": func(t *testing.T, w *searchable, d *Detector, _ func(string, time.Time)) []string {
+			w.say("nasa", "moon early", 0)
+			w.do(func() { w.posts["nasa"][0].tweet.PublishedAt = time.Now().Add(8 * time.Minute) })
+			after(3*time.Minute + 20*time.Second) // two polls after it may be: an audit would find it later
+			return []string{"s:early"}
+		},
+	} {
+		for _, of := range sources {
+			t.Run(of.name+": "+name, func(t *testing.T) {
+				inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+					unchanged := 0
+					versioned(w.world, &unchanged)
+					versionedSearch(w)
+					join := func(id string, since time.Time) { of.join(t, w, d, id, since) }
+					join("s", time.Now())
+					after(time.Second)
+					wantSorted(t, w, do(t, w, d, join)...)
+				})
+			})
 		}
-	})
-}
-
-func TestUnchangedIsNotAskedForByAJoiningMonitor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		unchanged := 0
-		versioned(w, &unchanged)
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		joining := sub("joins", "nasa")
-		set(t, d, sub("m", "nasa"))
-		after(time.Second)
-		w.publish("nasa", "p0", 0)
-		after(time.Minute)
-		set(t, d, joining) // since before the post
-		after(time.Minute)
-		wantEvents(t, w, "m:p0", "joins:p0")
-	})
-}
-
-// A post that could not be delivered as it was is looked at again, although
-// its page stays the same.
-func TestUnchangedDoesNotHideADroppedPost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		unchanged := 0
-		versioned(w, &unchanged)
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Second)
-		w.publish("nasa", "early", 0)
-		w.do(func() { w.posts["nasa"][0].tweet.PublishedAt = time.Now().Add(8 * time.Minute) })
-		after(3*time.Minute + 20*time.Second) // two polls after it may be: an audit would find it later
-		wantEvents(t, w, "m:early")
-	})
+	}
 }
 
 // Older pages are read on as ever; what the unchanged first page shows stays
