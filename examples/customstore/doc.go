@@ -25,7 +25,6 @@
 //	records.go    monitors and rules
 //	endpoints.go, journal.go, outbox.go, log.go, replays.go, ledger.go: a role each
 //	retention.go  what is removed
-//	erase.go      how an owner is forgotten
 //
 // # What it promises
 //

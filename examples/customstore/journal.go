@@ -62,9 +62,6 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 			continue
 		}
 		o, _ := s.Owners.get(ev.Source.Owner)
-		if o.Seq == 0 {
-			o.Seq, _ = s.Erased.get(erasedSeq)
-		}
 		o.Seq++
 		s.Owners.put(ev.Source.Owner, o)
 		ev.Seq, ev.CommittedAt = o.Seq, now

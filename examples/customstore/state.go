@@ -26,11 +26,7 @@ type state struct {
 	Entries      table[billing.Entry]   `json:"entries,omitzero"`
 	Totals       table[billing.Credits] `json:"totals,omitzero"` // by totalKey
 	Reservations table[reservation]     `json:"reservations,omitzero"`
-	Erased       table[uint64]          `json:"erased,omitzero"` // erasedSeq alone
 }
-
-// erasedSeq is the row with the greatest Seq that an erased owner had.
-const erasedSeq = "seq"
 
 // draft is an empty layer above the state.
 func (s *state) draft() *state {
@@ -47,7 +43,6 @@ func (s *state) draft() *state {
 		Entries:      table[billing.Entry]{under: &s.Entries},
 		Totals:       table[billing.Credits]{under: &s.Totals},
 		Reservations: table[reservation]{under: &s.Reservations},
-		Erased:       table[uint64]{under: &s.Erased},
 	}
 }
 
@@ -64,7 +59,6 @@ func (s *state) apply(d *state) {
 	s.Entries.apply(&d.Entries)
 	s.Totals.apply(&d.Totals)
 	s.Reservations.apply(&d.Reservations)
-	s.Erased.apply(&d.Erased)
 }
 
 // endpoint is one that is encoded with its secrets.

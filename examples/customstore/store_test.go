@@ -25,14 +25,7 @@ func kit(reopen func(testing.TB, *Store, Options) storage.Store) storetest.Kit {
 		Open: func(t testing.TB) storage.Store {
 			return powered(t, open(t, filepath.Join(t.TempDir(), "streams.jsonl"), opts))
 		},
-		Reopen: func(t testing.TB, s storage.Store) storage.Store { return reopen(t, s.(*Store), opts) },
-		Files: func(t testing.TB, s storage.Store) []byte {
-			b, err := os.ReadFile(s.(*Store).path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
-		},
+		Reopen:   func(t testing.TB, s storage.Store) storage.Store { return reopen(t, s.(*Store), opts) },
 		Features: storetest.Features{Durable: true},
 		Clock:    clock, Retention: opts.Retention,
 	}
