@@ -19,8 +19,6 @@ var (
 	globex = source("globex", "m3")
 )
 
-const lease = time.Minute
-
 var start = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // clock is a clock that stands still until a test advances it.
