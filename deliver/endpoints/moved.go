@@ -19,7 +19,7 @@ var errMovedMeanwhile = fmt.Errorf("endpoints: another call has changed the URL:
 // endpoint still has it; the same call made again changes the endpoint.
 func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(from string) error) error {
 	for tries := 1; ; tries++ {
-		err := moveOnce(ctx, m, owner, id, to, do)
+		err := m.moveOnce(ctx, owner, id, to, do)
 		if !errors.Is(err, errMovedMeanwhile) || tries == changeTries {
 			return err
 		}
@@ -27,7 +27,7 @@ func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(f
 }
 
 // moveOnce makes one attempt of withMoved.
-func moveOnce(ctx context.Context, m *Manager, owner, id, to string, do func(from string) error) error {
+func (m *Manager) moveOnce(ctx context.Context, owner, id, to string, do func(from string) error) error {
 	if m.cfg.Moved == nil {
 		return do("")
 	}
