@@ -23,6 +23,9 @@ func (f *Fetcher) read(ctx context.Context, path, query string) (*answer, *docum
 func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole bool) {
 	var reach fetcher.Reach
 	whole = true
+	if len(d.Data) > 0 {
+		page.Tweets = make([]fetcher.Tweet, 0, len(d.Data))
+	}
 	for i := range d.Data {
 		p := &d.Data[i]
 		at := p.publishedAt()

@@ -21,10 +21,13 @@ type document[T any] struct {
 	} `json:"meta"`
 }
 
+// leastRecord is the usual least length of a record in JSON, in bytes.
+const leastRecord = 512
+
 // decode reads an answer. The error is fetcher.ErrMalformed when it is no JSON object, or
 // has none of the members of an answer, or its data is no list.
 func decode[T any](body []byte) (*document[T], error) {
-	var d document[T]
+	d := document[T]{Data: make([]T, 0, min(len(body)/leastRecord, mostPosts))}
 	err := json.Unmarshal(body, &d)
 	var odd *json.UnmarshalTypeError
 	if errors.As(err, &odd) && odd.Field != "" && (odd.Field != "data" || odd.Type.Kind() != reflect.Slice) {
@@ -33,7 +36,7 @@ func decode[T any](body []byte) (*document[T], error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
-	case d.Data == nil && d.Meta == nil && d.Errors == nil:
+	case len(d.Data) == 0 && d.Meta == nil && d.Errors == nil:
 		return nil, fmt.Errorf("%w: want an object with data, meta or errors", fetcher.ErrMalformed)
 	case len(d.Data) == 0 && d.Meta != nil && d.Meta.ResultCount > 0:
 		return nil, fmt.Errorf("%w: %d results, and no data", fetcher.ErrMalformed, d.Meta.ResultCount)
