@@ -29,8 +29,8 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 	closing := func() {}
 	switch {
 	case c.Demo:
-		dir, err := os.MkdirTemp("", "streamwatch-demo-")
-		if err != nil {
+		var dir string
+		if dir, err = os.MkdirTemp("", "streamwatch-demo-"); err != nil {
 			return nil, nil, err
 		}
 		closing = func() { os.RemoveAll(dir) }

@@ -14,10 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-var (
-	acme   = source("acme", "m1")
-	globex = source("globex", "m3")
-)
+var acme = source("acme", "m1")
 
 var start = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 
