@@ -7,7 +7,7 @@ import (
 
 // names keeps many short strings in a few large ones: a reference takes 4 bytes, and
 // the garbage collector has nothing to follow. The space of dropped strings is freed
-// by Table.Pack.
+// by Targets.pack.
 type names struct {
 	chunks        []*strings.Builder
 	live, garbage int // bytes

@@ -5,7 +5,7 @@ import (
 )
 
 // roster is a hash table from names to slots, with linear probing and some 5 bytes an
-// account. It holds only slots; the names are in the Table.
+// account. It holds only slots; the names are in names.
 type roster struct {
 	table []int32 // slot + 1; 0 is empty
 	n     int
