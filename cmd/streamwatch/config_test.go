@@ -312,7 +312,7 @@ func TestRefusalsOfLibraries(t *testing.T) {
 	if err := old.Server().Register("CONFIG", func(p *server.Peer, _ string, _ []string) { p.WriteStrings([]string{"maxmemory-policy", "noeviction"}) }); err != nil {
 		t.Fatal(err)
 	}
-	old.Set("{streamwatch}:version", "streamwatch 1")
+	old.Set("{streamwatch}:version", "streamwatch 99")
 	long := strings.Repeat("a", 200)
 	source := func(keys string) string { return "serve|sources: [{name: s, " + keys + "}]" }
 	for args, want := range map[string]string{
@@ -340,7 +340,7 @@ func TestRefusalsOfLibraries(t *testing.T) {
 		"1 keys -owner a -db .":                                   `-db `,
 		"1 keys -owner a -db redis://" + old.Addr():               `-db redis://127.0.0.1:`,
 		"1 keys -owner b -db redis://" + evicting.Addr():          `set "maxmemory-policy noeviction" in its configuration`,
-		"1 credits -owner b -credits 5 -db redis://" + old.Addr(): `version 1, want 5: take another /database of the server, or remove the keys`,
+		"1 credits -owner b -credits 5 -db redis://" + old.Addr(): `version 99, want 1: take another /database of the server, or remove the keys`,
 	} {
 		dir := t.TempDir()
 		command, text, file := strings.Cut(args, "|")
