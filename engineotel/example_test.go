@@ -6,8 +6,6 @@ import (
 	"log"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -19,26 +17,27 @@ import (
 )
 
 // A program chooses the exporter; here it is one that keeps the spans.
-func ExampleInstrument() {
+func ExampleTracer() {
 	spans := tracetest.NewInMemoryExporter()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans), sdktrace.WithIDGenerator(engineotel.IDs()))
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 	handled := make(chan string, 1)
-	cfg, err := engineotel.Instrument(streamwatch.Config{
+	tracer, err := engineotel.New(engineotel.Options{TracerProvider: tp, Ratio: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	engine, err := streamwatch.New(tracer.Instrument(streamwatch.Config{
 		Fetcher: platform,
 		OnEvent: func(_ context.Context, e deliver.Event) error {
 			handled <- e.TextPreview
 			return nil
 		},
 		MinInterval: 100 * time.Millisecond,
-	}, engineotel.Options{TracerProvider: tp, Ratio: 1})
+	}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := streamwatch.New(cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
+	defer engine.Watch(tracer.Detected)()
 	ctx := context.Background()
 	if err := engine.Start(ctx); err != nil {
 		log.Fatal(err)
@@ -69,34 +68,4 @@ func ExampleInstrument() {
 	// detect post / fetch
 	// detect post / commit
 	// detect post / process event
-}
-
-func ExampleMetrics() {
-	engine, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
-	if err != nil {
-		log.Fatal(err)
-	}
-	// A program has a PeriodicReader with an exporter here.
-	reader := metric.NewManualReader(metric.WithProducer(engineotel.Histograms(engine)))
-	mp := metric.NewMeterProvider(metric.WithReader(reader))
-	registration, err := engineotel.Metrics(engine, mp)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer registration.Unregister()
-
-	var found metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &found); err != nil {
-		log.Fatal(err)
-	}
-	for _, sm := range found.ScopeMetrics {
-		for _, m := range sm.Metrics {
-			if m.Name == "streamwatch.events" || m.Name == "streamwatch.delivery.duration" {
-				fmt.Printf("%s (%s): %s\n", m.Name, m.Unit, m.Description)
-			}
-		}
-	}
-	// Output:
-	// streamwatch.events ({event}): Events committed.
-	// streamwatch.delivery.duration (s): From publication to the receiver's acknowledgement.
 }

@@ -14,15 +14,12 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/engineotel"
 )
 
@@ -34,46 +31,30 @@ type collector struct {
 	t      *testing.T
 	server *httptest.Server
 
-	mu      sync.Mutex
-	spans   []*tracepb.Span
-	metrics []*metricspb.Metric
+	mu    sync.Mutex
+	spans []*tracepb.Span
 }
 
 func newCollector(t *testing.T) *collector {
 	c := &collector{t: t}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/traces", takes(c, func(m *collectortrace.ExportTraceServiceRequest) {
-		for _, rs := range m.ResourceSpans {
-			for _, ss := range rs.ScopeSpans {
-				c.spans = append(c.spans, ss.Spans...)
-			}
-		}
-	}))
-	mux.HandleFunc("POST /v1/metrics", takes(c, func(m *collectormetrics.ExportMetricsServiceRequest) {
-		for _, rm := range m.ResourceMetrics {
-			for _, sm := range rm.ScopeMetrics {
-				c.metrics = append(c.metrics, sm.Metrics...)
-			}
-		}
-	}))
-	c.server = httptest.NewServer(mux)
+	c.server = httptest.NewServer(c)
 	t.Cleanup(c.server.Close)
 	return c
 }
 
-// takes has take keep what a request brings, under the lock.
-func takes[M proto.Message](c *collector, take func(M)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var kind M
-		m := kind.ProtoReflect().New().Interface().(M)
-		if !c.decode(w, r, m) {
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		take(m)
-		w.Header().Set("Content-Type", "application/x-protobuf") // an empty response message has no bytes
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m collectortrace.ExportTraceServiceRequest
+	if !c.decode(w, r, &m) {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rs := range m.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			c.spans = append(c.spans, ss.Spans...)
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf") // an empty response message has no bytes
 }
 
 func (c *collector) decode(w http.ResponseWriter, r *http.Request, into proto.Message) bool {
@@ -99,13 +80,13 @@ func (c *collector) decode(w http.ResponseWriter, r *http.Request, into proto.Me
 }
 
 // provider is one that exports each span to the collector, with close as its end.
-func (c *collector) provider(o ...sdktrace.TracerProviderOption) (*sdktrace.TracerProvider, func()) {
+func (c *collector) provider() (*sdktrace.TracerProvider, func()) {
 	c.t.Helper()
 	exporter, err := otlptracehttp.New(c.t.Context(), otlptracehttp.WithEndpointURL(c.server.URL+"/v1/traces"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	tp := sdktrace.NewTracerProvider(append(o, sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))...)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
 	return tp, sync.OnceFunc(func() {
 		if err := tp.Shutdown(context.Background()); err != nil {
 			c.t.Error(err)
@@ -135,9 +116,6 @@ func (c *collector) all() string {
 	for _, s := range c.spans {
 		b.WriteString(s.String() + "\n")
 	}
-	for _, m := range c.metrics {
-		b.WriteString(m.String() + "\n")
-	}
 	return b.String()
 }
 
@@ -162,18 +140,13 @@ func parentOf(s *tracepb.Span) string {
 	return "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 }
 
-// linked reports whether a span has a link to another.
-func linked(from, to *tracepb.Span) bool {
-	return slices.ContainsFunc(from.Links, func(l *tracepb.Span_Link) bool {
-		return bytes.Equal(l.TraceId, to.TraceId) && bytes.Equal(l.SpanId, to.SpanId)
-	})
-}
-
-func instrument(t *testing.T, cfg streamwatch.Config, o engineotel.Options) streamwatch.Config {
+// newTracer returns one with a provider that records spans with o.
+func newTracer(t *testing.T, ratio float64, o ...sdktrace.TracerProviderOption) *engineotel.Tracer {
 	t.Helper()
-	cfg, err := engineotel.Instrument(cfg, o)
+	tp := sdktrace.NewTracerProvider(append(o, sdktrace.WithIDGenerator(engineotel.IDs()))...)
+	tracer, err := engineotel.New(engineotel.Options{TracerProvider: tp, Ratio: ratio})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cfg
+	return tracer
 }

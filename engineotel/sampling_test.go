@@ -2,6 +2,7 @@ package engineotel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -9,21 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/engineotel"
-	"github.com/streamwatch/streamwatch/enginetest"
 )
 
 // traces says which trace each of a thousand events is in, and whether it is sampled, as
 // an attempt tells its receiver.
 func traces(t *testing.T, ratio float64) string {
 	t.Helper()
-	tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
-	cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp, Ratio: ratio})
+	cfg := newTracer(t, ratio).Instrument(streamwatch.Config{})
 	var b strings.Builder
 	for i := range 1000 {
 		ctx, parent, done := cfg.Webhook.Trace(context.Background(), &deliver.Delivery{Event: event(i)})
@@ -69,36 +70,13 @@ func TestProcessesAgree(t *testing.T) {
 // The trace of an event is the same in every release: attempts of before and after an
 // update are in one.
 func TestTraceOfAnEventStays(t *testing.T) {
-	for _, row := range []struct{ platform, post, parent string }{
-		{"", "1", "00-4f2fc9b57a5649f69495735f3f982805-a59ac297a2e29719-00"},
-		{"bluesky", "1", "00-4f2fc9b57a5649f637a69f8ed5467e17-a59ac297a2e29719-00"},
-		{"", "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3jzfcijpj2z2a", "00-b7f35b0a07fa91ed085018b1406d1895-6b52f5d5e4a29f7d-00"},
+	cfg := newTracer(t, 1e-15).Instrument(streamwatch.Config{})
+	for event, want := range map[string]string{
+		"evt_1": "00-7d4e5a76eae6d8c165410ac19fe67565-21ba86ed96752d01-00",
+		"evt_2": "00-e7a53ae46b784f8fc1105e6029d8fccf-e1fe39123bde961c-00",
 	} {
-		tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
-		cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp, Ratio: 1e-15})
-		ev := &deliver.Event{ID: "evt_" + row.post, TweetID: row.post, Platform: row.platform}
-		if _, got, _ := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: ev}); got != row.parent {
-			t.Errorf("post %q of %q: traceparent %s, want %s", row.post, row.platform, got, row.parent)
-		}
-	}
-}
-
-// Shares are as asked for, whatever ids are like.
-func TestShares(t *testing.T) {
-	tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
-	cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp})
-	const n = 50_000 // 500 are sampled, give or take 22
-	for _, format := range []string{"%d", "%019d", "18290%014d", "https://example.com/posts/%d", "%d,%[1]d", "%x"} {
-		sampled := 0
-		for i := range n {
-			_, parent, done := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: &deliver.Event{TweetID: fmt.Sprintf(format, i*8)}})
-			done(deliver.Result{OK: true})
-			if strings.HasSuffix(parent, "-01") {
-				sampled++
-			}
-		}
-		if sampled < 400 || sampled > 600 {
-			t.Errorf("%d of %d posts with ids like %q are sampled, want about 500", sampled, n, fmt.Sprintf(format, 8))
+		if _, got, _ := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: &deliver.Event{ID: event}}); got != want {
+			t.Errorf("event %q: traceparent %s, want %s", event, got, want)
 		}
 	}
 }
@@ -120,41 +98,57 @@ func TestRatioIsTheSDKs(t *testing.T) {
 	}
 }
 
-// The events of one post are sampled together, in traces of their own.
-func TestEventsOfAPostAreSampledTogether(t *testing.T) {
-	tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
-	cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp, Ratio: 0.5})
-	for i := range 100 {
-		one, two := event(i), event(i)
-		two.ID = deliver.EventID("mon_2", two.TweetID)
-		_, a, _ := cfg.Webhook.Trace(context.Background(), &deliver.Delivery{Event: one})
-		_, b, _ := cfg.Webhook.Trace(context.Background(), &deliver.Delivery{Event: two})
-		if a[53:] != b[53:] || a[3:35] == b[3:35] {
-			t.Fatalf("events of a post have the traces %s and %s, want two, and both sampled or not", a, b)
+// A handler and a Sender of the program's own find their span in the context.
+func TestHandlersAndSenders(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	tracer := newTracer(t, 1, sdktrace.WithSpanProcessor(spans))
+	var inside []trace.SpanContext
+	fails := errors.New("secret text")
+	cfg := streamwatch.Config{OnEvent: func(ctx context.Context, _ deliver.Event) error {
+		inside = append(inside, trace.SpanContextFromContext(ctx))
+		return fails
+	}}
+	cfg.Deliver.Senders = map[string]deliver.Sender{"slack": senderFunc(func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
+		inside = append(inside, trace.SpanContextFromContext(ctx))
+		return deliver.Result{Error: "secret text"}
+	})}
+	cfg = tracer.Instrument(cfg)
+	if err := cfg.OnEvent(t.Context(), *event(1)); !errors.Is(err, fails) {
+		t.Errorf("error %v, want the handler's", err)
+	}
+	cfg.Deliver.Senders["slack"].Send(t.Context(), &deliver.Delivery{ID: "dlv_1", Event: event(1)})
+
+	_, parent, _ := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: event(1)})
+	for i, want := range []string{"process event", "send slack"} {
+		s := spans.Ended()[i]
+		if s.Name() != want || s.SpanContext().SpanID() != inside[i].SpanID() || s.Status().Code != codes.Error || strings.Contains(fmt.Sprint(s), "secret text") {
+			t.Errorf("span %d is %v with status %v, want %s, failed, the one in the context", i, s.Name(), s.Status(), want)
+		}
+		if got := s.SpanContext().TraceID().String(); got != parent[3:35] || !s.Parent().IsRemote() {
+			t.Errorf("%s is in the trace %s, want that of the event, %s", want, got, parent[3:35])
 		}
 	}
 }
 
+type senderFunc func(context.Context, *deliver.Delivery) deliver.Result
+
+func (f senderFunc) Send(ctx context.Context, d *deliver.Delivery) deliver.Result { return f(ctx, d) }
+
 func TestOptionsAreChecked(t *testing.T) {
-	cfg := streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}
-	taken := cfg
-	taken.Webhook.Trace = func(ctx context.Context, _ *deliver.Delivery) (context.Context, string, func(deliver.Result)) {
-		return ctx, "", nil
-	}
+	sound := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
 	for _, row := range []struct {
 		name string
-		cfg  streamwatch.Config
 		o    engineotel.Options
 		want string
 	}{
-		{"a ratio below 0", cfg, engineotel.Options{Ratio: -0.1}, "Options.Ratio -0.1 is not allowed"},
-		{"a ratio above 1", cfg, engineotel.Options{Ratio: 1.5}, "Options.Ratio 1.5 is not allowed"},
-		{"a ratio that is no number", cfg, engineotel.Options{Ratio: math.NaN()}, "Options.Ratio NaN is not allowed"},
-		{"random ids", cfg, engineotel.Options{TracerProvider: sdktrace.NewTracerProvider()}, "want one made with sdktrace.WithIDGenerator(engineotel.IDs())"},
-		{"a hook that is set", taken, engineotel.Options{}, "Config.Webhook.Trace is not allowed"},
+		{"no provider", engineotel.Options{}, "Options.TracerProvider is missing"},
+		{"a ratio below 0", engineotel.Options{TracerProvider: sound, Ratio: -0.1}, "Options.Ratio -0.1 is not allowed"},
+		{"a ratio above 1", engineotel.Options{TracerProvider: sound, Ratio: 1.5}, "Options.Ratio 1.5 is not allowed"},
+		{"a ratio that is no number", engineotel.Options{TracerProvider: sound, Ratio: math.NaN()}, "Options.Ratio NaN is not allowed"},
+		{"random ids", engineotel.Options{TracerProvider: sdktrace.NewTracerProvider()}, "want one made with sdktrace.WithIDGenerator(engineotel.IDs())"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := engineotel.Instrument(row.cfg, row.o); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := engineotel.New(row.o); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("error %v, want one with %q", err, row.want)
 			}
 		})

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	yaml "github.com/oasdiff/yaml3"
-
-	"github.com/streamwatch/streamwatch/engineprom"
 )
 
 // alerts is a file of rules (https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/).
@@ -86,7 +84,7 @@ func TestAlerts(t *testing.T) {
 
 // exportedNames are those of all series that Prometheus reads.
 func exportedNames(t *testing.T) (names []string) {
-	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)[{ ]`).FindAllStringSubmatch(scrape(t, fixed{}, engineprom.Options{}), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)[{ ]`).FindAllStringSubmatch(scrape(t, fixed{}), -1) {
 		names = append(names, m[1])
 	}
 	return names

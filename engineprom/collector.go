@@ -1,69 +1,43 @@
 package engineprom
 
 import (
-	"errors"
-	"fmt"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/internal/metrics"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
 // Source is what a Collector reads: a *streamwatch.Engine.
 type Source interface{ Stats() streamwatch.Stats }
 
-// Options tune a Collector. The zero value means the defaults.
-type Options struct {
-	// Labels are added to every metric, such as the instance's name.
-	Labels prometheus.Labels
-	// Buckets are the upper bounds of the histograms, in seconds, ascending and
-	// above 0. Defaults to DefaultBuckets.
-	Buckets []float64
-}
-
-// DefaultBuckets are from 1 ms to an hour.
-var DefaultBuckets = metrics.Bounds()
+// bounds of the histograms' buckets, in seconds.
+var bounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
 
 // Collector is a prometheus.Collector, safe for concurrent use.
 type Collector struct {
 	source  Source
-	metrics []metrics.Metric
-	descs   []*prometheus.Desc // of metrics, in their order
-	several bool               // there are Config.Sources: metrics have the label source
-	buckets []float64
+	figures []figure
+	descs   []*prometheus.Desc // of figures, in their order
+	several bool               // there are Config.Sources: figures have the label source
 }
 
-// New returns a Collector of source. It registers and starts nothing. Its errors name
-// the option, the value and what is allowed.
-func New(source Source, o Options) (*Collector, error) {
-	if source == nil {
-		return nil, errors.New("engineprom: source is missing: want an engine")
-	}
-	if o.Buckets == nil {
-		o.Buckets = DefaultBuckets
-	}
-	for i, b := range o.Buckets {
-		if !(b > 0) || math.IsInf(b, 1) || i > 0 && b <= o.Buckets[i-1] {
-			return nil, fmt.Errorf("engineprom: Options.Buckets[%d] %g is not allowed: want more than 0 and than the one before", i, b)
-		}
-	}
-	c := &Collector{source: source, metrics: metrics.All(), several: len(source.Stats().Sources) > 0, buckets: slices.Clone(o.Buckets)}
-	for _, m := range c.metrics {
+// New returns a Collector of source. It registers and starts nothing. To add labels, register
+// it with prometheus.WrapRegistererWith.
+func New(source Source) *Collector {
+	c := &Collector{source: source, figures: all(), several: len(source.Stats().Sources) > 0}
+	for _, m := range c.figures {
 		var names []string
-		if m.Prometheus.Label != "" {
-			names = []string{m.Prometheus.Label}
+		if m.label != "" {
+			names = []string{m.label}
 		}
-		if c.several && m.PerSource {
+		if c.several && m.perSource {
 			names = append(names, "source")
 		}
-		c.descs = append(c.descs, prometheus.NewDesc(m.Prometheus.Name, m.Prometheus.Help, names, o.Labels))
+		c.descs = append(c.descs, prometheus.NewDesc("streamwatch_"+m.name, m.help, names, nil))
 	}
-	return c, nil
+	return c
 }
 
 // Describe sends the descriptors of all metrics.
@@ -79,30 +53,27 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if !c.several {
 		s.Sources = nil // the descriptors have no label for them
 	}
-	for i, m := range c.metrics {
-		m.Each(&s, func(v metrics.Value, source string, _ bool) {
+	for i, m := range c.figures {
+		m.each(&s, func(v value, source string) {
 			var labels []string
-			if m.Prometheus.Label != "" {
-				labels = []string{v.Label}
+			if m.label != "" {
+				labels = []string{v.label}
 			}
-			if c.several && m.PerSource {
+			if c.several && m.perSource {
 				labels = append(labels, source)
 			}
-			switch m.Kind {
-			case metrics.Histogram:
-				ch <- c.histogram(c.descs[i], v.Durations, labels)
-			case metrics.Counter:
-				ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.CounterValue, v.Number, labels...)
-			default:
-				ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.GaugeValue, v.Number, labels...)
+			if m.kind == histogram {
+				ch <- newHistogram(c.descs[i], v.durations, labels)
+				return
 			}
+			ch <- prometheus.MustNewConstMetric(c.descs[i], m.kind, v.number, labels...)
 		})
 	}
 }
 
-func (c *Collector) histogram(d *prometheus.Desc, s latency.Snapshot, labels []string) prometheus.Metric {
-	counts := make(map[float64]uint64, len(c.buckets))
-	for _, b := range c.buckets {
+func newHistogram(d *prometheus.Desc, s latency.Snapshot, labels []string) prometheus.Metric {
+	counts := make(map[float64]uint64, len(bounds))
+	for _, b := range bounds {
 		counts[b] = uint64(s.AtMost(time.Duration(b * float64(time.Second))))
 	}
 	return prometheus.MustNewConstHistogram(d, uint64(s.Count()), s.Sum().Seconds(), counts, labels...)

@@ -1,11 +1,7 @@
 // Package engineprom exports an engine's statistics to Prometheus.
 //
 //	reg := prometheus.NewRegistry()
-//	collector, err := engineprom.New(engine, engineprom.Options{})
-//	if err != nil {
-//		return err
-//	}
-//	reg.MustRegister(collector)
+//	reg.MustRegister(engineprom.New(engine))
 //	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 //
 // Every scrape reads the engine's statistics once; nothing runs between scrapes.
@@ -16,8 +12,8 @@
 // number of series stays small. For a single one of these see Engine.Account, the
 // delivery log and the hooks of streamwatch.Config.
 //
-// dashboard.json, beside this file, is a Grafana dashboard of the metrics, and alerts.yaml
-// has rules for Prometheus, each with what to do. What to watch:
+// The directory has dashboard.json, a Grafana dashboard of the metrics, and alerts.yaml,
+// rules for Prometheus, each with what to do. What to watch:
 //
 //	streamwatch_latency_seconds{stage}       where the time from publication to acknowledgement goes
 //	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget

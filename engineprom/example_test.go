@@ -17,12 +17,8 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	collector, err := engineprom.New(engine, engineprom.Options{Labels: prometheus.Labels{"node": "a"}})
-	if err != nil {
-		log.Fatal(err)
-	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector)
+	registry.MustRegister(engineprom.New(engine))
 	// mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 
 	n, err := testutil.GatherAndCount(registry, "streamwatch_events_total")

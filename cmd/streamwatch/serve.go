@@ -68,11 +68,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	engine := svc.engine
 	probes := enginehttp.NewProbes(engine, log)
-	metrics, err := metricsOf(engine)
-	if err != nil {
-		return err
-	}
-	mux, ops := muxes(c, svc.api, svc.hooks, probes, metrics)
+	mux, ops := muxes(c, svc.api, svc.hooks, probes, metricsOf(engine))
 	console, err := openConsole(c, svc, store.Ledger(), log)
 	if err != nil {
 		return err
@@ -266,14 +262,10 @@ func (c *config) address(r *http.Request) string {
 }
 
 // metricsOf returns the handler of /metrics.
-func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
-	collector, err := engineprom.New(engine, engineprom.Options{})
-	if err != nil {
-		return nil, err
-	}
+func metricsOf(engine *streamwatch.Engine) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
+	registry.MustRegister(engineprom.New(engine), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // listen listens on the address of a key. Its error is no usageError: check has

@@ -37,12 +37,8 @@ func handler(engine *streamwatch.Engine, keys *apikey.Manager, probes *enginehtt
 	if err != nil {
 		return nil, nil, err
 	}
-	collector, err := engineprom.New(engine, engineprom.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector)
+	registry.MustRegister(engineprom.New(engine))
 	console, err := engineui.New(engineui.Config{Engine: engine, Login: &engineui.KeyLogin{Auth: keys, Operator: operator}, Logger: log})
 	if err != nil {
 		return nil, nil, err

@@ -45,7 +45,6 @@ var levels = [][]string{
 	{"fetcher/internal/socket", "fetcher/feed/internal/websub"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"internal/metrics"},
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp", "engineui"},
 	{"cmd/streamwatch/internal/latencybench/fakeserver"},
