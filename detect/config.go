@@ -51,8 +51,6 @@ type Config struct {
 	// time t there are FetchRate × t + FetchBurst calls at most. A Plan does not
 	// count what saved calls gain.
 	FetchBurst int
-	// Shares bounds what some accounts, or an owner, draw of a budget.
-	Shares Shares
 	// ProbeRate is how many calls a second Roles.Probe may be called beside those
 	// that FetchRate allows: for platforms that limit it apart. With 0 probes and
 	// polls share FetchRate, in parts that follow from how many posts the marks
@@ -99,15 +97,6 @@ type Config struct {
 // Max, by default 5 min.
 type Backoff struct{ Min, Max time.Duration }
 
-// Shares are bounds of a budget's parts.
-type Shares struct {
-	// OthersDelay and OwnerSurplus cap what accounts that post after nearly every
-	// poll, and an owner (Source.Owner), draw of a budget, so that others do not wait
-	// for it: see pace.Config. An account of several owners counts for that with the
-	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
-	OthersDelay, OwnerSurplus float64
-}
-
 // Cost is what a platform charges for what it returns.
 type Cost = spend.Cost
 
@@ -120,7 +109,7 @@ const (
 	PaceInterval Pace = iota
 	// PaceBudget spends FetchRate where it finds posts earliest: see package
 	// pace. A subscription's Interval is the longest time between two polls, as far
-	// as Shares.OwnerSurplus allows; when the budget does not suffice for all, Stats.Pace
+	// as the cap of its owner allows; when the budget does not suffice for all, Stats.Pace
 	// and the log say so.
 	PaceBudget
 	// PaceAtLeast is PaceBudget, but with Interval as the shortest time.
@@ -159,10 +148,6 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want more than 0 and at most %g calls a second for Pace to spend", c.FetchRate, maxRate)
 	case c.Pace != PaceInterval && c.Shards > 1:
 		return c, fmt.Errorf("detect: Shards %d is not allowed: want 1, or 0 for it, when a budget sets the pace", c.Shards)
-	case !(c.Shares.OthersDelay == 0 || c.Shares.OthersDelay >= 1):
-		return c, fmt.Errorf("detect: Shares.OthersDelay %v is not allowed: want at least 1, or 0 for the default", c.Shares.OthersDelay)
-	case !(c.Shares.OwnerSurplus >= 0 && c.Shares.OwnerSurplus <= 1):
-		return c, fmt.Errorf("detect: Shares.OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.Shares.OwnerSurplus)
 	case c.Pace != PaceInterval && c.Gather != 0:
 		return c, fmt.Errorf("detect: Gather %s is not allowed: want 0 when a budget sets the pace", c.Gather)
 	case c.Pace != PaceInterval:

@@ -17,7 +17,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/lateness"
-	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
@@ -92,7 +91,6 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	d.teller = shards.Teller{Shards: d.shards, Done: d.done, Stopped: ErrStopped}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts, schedule.BudgetConfig{
-			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: planner{d: d}.pollRate, LostFrom: d.env.Budget.LostFrom(), MinBackoff: cfg.Backoff.Min, Logger: deps.Logger,
 		}); err != nil {

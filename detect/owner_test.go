@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,11 +10,11 @@ import (
 
 // An owner whose short intervals would take nearly all of the budget is capped,
 // and an account of two owners counts for the one with the higher weight.
-func TestOwnerSurplusUnderABudget(t *testing.T) {
-	polls := func(surplus, other float64) (theirs, rest int) {
+func TestOwnerCapUnderABudget(t *testing.T) {
+	polls := func(other float64) (theirs, rest int) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			d := paced(t, w, 1, func(c *settings) { c.Shares.OwnerSurplus = surplus })
+			d := paced(t, w, 1, nil)
 			defer start(t, d)()
 			all := accountNames(60)
 			set(t, d, bounded("others", 0, 0, all[6:]...))
@@ -43,27 +42,13 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 		return theirs, rest
 	}
 	const most = 0.1 + 0.9*0.18
-	if theirs, rest := polls(0, 0); float64(theirs)/float64(theirs+rest) > 1.05*most {
+	if theirs, rest := polls(0); float64(theirs)/float64(theirs+rest) > 1.05*most {
 		t.Errorf("an owner of a tenth of the accounts has %d polls of %d, want a part of %.2f", theirs, theirs+rest, most)
 	}
-	if theirs, rest := polls(0, 1); float64(theirs)/float64(theirs+rest) > 1.05*most {
+	if theirs, rest := polls(1); float64(theirs)/float64(theirs+rest) > 1.05*most {
 		t.Errorf("with a lighter second owner %d polls of %d, want a part of %.2f", theirs, theirs+rest, most)
 	}
-	for _, tc := range []struct{ surplus, other float64 }{{1, 0}, {0, 3}} { // no cap, or nobody else to cap for
-		if theirs, rest := polls(tc.surplus, tc.other); float64(theirs)/float64(theirs+rest) < 0.48 {
-			t.Errorf("OwnerSurplus %g, other owner's weight %g: %d polls of %d, want the intervals kept", tc.surplus, tc.other, theirs, theirs+rest)
-		}
-	}
-}
-
-func TestBudgetCapsAreChecked(t *testing.T) {
-	for _, tc := range []struct {
-		others, owner float64
-		ok            bool
-	}{{0, 0, true}, {1, 1, true}, {0.9, 0, false}, {-1, 0, false}, {0, -0.1, false}, {0, 1.1, false}, {math.NaN(), 0, false}, {0, math.NaN(), false}} {
-		cfg := Config{Shares: Shares{OthersDelay: tc.others, OwnerSurplus: tc.owner}}
-		if _, err := cfg.withDefaults(nil); (err == nil) != tc.ok {
-			t.Errorf("OthersDelay %v, OwnerSurplus %v: error %v, want it allowed: %t", tc.others, tc.owner, err, tc.ok)
-		}
+	if theirs, rest := polls(3); float64(theirs)/float64(theirs+rest) < 0.48 {
+		t.Errorf("with a heavier second owner %d polls of %d, want the intervals kept", theirs, theirs+rest)
 	}
 }

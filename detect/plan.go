@@ -28,8 +28,8 @@ type Plan struct {
 	LongestInterval time.Duration // of any account
 	// Feasible: the calls allowed suffice to keep every interval, or every bound on the
 	// time between polls. Otherwise Shortfall is how many calls a minute are missing, and
-	// the other figures take that into account. Config.Shares.OwnerSurplus is left out:
-	// the posts of an owner above its cap come later than planned.
+	// the other figures take that into account. The cap of owners is left
+	// out: the posts of an owner above it come later than planned.
 	Feasible  bool
 	Shortfall float64
 }

@@ -129,7 +129,7 @@ type PaceStats struct {
 	Budget float64
 	// Demand is how much of Budget the bounds on the time between polls need. If it is more
 	// than Budget, they are not kept: every poll is late by about the same time. It includes
-	// polls that Config.Shares.OwnerSurplus denies their owner.
+	// polls that the cap of their owner denies.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }

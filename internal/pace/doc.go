@@ -58,23 +58,13 @@
 //
 // # Fairness
 //
-// An account could post after every poll in order to be polled ever more often. An
-// account that truly posts that much looks the same, and deserves its polls. What
-// tells them apart is how long the others wait: when their posts wait longer in the
-// mean than Config.OthersDelay times the delay of a fixed interval, the accounts
-// whose polls nearly always find posts get longer intervals, at most an equal
-// share, until the others no longer wait that long. So when a tenth of the accounts
-// post after every poll, the others wait 1.1 times as long as at a fixed interval,
-// instead of twice as long. It takes about one post of each of the others until this
-// holds. Others who would wait less than at a fixed interval may lose that gain.
+// An owner draws at most the equal shares of its accounts and 0.17 of those of all others,
+// by the posts, a high Weight or a short Max of its accounts: the intervals of an owner
+// above this cap get longer until it keeps the cap, but not beyond the default Max. Polls
+// that others leave over count little. Owners that act together are not recognized.
 //
-// Config.OwnerSurplus caps what an owner draws with all of its accounts, by their
-// posts, a high Weight or a short Max: the intervals of an owner above its cap get
-// longer until it keeps the cap. Owners that act together are not recognized.
-//
-// The new accounts of all owners go first for a quarter of the budget, in which the
-// owners take turns: who adds few does not wait for who adds many, nor for the accounts
-// that are resumed after a restart.
+// A new account goes first, but those that one owner adds together have their first polls
+// one after another: who adds few does not wait for who adds many.
 //
 // # Sources
 //

@@ -9,16 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/testsize"
 )
 
-// others is the mean delay, as a multiple of the fixed interval's, of accounts
-// that post independently so many times a day, while greedy ones post once between any
-// two polls. The first three days are for learning. As posts are as likely at any
-// time, it is that of the gaps between polls, without the chance of a few posts.
-func others(t *testing.T, cfg Config, accounts, greedy int, perDay float64) float64 {
+// alike returns the mean delay, as a multiple of the fixed interval's, of accounts that
+// post independently so many times a day. The first three days are for learning. As posts
+// are as likely at any time, it is that of the gaps between polls, without the chance of a
+// few posts.
+func alike(t *testing.T, accounts int, perDay float64) float64 {
 	t.Helper()
 	const share = 300.0
 	days := float64(testsize.Of(5, 6, 8))
-	cfg.Budget = float64(accounts) / share
-	p := newPacer(t, cfg, accounts)
+	p := newPacer(t, Config{Budget: float64(accounts) / share}, accounts)
 	rng := rand.New(rand.NewPCG(15, 16))
 	rate := perDay / 86_400
 	next := make([]float64, accounts)
@@ -34,16 +33,12 @@ func others(t *testing.T, cfg Config, accounts, greedy int, perDay float64) floa
 			continue
 		}
 		var found []int64
-		if int(slot) < greedy {
-			found = []int64{int64((last[slot] + now) / 2 * 1e9)}
-		} else {
-			for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
-				found = append(found, int64(next[slot]*1e9))
-			}
-			if gap := now - last[slot]; now > 3*86_400 {
-				squares += gap * gap
-				gaps += gap
-			}
+		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
+			found = append(found, int64(next[slot]*1e9))
+		}
+		if gap := now - last[slot]; now > 3*86_400 {
+			squares += gap * gap
+			gaps += gap
 		}
 		last[slot] = now
 		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
@@ -53,26 +48,12 @@ func others(t *testing.T, cfg Config, accounts, greedy int, perDay float64) floa
 	return squares / gaps / share
 }
 
-// A tenth of the accounts post after every poll. The others pay for it with no
-// more than a quarter of their delay; and with much more without the bound.
-func TestPostingAfterEveryPoll(t *testing.T) {
-	n := testsize.Of(60, 100, 200)
-	for _, perDay := range []float64{2, 20} {
-		if mean := others(t, Config{}, n, n/10, perDay); mean > 1.25 {
-			t.Errorf("others, with %g posts a day: mean %.3f of a fixed interval's, want at most 1.25", perDay, mean)
-		}
-		if mean := others(t, Config{OthersDelay: 1e9}, n, n/10, perDay); mean < 1.3 {
-			t.Errorf("others, with %g posts a day, without the bound: mean %.3f of a fixed interval's, want at least 1.3", perDay, mean)
-		}
-	}
-}
-
 // Where all accounts are alike nothing can be gained, and next to nothing is
 // lost.
 func TestAlikeIsNoWorseThanFixed(t *testing.T) {
 	n := testsize.Of(60, 100, 200)
 	for _, perDay := range []float64{5, 20} {
-		if mean := others(t, Config{}, n, 0, perDay); mean > 1.005 {
+		if mean := alike(t, n, perDay); mean > 1.005 {
 			t.Errorf("%g posts a day: mean %.4f of a fixed interval's, want at most 1.005", perDay, mean)
 		}
 	}
@@ -150,7 +131,7 @@ func crowdMean(t *testing.T, accounts int, rng *rand.Rand) float64 {
 // After a time in which nothing could be gained, when accounts come to differ,
 // the gain shows again.
 func TestGainShowsAgain(t *testing.T) {
-	const share, alike, days = 300.0, 8.0, 16.0
+	const share, same, days = 300.0, 8.0, 16.0
 	n := testsize.Of(60, 100, 200)
 	p := newPacer(t, Config{Budget: float64(n) / share}, n)
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -164,7 +145,7 @@ func TestGainShowsAgain(t *testing.T) {
 			continue
 		}
 		rate := before[slot]
-		if now > alike*86_400 {
+		if now > same*86_400 {
 			rate = after[slot]
 		} else {
 			trust = p.gain.trust(n)
@@ -173,7 +154,7 @@ func TestGainShowsAgain(t *testing.T) {
 		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
 			found = append(found, int64(next[slot]*1e9))
 		}
-		if gap := now - last[slot]; now > (alike+days)/2*86_400 {
+		if gap := now - last[slot]; now > (same+days)/2*86_400 {
 			waited += rate * gap * gap / 2
 			posts += rate * gap
 		}
@@ -186,17 +167,5 @@ func TestGainShowsAgain(t *testing.T) {
 		t.Errorf("intervals followed by %.2f of before; mean %.3f of a fixed interval's afterwards, want at most 0.5 and 0.7", trust, mean)
 	} else {
 		t.Logf("intervals followed by %.2f of before, mean %.3f of a fixed interval's afterwards", trust, mean)
-	}
-}
-
-// Accounts that truly post most, so that nearly all of their polls find posts, are
-// polled as often as without the bound for eager ones: the others hardly wait for it.
-func TestBusyAccountsKeepTheirPolls(t *testing.T) {
-	n := testsize.Of(60, 100, 200)
-	bounded, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 2.2), 10)
-	free, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300, OthersDelay: 1e9}, n), logNormal(n, 2.2), 10)
-	t.Logf("mean %.3f × D*, %.3f without the bound", bounded, free)
-	if bounded > 1.02*free {
-		t.Errorf("mean %.3f × D*, want at most 2 %% above the %.3f without the bound", bounded, free)
 	}
 }

@@ -85,9 +85,9 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // in generated worlds the mean was up to 7 % below the forecast when each post
 // brought about half a post, and 9 to 20 % when it brought 0.8 of one. For equal
 // weights and bounds the mean is never above that of one Interval for all at the same
-// cost. A forecast leaves out the caps of Config.OthersDelay and OwnerSurplus, that
+// cost. A forecast leaves out the cap of owners, that
 // intervals beyond an equal share are shortened, and that intervals become equal
-// where they gain next to nothing. Groups have no owners: where OwnerSurplus keeps
+// where they gain next to nothing. Groups have no owners: where the cap keeps
 // an owner from its Max, the forecast reports the Max as kept, and the others wait
 // less than it says.
 //
@@ -95,7 +95,7 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // what a Pacer does then: every poll is late by the same time. When it exceeds
 // what the Min of all accounts allow, the rest is not spent.
 func Budget(groups []Group, cfg Config) (Forecast, error) {
-	if err := cfg.check(); err != nil {
+	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
 		return Forecast{}, err
 	}
 	b := bounds{budget: cfg.Budget}

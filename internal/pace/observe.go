@@ -24,7 +24,6 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	if s.status >= planned {
 		p.rates.learn(s, since, posts, p.bounds.n, share)
 	}
-	s.countHit(posts)
 	s.decay(since)
 	p.rates.seen(posts, since)
 	s.last = max(s.last, now)
@@ -35,7 +34,6 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	}
 	if !p.gain.skips() {
 		p.learnGain(s, since, posts, waited)
-		p.restraint.learn(s, posts, waited, &p.bounds)
 	}
 	s.count(now, math.MinInt64, times)
 	p.plan(slot, s)
@@ -111,9 +109,6 @@ func (p *Pacer) plan(slot int32, s *state) {
 		interval = equal * math.Pow(interval/equal, trust)
 	}
 	s.status = planned
-	if p.restraint.ln > 0 && interval < share {
-		interval = min(share, interval*math.Exp(p.restraint.ln*s.eagerness()))
-	}
 	if interval >= most {
 		interval, s.status = most, capped
 	}

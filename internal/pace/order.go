@@ -13,9 +13,8 @@ type order struct {
 	overdue   due.Queue // may be polled, and late by patience, by the end of its Max
 	resting   due.Queue // within Min or a back-off, or before its turn, by its end
 	lastTurn  int64     // of an account that was hurried
-	lastAdded int64     // when the last new account went first: see promote
 	lastPlace int64     // of an account that was resumed: see place
-	resumed   bool      // some may wait for the first poll since
+	placed    bool      // some may wait for the first poll since
 }
 
 // has reports whether an account waits for a poll.
@@ -47,9 +46,8 @@ func (o *order) atOnce(slot int32, at int64) {
 	o.ready.Set(slot, place)
 }
 
-// quarter is how many polls pass from one that goes first to the next. The hurried and
-// the new accounts take a quarter of the budget each, so that what is left keeps the
-// bounds of the others.
+// quarter is how many polls pass from one that goes first to the next: what is left of
+// the budget keeps the bounds of the others.
 const quarter = 4
 
 // after is a time so many seconds after another, not before now.
@@ -57,30 +55,30 @@ func after(last, now int64, step float64) int64 {
 	return max(now, last+int64(min(step, longest)*1e9))
 }
 
-// place is when an account that is resumed is due: together they take half of the budget.
-// The places of all accounts lie within two equal shares, and then begin anew.
-func (o *order) place(now int64, b *bounds) int64 {
-	next := after(o.lastPlace, now, 2/b.budget)
+// place returns when the first poll of an account is due, after the last one: together they
+// take half of the budget. Places lie within two equal shares.
+func (o *order) place(last *int64, now int64, b *bounds) int64 {
+	next := after(*last, now, 2/b.budget)
 	if next > now+int64(math.Ceil(min(2*b.share(), longest)*1e9)) {
 		next = now
 	}
-	o.lastPlace, o.resumed = next, true
+	*last, o.placed = next, true
 	return next
 }
 
-// hasten brings the places of resumed accounts within two equal shares again, all by the
-// same factor, once the budget has grown.
+// hasten brings the places of first polls within two equal shares again, all by the same
+// factor, once the budget has grown.
 func (p *Pacer) hasten() {
 	o, excess := &p.order, 1.0
-	if !o.resumed {
+	if !o.placed {
 		return
 	}
-	o.resumed = false
+	o.placed = false
 	most := 2 * min(p.bounds.share(), longest) * 1e9
 	for slot := range p.accounts {
-		if s := &p.accounts[slot]; s.resumed() {
+		if s := &p.accounts[slot]; s.waits() {
 			if at, ok := o.ready.At(int32(slot)); ok {
-				excess, o.resumed = max(excess, float64(at-s.last)/most), true
+				excess, o.placed = max(excess, float64(at-s.last)/most), true
 			}
 		}
 	}
@@ -88,7 +86,7 @@ func (p *Pacer) hasten() {
 		return
 	}
 	for slot := range p.accounts {
-		if s := &p.accounts[slot]; s.resumed() {
+		if s := &p.accounts[slot]; s.waits() {
 			if at, ok := o.ready.At(int32(slot)); ok {
 				o.ready.Set(int32(slot), s.last+int64(float64(at-s.last)/excess))
 			}
@@ -115,7 +113,6 @@ func (o *order) next() (at int64, ok bool) {
 // History, Fail or Remove for it. ok is false when no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
-	p.promote(now)
 	p.findOverdue(now)
 	o := &p.order
 	slot, at, ok := o.ready.Next()
@@ -165,57 +162,7 @@ func (p *Pacer) wake(now int64) {
 		}
 		p.order.resting.Remove(slot)
 		p.order.ready.Set(slot, p.due(s))
-		switch s.status {
-		case hurriedAside:
-			s.status = failed
-			p.Hurry(slot, at)
-		case alarmedAside:
-			s.status = failed
-			p.Alarm(slot, at)
-		}
 	}
-}
-
-// promote has the new account that was added first by the owner whose turn it is go first,
-// if its first poll is due or need not wait for that, and it is time for one.
-func (p *Pacer) promote(now int64) {
-	o := &p.order
-	if len(p.owners.turns) == 0 || after(o.lastAdded, now, quarter/p.bounds.budget) > now {
-		return
-	}
-	slot, ok := p.nextAdded(now)
-	if !ok {
-		return
-	}
-	turns := p.owners.turns
-	who := turns[0]
-	copy(turns, turns[1:])
-	turns[len(turns)-1] = who
-	if at, ok := o.ready.At(slot); !ok || at <= now || p.owners.early {
-		p.accounts[slot].status = foremost
-		o.atOnce(slot, now)
-		o.lastAdded = now
-	}
-}
-
-// nextAdded is the account that the owner whose turn it is added first. Owners without any
-// that waits for its first poll leave the turns, and the places that they have left over.
-func (p *Pacer) nextAdded(now int64) (slot int32, ok bool) {
-	o := &p.owners
-	for len(o.turns) > 0 {
-		who := &o.list[o.turns[0]]
-		for len(who.added) > 0 {
-			slot = who.added[0]
-			if p.Has(slot) && p.accounts[slot].status == added && p.order.has(slot) && o.of(slot) == who {
-				return slot, true
-			}
-			who.added = who.added[1:]
-		}
-		who.added, who.waits, who.lastAdd = nil, false, min(who.lastAdd, now)
-		o.turns = o.turns[:copy(o.turns, o.turns[1:])]
-	}
-	o.early = false
-	return 0, false
 }
 
 // NextAt is when Next will have an account to give, in the past when it has one
@@ -227,13 +174,9 @@ func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 // all are being polled.
 func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 	p.wake(now)
-	p.promote(now)
 	_, at, ok = p.order.ready.Next()
 	if _, until, any := p.order.resting.Next(); any && (!ok || until < at) {
 		at, ok = until, true
-	}
-	if turn := after(p.order.lastAdded, now, quarter/p.bounds.budget); ok && turn > now && len(p.owners.turns) > 0 {
-		at = min(at, turn) // a new account may go first then
 	}
 	if _, _, any := p.order.overdue.Next(); any {
 		return now, true
@@ -241,12 +184,10 @@ func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 	return at, ok
 }
 
-// Hurry puts an account before all others, for the next poll only: somebody new
-// wants its posts. It need not wait for its Min then, but a back-off after a
-// failure it still waits for. Of many that are hurried together all but the first
-// go first one after the other, as the budget has calls, so that the bounds of
-// others are kept meanwhile; what is planned for an earlier time stays so.
-// For an account that is being polled, or hurried already, nothing changes.
+// Hurry puts an account before all others, for the next poll only: somebody new wants its
+// posts. It need not wait for its Min then. After a failure it is due when its back-off is
+// over. Accounts that are hurried together go first one after another, for a quarter of the
+// budget; an earlier plan stays. For an account that is being polled nothing changes.
 func (p *Pacer) Hurry(slot int32, now int64) {
 	if !p.Has(slot) {
 		return
@@ -256,10 +197,10 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	case s.status.hasty() || !o.has(slot):
 		return
 	case s.status == failed && o.resting.Has(slot):
-		s.status = hurriedAside
+		s.planned = 0
 		return
 	}
-	turn, plan := after(o.lastTurn, now, quarter/p.bounds.budget), p.due(s)
+	turn, plan := o.turn(now, &p.bounds), p.due(s)
 	if at, ok := o.ready.At(slot); ok {
 		plan = at
 	}
@@ -270,6 +211,15 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 		o.resting.Remove(slot)
 		o.ready.Set(slot, plan)
 	}
+	p.goFirst(slot, now, turn)
+}
+
+// turn is when the next account that is hurried goes first.
+func (o *order) turn(now int64, b *bounds) int64 { return after(o.lastTurn, now, quarter/b.budget) }
+
+// goFirst puts an account that waits before all others at its turn.
+func (p *Pacer) goFirst(slot int32, now, turn int64) {
+	o, s := &p.order, &p.accounts[slot]
 	if s.status, o.lastTurn = hurried, turn; turn > now {
 		o.resting.Set(slot, turn)
 	} else {
@@ -287,8 +237,8 @@ func (p *Pacer) Alarm(slot int32, now int64) {
 	o, s := &p.order, &p.accounts[slot]
 	switch {
 	case !o.has(slot):
-	case s.status == failed && o.resting.Has(slot), s.status == hurriedAside, s.status == alarmedAside:
-		s.status = alarmedAside
+	case s.status == failed && o.resting.Has(slot):
+		s.planned = 0
 	default:
 		s.status = alarmed
 		o.atOnce(slot, now)
@@ -302,13 +252,9 @@ func (p *Pacer) Fail(slot int32, until int64) {
 		return
 	}
 	s := &p.accounts[slot]
-	switch s.status {
-	case hurried, foremost, hurriedAside:
-		s.status = hurriedAside
-	case alarmed, alarmedAside:
-		s.status = alarmedAside
-	default:
-		s.status = failed
+	if s.status.hasty() {
+		s.planned = 0 // it is due when its back-off is over
 	}
+	s.status = failed
 	p.order.rest(slot, until)
 }

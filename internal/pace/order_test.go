@@ -46,7 +46,6 @@ func TestHurry(t *testing.T) {
 		{"while polled: nothing", func(p *Pacer) { p.Next(later); p.Hurry(0, later); p.Observe(0, later, nil) }, later, []int32{1, 2, 3}},
 		{"not within a back-off", func(p *Pacer) { fail(p, later, 2*later); p.Hurry(0, later) }, later, []int32{1, 2, 3}},
 		{"first after a back-off", func(p *Pacer) { fail(p, later, 2*later); p.Hurry(0, later) }, 2 * later, []int32{0, 1, 2, 3}},
-		{"a failure does not forget it", func(p *Pacer) { p.Hurry(3, soon); fail(p, soon, later) }, later, []int32{3, 0, 1, 2}},
 		{"a lower Max does not forget it", func(p *Pacer) {
 			p.accounts[3].planned = shorten(1000)
 			p.Hurry(3, soon)
@@ -73,12 +72,6 @@ func TestHurry(t *testing.T) {
 			p.Alarm(3, soon)
 		}, soon, []int32{3}},
 		{"alarmed twice keeps the first place", func(p *Pacer) { p.Alarm(3, soon); p.Alarm(1, soon+second); p.Alarm(3, later) }, later, []int32{3, 1, 0, 2}},
-		{"alarmed, before those that are hurried after a back-off", func(p *Pacer) {
-			p.Alarm(3, soon)
-			fail(p, soon, later)
-			p.order.lastTurn = later + 100*second
-			p.Hurry(2, later)
-		}, later, []int32{3, 0, 1, 2}},
 		{"alarmed within a back-off", func(p *Pacer) {
 			fail(p, later, 2*later)
 			p.Hurry(0, later)

@@ -4,14 +4,12 @@ import "math"
 
 // owners caps what each owner of accounts draws of the budget.
 type owners struct {
-	surplus float64 // Config.OwnerSurplus
+	surplus float64 // ownerSurplus
 	list    []owner
 	index   map[string]int32 // in list, by name
 	free    []int32          // entries of list without an owner
 	bySlot  []int32          // in list; nil as long as all accounts are of the first
 	polls   float64          // successful ones, of all owners ever
-	turns   []int32          // in list, those with added accounts, the one whose turn is next first
-	early   bool             // some added accounts are due later than need be: they go first before that
 }
 
 // owner is what is kept of one of them.
@@ -22,8 +20,6 @@ type owner struct {
 	at       float64
 	stretch  float64 // ln of the factor by which its intervals are longer, at least 0
 	lastAdd  int64   // when the first poll of the account that it added last is due
-	added    []int32 // slots that it added, in order; some may be polled or gone
-	waits    bool    // it is in turns
 }
 
 // What an owner draws is averaged over ownerMemory polls of each account. In
@@ -34,6 +30,9 @@ const (
 	ownerSpeed  = 8
 	ownerLeast  = 32
 	ownerMost   = 9 // of stretch
+	// ownerSurplus is the most of the budget that an owner draws beyond the equal shares of
+	// its accounts, as a part of the equal shares of all others.
+	ownerSurplus = 0.17
 )
 
 // join notes whose account a slot is. As long as all are of one owner, nothing
@@ -47,7 +46,7 @@ func (o *owners) join(slot int32, name string) {
 		o.list = []owner{{name: name}}
 	case n > 0:
 		index, o.free = o.free[n-1], o.free[:n-1]
-		o.list[index] = owner{name: name, at: o.polls, waits: o.list[index].waits}
+		o.list[index] = owner{name: name, at: o.polls}
 		o.index[name] = index
 	default:
 		index = int32(len(o.list))
@@ -69,7 +68,7 @@ func (o *owners) leave(slot int32) {
 	if who.accounts--; who.accounts == 0 {
 		o.free = append(o.free, o.index[who.name])
 		delete(o.index, who.name)
-		*who = owner{waits: who.waits}
+		*who = owner{}
 	}
 }
 
@@ -79,25 +78,6 @@ func (o *owners) of(slot int32) *owner {
 		return &o.list[0]
 	}
 	return &o.list[o.bySlot[slot]]
-}
-
-// add notes that a slot was added, and returns when its first poll is due: those of its
-// owner take half of the budget.
-func (o *owners) add(slot int32, now int64, budget float64) int64 {
-	o.wait(slot)
-	who := o.of(slot)
-	who.lastAdd = after(who.lastAdd, now, 2/budget)
-	return who.lastAdd
-}
-
-// wait has an added slot wait until its owner's turn comes.
-func (o *owners) wait(slot int32) {
-	who := o.of(slot)
-	who.added = append(who.added, slot)
-	if !who.waits {
-		who.waits = true
-		o.turns = append(o.turns, o.index[who.name])
-	}
 }
 
 // draw counts a poll that came after so many seconds, of one of n accounts, and

@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -14,15 +13,13 @@ import (
 // belong to one owner, ask for a and post after every poll if greedy is set. The
 // first two days are for learning. As posts are as likely at any time, it is
 // that of the gaps between polls.
-func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a Account) float64 {
+func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool, a Account) float64 {
 	t.Helper()
 	const share = 300.0
 	days := float64(testsize.Of(3, 4, 5))
-	cfg.Budget = float64(accounts) / share
-	p, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	budget := float64(accounts) / share
+	p := newPacer(t, Config{Budget: budget}, 0)
+	p.owners.surplus = surplus
 	rng := rand.New(rand.NewPCG(19, 20))
 	const rate = 10.0 / 86_400
 	next := make([]float64, accounts)
@@ -38,8 +35,8 @@ func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a A
 		}
 	}
 	var squares, gaps float64
-	for k := 0.0; k/cfg.Budget < days*86_400; k++ {
-		now := k / cfg.Budget
+	for k := 0.0; k/budget < days*86_400; k++ {
+		now := k / budget
 		slot, ok := p.Next(int64(now * 1e9))
 		if !ok {
 			continue
@@ -83,9 +80,8 @@ func TestOwnerSurplus(t *testing.T) {
 	} {
 		tc.a.Owner = "greedy"
 		theirs := max(1, tc.theirs*n/200)
-		// Without the bound for eager accounts, which would do it in some rows.
-		mean := crowdedOut(t, Config{OthersDelay: 1e9}, n, theirs, tc.greedy, tc.a)
-		uncapped := crowdedOut(t, Config{OthersDelay: 1e9, OwnerSurplus: 1}, n, theirs, tc.greedy, tc.a)
+		mean := crowdedOut(t, ownerSurplus, n, theirs, tc.greedy, tc.a)
+		uncapped := crowdedOut(t, 1, n, theirs, tc.greedy, tc.a)
 		t.Logf("%s: others' mean %.3f of a fixed interval's, %.3f without the cap", tc.name, mean, uncapped)
 		if mean > 1.25 {
 			t.Errorf("%s: others' mean %.3f of a fixed interval's, want at most 1.25", tc.name, mean)
@@ -183,10 +179,5 @@ func TestOwners(t *testing.T) {
 	check(map[string]int{"b": 2, "c": 1})
 	if n := len(p.owners.list); n != 2 {
 		t.Errorf("%d owners are kept of two", n)
-	}
-	for _, surplus := range []float64{-0.1, 1.1, math.NaN()} {
-		if _, err := New(Config{Budget: 1, OwnerSurplus: surplus}); err == nil {
-			t.Errorf("OwnerSurplus %g is taken", surplus)
-		}
 	}
 }

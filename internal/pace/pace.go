@@ -10,19 +10,6 @@ import (
 // Config is what holds for all accounts of a bucket.
 type Config struct {
 	Budget float64 // requests a second, above 0
-
-	// OthersDelay bounds what eager accounts, whose polls nearly always find posts,
-	// cost the others: the mean delay of the others' posts, as a multiple of that of
-	// a fixed interval. Beyond it the intervals of eager accounts are lengthened, at
-	// most to an equal share and to their Max. At least 1. Defaults to 1.1.
-	OthersDelay float64
-	// OwnerSurplus is the most of the budget that an owner draws beyond the equal
-	// shares of its accounts, as a part of the equal shares of all others, above 0:
-	// an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus. A
-	// short Max that asks for more is not kept; but no interval is lengthened beyond
-	// the default Max. Polls that others leave over count little. 1 is for no cap.
-	// Defaults to 0.17.
-	OwnerSurplus float64
 }
 
 // Account is what one account asks for. The zero value is an ordinary one.
@@ -30,76 +17,59 @@ type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
 	Min    time.Duration // least time between two polls. Defaults to 1 s
 	Max    time.Duration // most time planned between them, at least Min. Defaults to 2.2 × accounts / Budget
-	Owner  string        // whose it is, for Config.OwnerSurplus: any name
+	Owner  string        // any name; an owner's share of the budget is capped
 }
 
 // Pacer paces the polls of one bucket. It is not safe for concurrent use.
 type Pacer struct {
-	accounts  []state // by slot
-	bounds    bounds
-	order     order
-	rates     rates
-	price     price
-	gain      gain
-	restraint restraint
-	owners    owners
-}
-
-// check fills in defaults, and returns an error for values that are not allowed.
-func (cfg *Config) check() error {
-	if cfg.OthersDelay == 0 {
-		cfg.OthersDelay = 1.1
-	}
-	if cfg.OwnerSurplus == 0 {
-		cfg.OwnerSurplus = 0.17
-	}
-	switch {
-	case !(cfg.OthersDelay >= 1):
-		return fmt.Errorf("pace: Config.OthersDelay %g is not allowed: want 0 for 1.1, or at least 1", cfg.OthersDelay)
-	case !(cfg.OwnerSurplus > 0 && cfg.OwnerSurplus <= 1):
-		return fmt.Errorf("pace: Config.OwnerSurplus %g is not allowed: want 0 for 0.17, or more and at most 1", cfg.OwnerSurplus)
-	}
-	return checkBudget("Config.Budget", cfg.Budget)
+	accounts []state // by slot
+	bounds   bounds
+	order    order
+	rates    rates
+	price    price
+	gain     gain
+	owners   owners
 }
 
 // New returns a Pacer without accounts. An error means that a field of cfg is not
 // allowed.
 func New(cfg Config) (*Pacer, error) {
-	if err := cfg.check(); err != nil {
+	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
 		return nil, err
 	}
 	return &Pacer{
-		bounds:    bounds{budget: cfg.Budget},
-		rates:     rates{posts: 1, seconds: 86_400},
-		price:     price{kappa: 0.3},
-		restraint: restraint{othersDelay: cfg.OthersDelay},
-		owners:    owners{surplus: cfg.OwnerSurplus},
+		bounds: bounds{budget: cfg.Budget},
+		rates:  rates{posts: 1, seconds: 86_400},
+		price:  price{kappa: 0.3},
+		owners: owners{surplus: ownerSurplus},
 	}, nil
 }
 
-// Add begins to pace an account, whose first poll goes before all others. Of many that are
-// added together all but the first are due one after the other, as half of the budget has
-// calls. Their owners take turns, so that who adds few does not wait for who adds many. It
-// is an error when the slot is taken, negative or beyond due.MaxSlots, or the account is
-// not allowed.
+// Add begins to pace a new account, whose first poll goes first: see Hurry. Accounts that
+// an owner adds while earlier ones of its own wait are due one after another, for half of
+// the budget at most. It is an error when the slot is taken, negative or beyond
+// due.MaxSlots, or the account is not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	if err := p.add(slot, now, a); err != nil {
 		return err
 	}
-	p.accounts[slot].status = added
-	p.begin(slot, p.owners.add(slot, now, p.bounds.budget))
+	at := p.order.place(&p.owners.of(slot).lastAdd, now, &p.bounds)
+	p.begin(slot, at)
+	if at <= now {
+		p.goFirst(slot, now, p.order.turn(now, &p.bounds))
+	}
 	return nil
 }
 
-// Resume is Add for an account that was paced before, by another Pacer, until a time. Its
-// first poll has its place among those of all that are resumed, within two equal shares of
-// that time; accounts that are added do not wait for it.
+// Resume is Add for an account that was paced before, by another Pacer, until a time. All
+// that are resumed have their first polls one after another, within two equal shares of
+// that time.
 func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
 	until = min(until, now)
 	if err := p.add(slot, until, a); err != nil {
 		return err
 	}
-	p.begin(slot, p.order.place(now, &p.bounds)-(now-until))
+	p.begin(slot, p.order.place(&p.order.lastPlace, now, &p.bounds)-(now-until))
 	return nil
 }
 
@@ -145,9 +115,6 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	if p.owners.of(slot).name != a.Owner {
 		p.owners.leave(slot)
 		p.owners.join(slot, a.Owner)
-		if s.status == added {
-			p.owners.wait(slot)
-		}
 	}
 	if most := p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling()); s.planned.value() > most {
 		s.planned = shorten(most)
@@ -173,9 +140,6 @@ func (p *Pacer) Remove(slot int32) {
 	if !p.Has(slot) {
 		return
 	}
-	if p.accounts[slot].status == added {
-		p.owners.early = true // those added after it need not wait for its first poll
-	}
 	p.order.remove(slot)
 	p.bounds.remove(&p.accounts[slot])
 	p.owners.leave(slot)
@@ -190,8 +154,8 @@ func (p *Pacer) resize(n int) {
 }
 
 // SetBudget replaces Config.Budget, in requests a second. Plans already made
-// stay, and are polled earlier or later by about the same factor. Accounts that
-// are added or resumed do not wait for the places that a lower budget gave them.
+// stay, and are polled earlier or later by about the same factor. First polls do not
+// wait for the places that a lower budget gave them.
 func (p *Pacer) SetBudget(perSecond float64) error {
 	if err := checkBudget("budget", perSecond); err != nil {
 		return err
@@ -201,7 +165,6 @@ func (p *Pacer) SetBudget(perSecond float64) error {
 	grows := perSecond > p.bounds.budget
 	p.bounds.budget = perSecond
 	if grows {
-		p.owners.early = len(p.owners.turns) > 0
 		p.hasten()
 	}
 	return nil
@@ -223,6 +186,6 @@ func (p *Pacer) Rate(slot int32) float64 {
 
 // Demand is the requests a second that the Max of all accounts ask for. Above
 // Config.Budget they cannot be kept, and polls come late by the same time. Below it
-// a Max is not kept either where its owner draws more than Config.OwnerSurplus
-// allows: Demand counts it all the same.
+// a Max is not kept either where its owner draws more than its cap allows: Demand
+// counts it all the same.
 func (p *Pacer) Demand() float64 { return p.bounds.total() }

@@ -45,7 +45,6 @@ func TestNotAllowed(t *testing.T) {
 	}{
 		{"no budget", made(Config{}), "Config.Budget 0 is not allowed"},
 		{"no number", made(Config{Budget: math.NaN()}), "Config.Budget NaN is not allowed"},
-		{"others' delay below a fixed interval's", made(Config{Budget: 1, OthersDelay: 0.9}), "Config.OthersDelay 0.9 is not allowed: want 0 for 1.1, or at least 1"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
 		{"slot beyond the queue", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
@@ -95,15 +94,12 @@ func TestNextAgainstModel(t *testing.T) {
 		from, due int64 // may be polled from, planned for
 		a         Account
 		first     int64 // goes first from then on; never for not at all
-		hurries   bool  // does so again after a failure
-		added     int   // at which step, as long as it has not gone first; 0 for never
 	}
 	const never = math.MaxInt64
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := newPacer(t, Config{Budget: 1}, 0)
 	model := map[int32]entry{}
-	now, turn, adds, hurries := int64(0), int64(0), int64(0), int64(0)
-	early := false // new ones go first before they are due
+	now, place, turn := int64(0), int64(0), int64(0) // of the first poll of the account added last, and of the one hurried last
 	random := func() Account {
 		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
 			Max: []time.Duration{200 * time.Second, time.Duration(20+rng.IntN(80)) * time.Second}[rng.IntN(2)]}
@@ -119,53 +115,22 @@ func TestNextAgainstModel(t *testing.T) {
 				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
 			}
 			if !known {
-				turn = max(now, turn+2*second)                                      // half of a call a second
-				model[slot] = entry{due: turn, a: a, first: never, added: step + 1} // may be polled at once
+				place = max(now, place+2*second) // half of a call a second
+				if place > now+2*int64(p.bounds.n)*second {
+					place = now
+				}
+				e := entry{due: place, a: a, first: never} // may be polled at once
+				if place == now {
+					turn = max(now, turn+4*second)
+					e.first = turn
+				}
+				model[slot] = e
 			}
 			continue
 		case op == 1 && rng.IntN(2) == 0:
 			p.Remove(slot)
-			if e := model[slot]; e.added > 0 && e.first == never {
-				early = true
-			}
 			delete(model, slot)
 			continue
-		}
-		// Those that are hurried, and failed, are hurried again when they may be polled.
-		for {
-			next := int32(-1)
-			for s, e := range model {
-				if e.hurries && e.first == never && ceil(e.from) <= now && (next < 0 || ceil(e.from) < ceil(model[next].from) || ceil(e.from) == ceil(model[next].from) && s < next) {
-					next = s
-				}
-			}
-			if next < 0 {
-				break
-			}
-			e := model[next]
-			at := ceil(e.from)
-			if first := max(at, hurries+4*second); at < ceil(e.due) && ceil(e.due) <= first {
-				e.hurries = false
-			} else {
-				e.first, hurries = ceil(first), first
-			}
-			model[next] = e
-		}
-		// Of the new ones that are due one goes first for a quarter of the budget.
-		if now >= adds+4*second {
-			next := int32(-1)
-			for s, e := range model {
-				if e.added > 0 && e.first == never && (next < 0 || e.added < model[next].added) {
-					next = s
-				}
-			}
-			if e := model[next]; next >= 0 && (ceil(e.due) <= now || early) {
-				e.first, e.hurries, adds = now, true, now
-				model[next] = e
-			}
-			if next < 0 {
-				turn, early = min(turn, now), false // without those that are gone
-			}
 		}
 		// Those whose turn has come go first, then those late by patience, by the end of
 		// their Max.
@@ -214,7 +179,7 @@ func TestNextAgainstModel(t *testing.T) {
 			p.Fail(got, until)
 			e.from = until
 			e.due = max(p.due(&p.accounts[got]), 0)
-			e.first, e.added = never, 0
+			e.first = never
 			model[got] = e
 			continue
 		}

@@ -70,6 +70,28 @@ func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 	r.crowd.notice(posts, slow*exposed, n)
 }
 
+// crowd is how many recent polls of all accounts found posts, and how many posts
+// were to be expected from the accounts' last weeks.
+type crowd struct{ found, expected float64 }
+
+const (
+	crowdMemory = 2 // polls of each account
+	crowdLeast  = 3 // times what was expected: less is chance
+)
+
+func (c *crowd) notice(posts int, expected float64, accounts int) {
+	keep := math.Exp(-1 / (crowdMemory * float64(accounts)))
+	c.found = c.found*keep + float64(min(posts, 1))
+	c.expected = c.expected*keep + expected
+}
+
+// factor is how many times as much accounts post now as in their last weeks, as
+// far as they do so together. Only what an account's burst exceeds that by counts:
+// the others post as well and have not been polled since, so they go first.
+func (c *crowd) factor() float64 {
+	return max(1, (c.found+1)/(c.expected+1)/crowdLeast)
+}
+
 // seen counts posts and the time in which they came.
 func (r *rates) seen(posts int, seconds float64) {
 	r.posts += float64(posts)

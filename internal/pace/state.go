@@ -17,7 +17,6 @@ type state struct {
 	planned  short // the interval chosen last
 	profile        // when within the hour it posts
 	status   status
-	hits     uint8 // share of its recent polls that found posts: see countHit
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
@@ -25,33 +24,30 @@ type state struct {
 // entry more.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
-// resumed reports whether an account was resumed, and not polled since.
-func (s *state) resumed() bool { return s.status == unsure && s.planned == 0 }
+// waits reports whether an account waits for its first poll at a place of its own.
+func (s *state) waits() bool { return s.status == unsure && s.planned == 0 }
 
 // status says where an account stands. From planned on, its next poll teaches
 // the price.
 type status uint8
 
 const (
-	absent       status = iota
-	unsure              // not polled yet, or a bound was changed since
-	added               // unsure, and goes first when its owner's turn comes
-	failed              // backs off, or did before its next poll
-	hurried             // goes first when its turn comes
-	foremost            // goes first: its turn has come
-	hurriedAside        // is hurried when its back-off is over
-	alarmed             // goes first: it is known to have posted
-	alarmedAside        // is alarmed when its back-off is over
-	planned             // by the price
-	capped              // the price asked for a longer interval
-	floored             // the price asked for a shorter interval
+	absent   status = iota
+	unsure          // not polled yet, or a bound was changed since
+	failed          // backs off, or did before its next poll
+	hurried         // goes first when its turn comes
+	foremost        // goes first: its turn has come
+	alarmed         // goes first: it is known to have posted
+	planned         // by the price
+	capped          // the price asked for a longer interval
+	floored         // the price asked for a shorter interval
 )
 
 // first reports whether an account goes before those that are overdue.
 func (s status) first() bool { return s == foremost || s == alarmed }
 
 // hasty reports whether an account does so, or will.
-func (s status) hasty() bool { return s >= hurried && s <= alarmedAside }
+func (s status) hasty() bool { return s >= hurried && s <= alarmed }
 
 // short is a number from 0 on, rounded down to nine significant bits: the upper
 // half of a float32 without its sign.

@@ -11,12 +11,10 @@ import (
 
 // BudgetConfig sets up a ByBudget. All fields but LostFrom are needed.
 type BudgetConfig struct {
-	Pace pace.Config
 	// AtLeast makes an interval the shortest time between two polls, in place of
 	// the longest.
 	AtLeast bool
-	// PollRate returns how many accounts a second can be polled now. It replaces
-	// Pace.Budget.
+	// PollRate returns how many accounts a second can be polled now.
 	PollRate func() float64
 	// LostFrom returns from when on calls that nobody makes are lost. Until then accounts are
 	// polled at their time, but for their first polls, which need not wait; from then on
@@ -51,13 +49,13 @@ const refreshEvery = 256
 
 // NewByBudget makes an empty schedule. The error is that of pace.New.
 func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
-	cfg.Pace.Budget = cfg.PollRate()
-	pacer, err := pace.New(cfg.Pace)
+	budget := cfg.PollRate()
+	pacer, err := pace.New(pace.Config{Budget: budget})
 	if err != nil {
 		return nil, err
 	}
 	s := &ByBudget{cfg: cfg, accounts: accounts, pacer: pacer}
-	s.budget.Store(math.Float64bits(cfg.Pace.Budget))
+	s.budget.Store(math.Float64bits(budget))
 	return s, nil
 }
 

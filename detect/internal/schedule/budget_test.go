@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // posted is a poll that found one post, made just before its end.
@@ -19,7 +17,7 @@ func (posted) FoundTimes(now int64) []int64 { return []int64{now - second} }
 // every poll.
 func restarted(t *testing.T, accounts int32) *ByBudget {
 	t.Helper()
-	s, err := NewByBudget(fixed(0), BudgetConfig{Pace: pace.Config{}, PollRate: func() float64 { return 5 }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	s, err := NewByBudget(fixed(0), BudgetConfig{PollRate: func() float64 { return 5 }, MinBackoff: time.Second, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +108,8 @@ func TestAtOnceAfterARestart(t *testing.T) {
 	}
 }
 
-// While an owner adds many accounts, those of others go first, as many as a quarter of the
-// budget has calls for, by turns of the owners.
+// While an owner adds many accounts, one that another adds goes first, and those that
+// another adds together do not wait for the many.
 func TestManyAddedAccountsDelayNoOtherOwner(t *testing.T) {
 	const accounts, start, end, many = 10_000, 600 * second, 1200 * second, 5000
 	s := restarted(t, accounts)
@@ -129,7 +127,7 @@ func TestManyAddedAccountsDelayNoOtherOwner(t *testing.T) {
 		case now == start+300*second:
 			add(20, now, "some")
 			for slot := next - 20; slot < next; slot++ {
-				by[slot] = now + 20*3*second*4/5
+				by[slot] = now + 100*second
 			}
 		case now%(10*second) == 0:
 			add(1, now, "few")
@@ -237,8 +235,8 @@ func TestSavedCallsWait(t *testing.T) {
 	check("it rests", start+6*second, start+9*second)
 	lost = never
 	check("it has rested, and waits for its plan", start+10*second, plan)
-	s.Put(1, start+12*second, Hurried)
-	check("hurried", start+12*second, start+12*second)
+	s.Put(1, start+12*second, Alarmed)
+	check("alarmed", start+12*second, start+12*second)
 }
 
 // While accounts wait for their first poll as many are polled as where no call is saved, and
