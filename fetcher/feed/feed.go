@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
@@ -26,12 +25,9 @@ type Config struct {
 	// 1 h.
 	HostGap time.Duration
 	// MaxPause bounds how long a feed is not read because it does not want to be: by
-	// Cache-Control, Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is
-	// the most; a negative one ignores these. Retry-After is always respected.
+	// Cache-Control, Expires or ttl. Defaults to 24 h, which is the most; a negative one
+	// ignores these. Retry-After is always respected.
 	MaxPause time.Duration
-	// Robots reads and follows robots.txt. Readers of feeds do not, as a rule: a feed
-	// is there to be read by programs.
-	Robots bool
 	// Timeout bounds a request with its redirects. Defaults to 20 s, at most 5 min.
 	Timeout time.Duration
 	// MaxBody caps a document after decompression, in bytes. Defaults to 15 MiB, at
@@ -66,7 +62,6 @@ type Fetcher struct {
 	cfg    Config
 	pages  *upstream.Pages
 	hosts  hosts
-	robots *robots.Cache          // nil where robots.txt is not asked
 	webSub atomic.Pointer[WebSub] // nil without one
 
 	mu       sync.Mutex
@@ -132,12 +127,8 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
-	f := &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
-		accounts: map[string]*account{}, feeds: map[string]*state{}}
-	if cfg.Robots {
-		f.robots = robots.NewCache(cfg.UserAgent, cfg.Now)
-	}
-	return f, nil
+	return &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
+		accounts: map[string]*account{}, feeds: map[string]*state{}}, nil
 }
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
