@@ -43,9 +43,8 @@
 //   - Credits that are left then resume paused streams, the oldest first, if they cover the
 //     next 75 minutes of each: within a minute after a top-up, and at most one change of a
 //     stream a minute. A resumed stream finds what was published meanwhile.
-//   - A tick charges all owners before it pauses or resumes a stream, and makes these
-//     changes for one stream of each owner in turn. If there are more than it can make
-//     in its minute, the next tick makes the rest.
+//   - A tick charges all owners before it pauses or resumes a stream. If there are more
+//     such changes than it can make in its minute, the next tick makes the rest.
 //   - Before a stream is created, resumed or raised in price, an engine asks Covers about
 //     the next hour of all active streams of its owner together. It makes such changes of an
 //     owner one after the other, and the nodes of a fleet take turns. Other processes that

@@ -98,12 +98,9 @@ const (
 	tickTimeout = 50 * time.Second
 	// balanceTimeout is how long of tickTimeout a tick may read balances.
 	balanceTimeout = 40 * time.Second
-	// A tick pauses streams until pauseTimeout after its beginning, and resumes streams
-	// until resumeTimeout. If the charges took longer, each has changeLeast, so that the
-	// tick ends before the next one.
-	pauseTimeout  = 40 * time.Second
-	resumeTimeout = 50 * time.Second
-	changeLeast   = 4 * time.Second
+	// changeTimeout is how long after its beginning a tick may pause and resume streams: the
+	// next one makes the changes that are left.
+	changeTimeout = 55 * time.Second
 	// appendBatch is how many entries go to the ledger in one call.
 	appendBatch = 256
 )

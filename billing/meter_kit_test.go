@@ -170,3 +170,26 @@ func want[T comparable](t *testing.T, what string, got, want T) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
+
+// openOf adds streams of an owner, from id 0 to n-1.
+func (s *shop) openOf(owner string, n int, paused bool) {
+	for i := range n {
+		s.open(fmt.Sprint(owner, " ", i), perMinute)
+		st := &s.streams[len(s.streams)-1]
+		st.Owner, st.Paused = owner, paused
+	}
+}
+
+// chargedOf shows the minutes for which an owner's stream was charged.
+func (s *shop) chargedOf(t *testing.T, owner, id string) string {
+	t.Helper()
+	p, err := s.Entries(t.Context(), billing.EntryQuery{Owner: owner, SourceID: id, Asc: true, PageSize: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range p.Entries {
+		all = append(all, e.At.Format("15:04"))
+	}
+	return strings.Join(all, " ")
+}

@@ -87,3 +87,45 @@ func TestTicksThatHaveNoTimeForAllOwners(t *testing.T) {
 		})
 	}
 }
+
+// slowStreams are streams that take a second to pause.
+type slowStreams struct{ *shop }
+
+func (s slowStreams) Pause(ctx context.Context, st billing.Stream) error {
+	select {
+	case <-time.After(time.Second):
+		return s.shop.Pause(ctx, st)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Many pauses delay no charge: the next tick makes those that are left.
+func TestManyPausesDelayNoCharge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.openOf("a", 100, false)
+		s.openOf("b", 1, false)
+		s.topUp(t, "a", 1)
+		s.topUp(t, "b", 1000*billing.Credit)
+		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: slowStreams{s}, Now: s.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		pass(59 * time.Second)
+		if n := m.Stats().Paused; n < 30 || n == 100 {
+			t.Errorf("%d pauses in the first tick, want some, and some left for the next", n)
+		}
+		pass(2 * time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		want(t, "pauses in the end", m.Stats().Paused, 100)
+		want(t, "b's minutes", s.chargedOf(t, "b", "b 0"), "00:00 00:01 00:02")
+		want(t, "minutes that a's credits did not cover", s.chargedOf(t, "a", "a 99"), "")
+	})
+}

@@ -24,10 +24,24 @@ type bill struct {
 func (m *Meter) tick(ctx context.Context) error {
 	at := time.Now()
 	bills, err := m.chargeAll(ctx, at)
-	m.changeEach(ctx, at.Add(pauseTimeout), "pause", bills, func(b *bill) *[]Stream { return &b.pause },
-		func(ctx context.Context, b *bill, s Stream) { m.pause(ctx, s, b.balance) })
-	m.changeEach(ctx, at.Add(resumeTimeout), "resume", bills, func(b *bill) *[]Stream { return &b.resume },
-		func(ctx context.Context, _ *bill, s Stream) { m.resume(ctx, s) })
+	ctx, cancel := context.WithDeadline(ctx, at.Add(changeTimeout))
+	defer cancel()
+	for _, b := range bills {
+		for _, s := range b.pause {
+			if ctx.Err() != nil {
+				return err
+			}
+			m.pause(ctx, s, b.balance)
+		}
+	}
+	for _, b := range bills {
+		for _, s := range b.resume {
+			if ctx.Err() != nil {
+				return err
+			}
+			m.resume(ctx, s)
+		}
+	}
 	return err
 }
 
@@ -104,45 +118,6 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 		bills, due = append(bills, b), append(due, b)
 	}
 	return bills, errors.Join(append(errs, m.charge(ctx, due, paid))...)
-}
-
-// changeEach calls change for the streams in list of each bill: one of each owner in turn,
-// so that an owner of many streams does not delay the others. What is not done by the
-// deadline is left for the next tick, which decides anew.
-func (m *Meter) changeEach(ctx context.Context, deadline time.Time, what string, bills []*bill, list func(*bill) *[]Stream, change func(context.Context, *bill, Stream)) {
-	if least := time.Now().Add(changeLeast); deadline.Before(least) {
-		deadline = least
-	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	turn := slices.Clone(bills)
-	for {
-		turn = slices.DeleteFunc(turn, func(b *bill) bool { return len(*list(b)) == 0 })
-		if len(turn) == 0 {
-			return
-		}
-		for _, b := range turn {
-			if ctx.Err() != nil {
-				m.leave(ctx, what, turn, list)
-				return
-			}
-			streams := list(b)
-			change(ctx, b, (*streams)[0])
-			*streams = (*streams)[1:]
-		}
-	}
-}
-
-// leave logs the changes that are left for the next tick, unless the meter was stopped.
-func (m *Meter) leave(ctx context.Context, what string, bills []*bill, list func(*bill) *[]Stream) {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return
-	}
-	left := 0
-	for _, b := range bills {
-		left += len(*list(b))
-	}
-	m.cfg.Logger.Warn("changes of streams are left for the next tick", "change", what, "streams", left)
 }
 
 func sortedKeys(owners map[string][]Stream) []string {

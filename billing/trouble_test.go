@@ -87,13 +87,7 @@ func (s *troubled) Append(ctx context.Context, entries ...billing.Entry) error {
 // meter runs a meter until the end of the bubble or stop.
 func (s *troubled) meter(t *testing.T) (m *billing.Meter, stop func()) {
 	t.Helper()
-	return s.meterOf(t, s)
-}
-
-// meterOf is meter for other streams.
-func (s *troubled) meterOf(t *testing.T, streams billing.Streams) (m *billing.Meter, stop func()) {
-	t.Helper()
-	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: streams, Now: s.now, Logger: slog.New(slog.NewTextHandler(s, nil))})
+	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: s.now, Logger: slog.New(slog.NewTextHandler(s, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
