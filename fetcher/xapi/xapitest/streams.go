@@ -69,7 +69,6 @@ func newStreams(s *Server) *Streams {
 	})
 	st.activity.routes()
 	st.filter.routes()
-	st.connectionRoutes()
 	return st
 }
 
