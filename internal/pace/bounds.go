@@ -24,7 +24,6 @@ type bounds struct {
 	budget  float64 // requests a second
 	n       int     // accounts
 	weights float64 // Σ weight
-	tilts   float64 // Σ weight^exponent
 	demand  float64 // Σ 1/max of the accounts with a Max of their own
 	ownMax  int     // how many have one
 }
@@ -60,7 +59,6 @@ func (b *bounds) add(s *state, a Account) {
 		s.weight = shorten(max(leastWeight, min(mostWeight, a.Weight)))
 	}
 	b.weights += s.weight.value()
-	b.tilts += math.Pow(s.weight.value(), exponent)
 	s.min, s.max = shortenUp(a.Min.Seconds()), 0
 	if a.Max > 0 {
 		s.max = max(shorten(a.Max.Seconds()), s.min)
@@ -74,7 +72,6 @@ func (b *bounds) add(s *state, a Account) {
 // remove undoes add.
 func (b *bounds) remove(s *state) {
 	b.weights -= s.weight.value()
-	b.tilts -= math.Pow(s.weight.value(), exponent)
 	if s.max == 0 {
 		return
 	}

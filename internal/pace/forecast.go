@@ -85,9 +85,8 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // in generated worlds the mean was up to 7 % below the forecast when each post
 // brought about half a post, and 9 to 20 % when it brought 0.8 of one. For equal
 // weights and bounds the mean is never above that of one Interval for all at the same
-// cost. A forecast leaves out the cap of owners, that
-// intervals beyond an equal share are shortened, and that intervals become equal
-// where they gain next to nothing. Groups have no owners: where the cap keeps
+// cost. A forecast leaves out the cap of owners, and that intervals beyond an equal
+// share are shortened. Groups have no owners: where the cap keeps
 // an owner from its Max, the forecast reports the Max as kept, and the others wait
 // less than it says.
 //

@@ -28,13 +28,6 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	p.rates.seen(posts, since)
 	s.last = max(s.last, now)
 
-	waited := 0.0 // of all posts together
-	for _, at := range times {
-		waited += max(0, min(since, seconds(at, now)))
-	}
-	if !p.gain.skips() {
-		p.learnGain(s, since, posts, waited)
-	}
 	s.count(now, math.MinInt64, times)
 	p.plan(slot, s)
 	return p.due(s), nil
@@ -68,45 +61,20 @@ func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64,
 	return p.due(s), nil
 }
 
-// learnGain takes into account what a poll found, whose posts have waited so
-// many seconds together.
-func (p *Pacer) learnGain(s *state, since float64, posts int, waited float64) {
-	n := p.bounds.n
-	if s.status < planned || s.min > 0 || s.max > 0 || p.owners.polls < gainFirst*float64(n) {
-		return
-	}
-	share := p.bounds.share()
-	p.gain.poll(since/share, n)
-	if posts > 0 {
-		p.gain.posts(s.weight.value()*float64(posts), s.weight.value()*waited/share, n)
-	}
-}
-
 // plan chooses the interval after a successful poll and lets the account rest.
 func (p *Pacer) plan(slot int32, s *state) {
 	b := &p.bounds
 	rate := s.weight.value() * p.rates.of(s, b.share())
 	interval := p.price.interval(rate)
 	most, least := p.ahead(slot, s), b.min(s)
-	trust := p.gain.trust(b.n)
 	if interval < 3600 { // else the minute matters little
 		if shape, ok := s.shape(); ok {
-			if s.sure() {
-				trust = 1
-			}
 			interval = shape.interval(s.last, rate, math.Exp(p.price.ln), min(most, 2*3600))
 		}
 	}
 	share := min(b.share(), longest)
 	if interval > share {
 		interval = share * math.Pow(interval/share, gentle)
-	}
-	// Equal intervals still differ by weight, which is given and not estimated.
-	// They follow the mean that is reached, which is too short where others have a
-	// Max of their own.
-	if trust < 1 && b.ownMax == 0 {
-		equal := share * p.gain.interval() * b.tilts / float64(b.n) / math.Pow(s.weight.value(), exponent)
-		interval = equal * math.Pow(interval/equal, trust)
 	}
 	s.status = planned
 	if interval >= most {

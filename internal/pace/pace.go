@@ -27,7 +27,6 @@ type Pacer struct {
 	order    order
 	rates    rates
 	price    price
-	gain     gain
 	owners   owners
 }
 
@@ -40,7 +39,6 @@ func New(cfg Config) (*Pacer, error) {
 	return &Pacer{
 		bounds: bounds{budget: cfg.Budget},
 		rates:  rates{posts: 1, seconds: 86_400},
-		price:  price{kappa: 0.3},
 		owners: owners{surplus: ownerSurplus},
 	}, nil
 }
@@ -161,7 +159,6 @@ func (p *Pacer) SetBudget(perSecond float64) error {
 		return err
 	}
 	p.price.rescale(p.bounds.budget, perSecond)
-	p.gain.rescale(p.bounds.budget, perSecond, p.bounds.n)
 	grows := perSecond > p.bounds.budget
 	p.bounds.budget = perSecond
 	if grows {

@@ -87,36 +87,6 @@ func TestUnequalRates(t *testing.T) {
 	}
 }
 
-// Ten times the gain of the price control overshoots: the plans swing and the
-// gain over polling in turn shrinks.
-func TestGainOfThePrice(t *testing.T) {
-	n := testsize.Of(50, 100, 200)
-	run := func(kappa float64) (mean, swing float64) {
-		p := newPacer(t, Config{Budget: float64(n) / 300}, n)
-		p.price.kappa = kappa
-		days := testsize.Of(8, 8, 20)
-		mean, _ = poissonRun(t, p, logNormal(n, 1.6), float64(days))
-		low, high := math.Inf(1), math.Inf(-1)
-		for k := range 15 * n { // the price over the 4.5 intervals that follow
-			now := int64((float64(days)*86_400 + float64(k)/p.bounds.budget) * 1e9)
-			if slot, ok := p.Next(now); ok {
-				p.Observe(slot, now, nil)
-			}
-			low, high = min(low, p.price.ln), max(high, p.price.ln)
-		}
-		return mean, high - low
-	}
-	calm, calmSwing := run(0.3)
-	wild, wildSwing := run(3)
-	t.Logf("mean %.3f × D* swing %.2f with 0.3, %.3f and %.2f with 3", calm, calmSwing, wild, wildSwing)
-	if wild < calm*1.02 {
-		t.Errorf("mean %.3f × D* with a gain of 3, %.3f with 0.3: want it clearly worse", wild, calm)
-	}
-	if wildSwing < 2*calmSwing {
-		t.Errorf("the price swings by %.2f with a gain of 3, %.2f with 0.3: want much more", wildSwing, calmSwing)
-	}
-}
-
 // A price that is wrong for every account, so that all plans are at a bound,
 // finds its way back.
 func TestPriceRecovers(t *testing.T) {

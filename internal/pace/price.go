@@ -5,11 +5,13 @@ import "math"
 // firstRate is the rate that the price starts from: a post a day.
 const firstRate = 1.0 / 86_400
 
+// follows is how fast the price follows the budget: ten times as much overshoots.
+const follows = 0.3
+
 // price is the one price of a poll that decides all intervals. It follows the
 // budget.
 type price struct {
 	ln    float64 // ln ν, ν in seconds
-	kappa float64 // how fast it follows
 	bound float64 // share of recent polls whose plan was at a bound
 	// lag is how many seconds late polls come that were planned for the end of a
 	// Max of the account's own: see learnLag.
@@ -35,7 +37,7 @@ func (p *price) learn(s *state, took float64, n int, share float64) {
 		late *= math.Pow(p.bound, 8)
 	}
 	p.bound += (bound - p.bound) / float64(n)
-	p.ln += 2 * p.kappa / float64(n) * max(-1, min(1, late))
+	p.ln += 2 * follows / float64(n) * max(-1, min(1, late))
 }
 
 // lagStep is the part of a poll's lateness that corrects the lag.

@@ -17,7 +17,6 @@ const (
 	// a few posts at other minutes end it.
 	beliefUnit = 16
 	beliefMost = 5 * beliefUnit
-	beliefSure = 3 * beliefUnit // it predicted 20 times as well
 )
 
 // profile counts an account's posts by part of the hour: counts of 0 to 15, all
@@ -83,11 +82,6 @@ func (f *profile) shape() (s shape, ok bool) {
 	s = f.full()
 	return shape{f, 1 - trust + trust*s.even, trust * s.each}, true
 }
-
-// sure reports whether the account's schedule is beyond doubt. Then it is followed even where
-// intervals have gained nothing: equal ones that divide the hour hit the same minutes of
-// every hour, which may be the worst, and do not tell what others would gain.
-func (f *profile) sure() bool { return f.belief >= beliefSure }
 
 // full returns the profile as if it were trusted entirely.
 func (f *profile) full() shape {
