@@ -2,10 +2,9 @@ package dispatch
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/streamwatch/streamwatch/internal/top"
 )
 
 // LaneStatus is the state of one endpoint's deliveries in this process. Deliveries that are
@@ -56,18 +55,26 @@ func (d *Dispatcher) Lane(endpointID string) (LaneStatus, bool) {
 // endpoints, waiting lanes, failing lanes; among equals by queue length.
 func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 	s := d.sched
+	now, wall := time.Now(), s.cfg.Now()
+	type ranked struct {
+		lane             *lane
+		trouble, waiting int
+	}
+	s.mu.Lock()
+	all := make([]ranked, 0, len(s.lanes))
+	for _, l := range s.lanes {
+		all = append(all, ranked{l, l.trouble(now), l.queue.waiting()})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(all, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.trouble, a.trouble), cmp.Compare(b.waiting, a.waiting), strings.Compare(a.lane.id, b.lane.id))
+	})
+	all = all[:max(0, min(len(all), limit))]
+	list := make([]LaneStatus, len(all))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, wall := time.Now(), s.cfg.Now()
-	worst := top.New(limit, func(a, b *lane) int {
-		return cmp.Or(cmp.Compare(b.trouble(now), a.trouble(now)), cmp.Compare(b.queue.waiting(), a.queue.waiting()), strings.Compare(a.id, b.id))
-	})
-	for _, l := range s.lanes {
-		worst.Add(l)
-	}
-	list := make([]LaneStatus, 0, len(worst.All()))
-	for _, l := range worst.All() {
-		list = append(list, l.status(now, wall))
+	for i := range all {
+		list[i] = all[i].lane.status(now, wall)
 	}
 	return list
 }

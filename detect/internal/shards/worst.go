@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/internal/top"
 )
 
 // Order is the figure by which accounts are compared: see detect.WorstBy.
@@ -67,20 +67,22 @@ func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *acc
 		status T
 		rank   float64
 	}
-	worst := top.New(q.Limit, func(a, b made) int { return cmp.Compare(b.rank, a.rank) })
+	var worst []made
 	for _, sh := range all {
-		found := top.New(q.Limit, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+		var found []ranked
 		for from := int32(0); from >= 0; {
 			next := make(chan int32, 1) // after an error the shard may still use it
-			if err := sh.Ask(ctx, func(sh *Shard) { next <- ranking{sh, &q}.rank(found, from) }); err != nil {
+			if err := sh.Ask(ctx, func(sh *Shard) { next <- ranking{sh, &q}.rank(&found, from) }); err != nil {
 				return nil, err
 			}
 			from = <-next
+			slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+			found = found[:min(len(found), q.Limit)]
 		}
 		mine := make(chan []made, 1)
 		err := sh.Ask(ctx, func(sh *Shard) {
 			var of []made
-			for _, r := range found.All() {
+			for _, r := range found {
 				if (ranking{sh, &q}).sees(r.slot) { // it may be another account by now
 					of = append(of, made{status(sh.Accounts, r.slot, r.rank), r.rank})
 				}
@@ -90,11 +92,10 @@ func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *acc
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range <-mine {
-			worst.Add(m)
-		}
+		worst = append(worst, <-mine...)
 	}
-	for _, m := range worst.All() {
+	slices.SortStableFunc(worst, func(a, b made) int { return cmp.Compare(b.rank, a.rank) })
+	for _, m := range worst[:min(len(worst), q.Limit)] {
 		list = append(list, m.status)
 	}
 	return list, nil
@@ -107,12 +108,12 @@ type ranking struct {
 }
 
 // rank adds the accounts from a slot on, and returns where to go on, -1 at the end.
-func (r ranking) rank(found *top.List[ranked], from int32) int32 {
+func (r ranking) rank(found *[]ranked, from int32) int32 {
 	a := r.sh.Accounts
 	if r.q.By == Slow {
 		for slot, mean := range Delays(a) {
 			if mean > 0 && r.sees(slot) {
-				found.Add(ranked{slot, mean.Seconds()})
+				*found = append(*found, ranked{slot, mean.Seconds()})
 			}
 		}
 		return -1
@@ -123,7 +124,7 @@ func (r ranking) rank(found *top.List[ranked], from int32) int32 {
 			continue
 		}
 		if rank := r.of(slot); rank > 0 && r.sees(slot) {
-			found.Add(ranked{slot, rank})
+			*found = append(*found, ranked{slot, rank})
 		}
 	}
 	if to == a.Size() {

@@ -1,2 +1,0 @@
-// Package top keeps the first few of many in an order, without sorting them all.
-package top
