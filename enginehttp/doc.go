@@ -42,7 +42,8 @@
 //     streamwatch.Engine.Covers.
 //  8. Once all of a 2xx was handed to the connection, the reservation is charged.
 //     In every other case it is released: after an error, a panic or a timeout,
-//     and when the client left before the answer was sent. X-Credits-Used says
+//     and when the client left before the answer was sent. A request with an
+//     Idempotency-Key is charged when its answer is stored. X-Credits-Used says
 //     what a 2xx cost. If the process dies before the charge, nothing is charged,
 //     and the reservation expires.
 //

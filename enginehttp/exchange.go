@@ -24,12 +24,11 @@ type exchange struct {
 	who   apikey.Principal
 	route *route // nil until it is found
 
-	status   int // 0 until the answer begins
-	bytes    int
-	charged  billing.Credits
-	chargeID string // of the ledger entry: id, or an id of the request that this one repeats
-	cause    error  // why the request failed, for the log
-	theirs   bool   // see failure.theirs
+	status  int // 0 until the answer begins
+	bytes   int
+	charged billing.Credits
+	cause   error // why the request failed, for the log
+	theirs  bool  // see failure.theirs
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -155,8 +154,8 @@ func (h *Handler) log(r *http.Request, x *exchange) {
 	}
 	if x.charged != 0 {
 		attrs = append(attrs, slog.String("credits", creditText(x.charged)))
-		if x.chargeID != x.named {
-			attrs = append(attrs, slog.String("charge_id", x.chargeID))
+		if x.id != x.named {
+			attrs = append(attrs, slog.String("charge_id", x.id))
 		}
 	}
 	if x.cause != nil {

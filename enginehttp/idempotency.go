@@ -31,11 +31,11 @@ type repeat struct {
 	ctx     context.Context
 	request fleet.Request
 	cipher  cipher.AEAD // of the stored answer
-	// first is the answer of an earlier request, whose charge has the id charge; nil when
-	// this is the one to be carried out.
-	first  *reply
-	charge string
-	kept   bool // keep was called: end has nothing to do
+	// first is the answer of an earlier request; nil when this is the one to be carried out.
+	first *reply
+	kept  bool // keep was called: end has nothing to do
+	// stored: the store has the answer.
+	stored bool
 }
 
 // kept is an answer as it is stored, before it is encrypted.
@@ -77,7 +77,6 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	case answer == nil:
 		return r, nil
 	}
-	r.charge = answer.By
 	r.first, err = r.open(answer.Text)
 	return r, err
 }
@@ -119,6 +118,7 @@ func (r *repeat) keep(x *exchange, answer reply) {
 	if err == nil {
 		r.kept = true
 		err = r.finish(r.cipher.Seal(nil, nil, plain, []byte(r.request.Owner)))
+		r.stored = err == nil
 	}
 	if err != nil {
 		r.h.opts.Logger.Error("cannot store the answer to a request with an Idempotency-Key: a repetition will be carried out",

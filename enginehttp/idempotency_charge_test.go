@@ -2,7 +2,6 @@ package enginehttp_test
 
 import (
 	"context"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,33 +71,6 @@ func TestIdempotencyKeyIsChargedOnce(t *testing.T) {
 			t.Errorf("charged %d for a request and two repetitions, want %d", spent, billing.Credit)
 		}
 	})
-}
-
-// A repetition whose client leaves takes nothing from the first request's charge.
-func TestIdempotencyKeyOfAClientThatWentIsCharged(t *testing.T) {
-	l := &slowTill{entered: make(chan struct{}), leave: make(chan struct{})}
-	entered := l.entered
-	w := newWorld(t, withTill(l))
-	body := `{"name":"n","usernames":["esa"]}`
-	got := make(chan answer)
-	go func() { got <- w.once("k", "POST", monitors, body) }()
-	<-entered
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r := request("POST", monitors, body).WithContext(goneLater{ctx, cancel})
-	r.Header.Set("X-Api-Key", w.key[mine])
-	r.Header.Set("Idempotency-Key", "k")
-	rec := httptest.NewRecorder()
-	w.handler.ServeHTTP(rec, r)
-	if rec.Code != 503 {
-		t.Errorf("%d %s", rec.Code, rec.Body)
-	}
-	close(l.leave)
-	if a := <-got; a.status != 201 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	if spent, _ := w.spent(mine); spent != billing.Credit {
-		t.Errorf("charged %d, want %d", spent, billing.Credit)
-	}
 }
 
 // A key whose request ended with a panic is free again.

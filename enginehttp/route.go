@@ -129,9 +129,12 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
 		return
 	}
-	// A client that has left by now gets no answer, and is not charged. One that
-	// leaves later is: else clients could read the answer and leave to avoid the
-	// charge.
+	stored := again != nil && again.stored
+	if stored { // from now on a repetition gets the answer, and is free
+		hold.commit()
+	}
+	// A client that has left by now gets no answer, and is not charged unless the answer is
+	// stored. One that leaves later is: else clients could read the answer and leave.
 	if err := r.Context().Err(); err != nil {
 		x.fail(&failure{status: http.StatusServiceUnavailable, text: "the request was given up", cause: err})
 		return
@@ -140,7 +143,9 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.cause = err
 		return
 	}
-	hold.commit()
+	if !stored {
+		hold.commit()
+	}
 }
 
 // serve answers a request, or returns the answer that the first one got.
