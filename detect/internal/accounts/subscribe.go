@@ -17,7 +17,6 @@ type Subscription struct {
 	All     []monitor.Account // on all shards and nodes
 	Mine    []Account         // on this shard
 	Spread  bool              // the first polls wait for their place in the interval
-	Missed  time.Duration     // see schedule.Ask
 	Late    bool              // it is set after Run has begun
 	Shared  bool              // other nodes poll other accounts
 	Joined  time.Time         // when the source joined its accounts; zero for long ago
@@ -142,7 +141,6 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 		first = schedule.Changed
 	}
 	ask := a.ask(slot)
-	ask.Missed = s.Missed
 	a.Sched.Set(slot, a.env.Clock(), ask, first)
 	t.set(audited, ask.Audited)
 }
