@@ -1,7 +1,7 @@
 package seen
 
 import (
-	"math/bits"
+	"math"
 	"strconv"
 )
 
@@ -36,46 +36,15 @@ func usualKey(id string) (uint64, bool) {
 	return n, wrong&highest == 0 && id[0] != '0'
 }
 
+// unusualKey is numericKey of any id.
 func unusualKey(id string) (uint64, bool) {
-	if len(id) < 8 || len(id) > 20 {
-		return shortKey(id)
-	}
-	if id[0] == '0' {
-		return 0, false
-	}
-	word := load64(id, 0)
-	digits := eightDigits(word)
-	n := eightNumber(word)
-	if len(id) >= 16 {
-		word = load64(id, 8)
-		digits = digits && eightDigits(word)
-		n = n*100_000_000 + eightNumber(word)
-	}
-	// Of the last eight, those not read yet, behind zeros.
-	rest := len(id) % 8
-	known := ^uint64(0) >> (8 * rest)
-	if rest == 0 {
-		return n, digits
-	}
-	word = load64(id, len(id)-8)&^known | 0x3030303030303030&known
-	tail := eightNumber(word)
-	high, low := bits.Mul64(n, tens[rest])
-	sum, carry := bits.Add64(low, tail, 0)
-	return sum, digits && eightDigits(word) && high+carry == 0
-}
-
-var tens = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
-
-// shortKey is numericKey of an id below eight digits, and says no to one above
-// twenty.
-func shortKey(id string) (uint64, bool) {
-	if id == "" || len(id) >= 8 || id[0] == '0' && len(id) > 1 {
+	if id == "" || len(id) > 1 && id[0] == '0' {
 		return 0, false
 	}
 	var n uint64
 	for i := range len(id) {
 		d := uint64(id[i] - '0')
-		if d > 9 {
+		if d > 9 || n > (math.MaxUint64-d)/10 {
 			return 0, false
 		}
 		n = n*10 + d
@@ -83,15 +52,10 @@ func shortKey(id string) (uint64, bool) {
 	return n, true
 }
 
+var tens = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
+
 // zeros are eight digits 0.
 const zeros = 0x3030303030303030
-
-// eightDigits reports whether all bytes of a word are '0' to '9': their upper
-// halves are 3, and still are when 6 is added.
-func eightDigits(word uint64) bool {
-	const upper = 0xf0f0f0f0f0f0f0f0
-	return word&upper|(word+0x0606060606060606)&upper>>4 == 0x3333333333333333
-}
 
 // eightNumber is the number that eight digits make, the first in the lowest
 // byte: pairs are joined, then pairs of pairs, in three multiplications.

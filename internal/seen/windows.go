@@ -43,7 +43,6 @@ const (
 	entryUnit  = 4
 	blockSize  = 1 << 16
 	blockUnits = blockSize / entryUnit
-	mostBlocks = 1<<32/blockUnits - 1
 	inLarge    = 1<<32 - 1 // of the last block, which is never used
 	// Beyond largest a window would leave too much of a block empty.
 	largest = blockSize / 16
@@ -128,13 +127,14 @@ func (ws *Windows) put(i int, w Window) uint32 {
 	size := len(w.data) + entryTail
 	pad := -size & (entryUnit - 1)
 	size += pad
-	if size > largest || !ws.makeRoom(size) {
+	if size > largest {
 		if ws.large == nil {
 			ws.large = make(map[int]Window)
 		}
 		ws.large[i] = w
 		return inLarge
 	}
+	ws.makeRoom(size)
 	var zero [entryUnit]byte
 	ws.filled.Write(zero[:pad])
 	ws.filled.WriteString(w.data)
@@ -149,28 +149,23 @@ func (ws *Windows) put(i int, w Window) uint32 {
 	return ws.into*blockUnits + uint32(len(b.data)/entryUnit) - 1
 }
 
-// makeRoom has the block that is being filled take an entry of size bytes; false
-// when there are as many blocks as references can tell apart.
-func (ws *Windows) makeRoom(size int) bool {
+// makeRoom has the block that is being filled take an entry of size bytes.
+func (ws *Windows) makeRoom(size int) {
 	if ws.into != 0 && ws.filled.Len()+size <= blockSize {
-		return true
+		return
 	}
 	full := ws.into
-	switch last := len(ws.free) - 1; {
-	case last >= 0:
+	if last := len(ws.free) - 1; last >= 0 {
 		ws.into, ws.free = ws.free[last], ws.free[:last]
-	case len(ws.blocks) < mostBlocks:
+	} else { // 2^18 blocks of 64 KiB are more than a process has
 		ws.into = uint32(max(1, len(ws.blocks)))
 		ws.blocks = append(ws.blocks, make([]block, int(ws.into)+1-len(ws.blocks))...)
-	default:
-		return false
 	}
 	ws.filled.Reset()
 	ws.filled.Grow(blockSize) // never moves: strings of it stay good
 	if full != 0 && ws.blocks[full].live == 0 {
 		ws.clear(full)
 	}
-	return true
 }
 
 // emptiest is the block with the least live bytes of those that are full.

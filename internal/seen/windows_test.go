@@ -118,22 +118,6 @@ func TestWindowsSetOfWhatIsThereWritesNothing(t *testing.T) {
 	}
 }
 
-// Beyond the blocks that references can tell apart windows are kept by
-// themselves.
-func TestWindowsBeyondAllBlocks(t *testing.T) {
-	var ws Windows
-	ws.blocks = make([]block, mostBlocks)
-	w := ofPosts(0, 20, 0)
-	ws.Set(3, w)
-	if len(ws.large) != 1 || ws.At(3) != w {
-		t.Fatalf("%d windows by themselves, %d ids, want one of 20", len(ws.large), ws.At(3).Len())
-	}
-	ws.Set(3, Window{})
-	if len(ws.large) != 0 || ws.At(3).Len() != 0 {
-		t.Error("it was not let go")
-	}
-}
-
 func ExampleWindows() {
 	var ws Windows // of all accounts
 	w := ws.At(42)
