@@ -75,7 +75,6 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	t.pause.Reset()
 	t.next = t.last.Add(t.interval())
 	n.note(st, sent)
-	n.compare(st)
 	n.grants.granted(n.cfg.Host, b.Asks, st.Grants)
 	t.taken = t.taken.Plus(st.Own.Minus(t.hosted))
 	if t.stage == tells {

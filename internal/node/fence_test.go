@@ -173,37 +173,3 @@ func TestGenerationLost(t *testing.T) {
 		w.until(2*time.Second, "it begins anew", func() bool { return w.even() && m.Fence().Term != was.Term })
 	})
 }
-
-// A node whose rejoin has taken effect, and whose answer got lost, knows the term for its own
-// and does not wait for it to end.
-func TestRejoinWhoseAnswerIsLost(t *testing.T) {
-	for _, lost := range []int{0, 1, 3} {
-		for _, left := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				defer w.end()
-				m := w.start("a")
-				w.until(lease, "all is polled", w.covered)
-				pass(lease)
-				was := m.Fence()
-				m.wire.mu.Lock()
-				m.wire.joins = lost
-				if !left { // its last term is still there
-					m.wire.refuse = fleet.ErrFenced
-				}
-				m.wire.mu.Unlock()
-				if left {
-					if err := w.store.Members().Leave(t.Context(), was); err != nil {
-						t.Fatal(err)
-					}
-				}
-				w.until(lease, "its term has ended", func() bool { return !w.covered() })
-				took := w.until(lease/2, "it begins anew", func() bool { return w.covered() && m.Fence().Term != was.Term })
-				t.Logf("%d answers lost, left %t: %s", lost, left, took)
-				if n := w.logged("another engine has joined the fleet under this node's name"); n != 0 {
-					t.Errorf("%d answers lost, left %t: the node takes itself for another engine", lost, left)
-				}
-			})
-		}
-	}
-}

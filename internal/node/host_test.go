@@ -35,7 +35,6 @@ type host struct {
 	giveFor time.Duration
 	takeFor time.Duration
 	readFor time.Duration
-	gave    func() // called once, when Give has given; nil for none
 }
 
 func (h *host) acts() bool { return !h.held && !h.dead }
@@ -102,11 +101,7 @@ func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
 		err = wait(ctx, h.giveFor)
 	}
 	if err == nil {
-		var gave func()
-		h.lock(func() { h.own, gave = own, h.gave })
-		if gave != nil {
-			gave()
-		}
+		h.lock(func() { h.own = own })
 	}
 	return err
 }

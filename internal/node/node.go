@@ -33,9 +33,8 @@ type Node struct {
 	out    *outgoing
 	waits  *barrier
 	tail   tail
-	used   atomic.Bool     // Join has been called
-	epoch  uint64          // the last one that the Host was given
-	warned map[string]bool // terms with other settings that were logged
+	used   atomic.Bool // Join has been called
+	epoch  uint64      // the last one that the Host was given
 }
 
 // times are the durations that follow from the lease.
@@ -74,7 +73,7 @@ func New(cfg Config) (*Node, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Node{cfg: cfg, times: timesOf(cfg.Node.Lease), stand: newStanding(), grants: &grants{now: map[string]float64{}},
-		out: newOutgoing(), warned: map[string]bool{}}
+		out: newOutgoing()}
 	n.roster = newRoster(cfg.Node, n.times)
 	n.feed = newFollower(n)
 	n.waits = newBarrier(n)

@@ -169,28 +169,3 @@ func TestHundred(t *testing.T) {
 		}
 	})
 }
-
-// A node that is stopped when its Host has just given some parts does not have it give them
-// again when it leaves.
-func TestLeaveGivesNothingTwice(t *testing.T) {
-	for range 20 { // whether the node has heard of it is a matter of chance
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			defer w.end()
-			a := w.start("a")
-			w.until(time.Minute, "a lone node has all", w.covered)
-			gave := make(chan struct{})
-			a.host.lock(func() {
-				a.host.gave = func() {
-					a.host.gave = nil
-					a.stop()
-					close(gave)
-				}
-			})
-			w.start("b")
-			<-gave
-			a.leave() // the host looks that it has what it is to give
-			w.until(time.Minute, "the other has all", w.covered)
-		})
-	}
-}

@@ -87,12 +87,11 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 // rejoin begins the next term after one that has ended. It waits while another engine has this
-// node's name: otherwise the two would end each other's terms for ever. A term of this name
-// may also be the node's own: its last one, if the store has lost its last writes, or one
-// whose Join failed because the answer was lost.
+// node's name: otherwise the two would end each other's terms for ever. It takes the term
+// of a Join whose answer was lost for another engine's, until the lease of that term ends.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
-	own, before, tried := n.Fence().Term, "", false // before is the name's term when it was tried
+	own := n.Fence().Term // it may still be there if the store has lost its last writes
 	for ctx.Err() == nil {
 		wait := n.times.beat
 		sent := time.Now()
@@ -100,21 +99,14 @@ func (n *Node) rejoin(ctx context.Context) bool {
 		if err == nil {
 			n.roster.note(st, sent)
 			m, ok := named(st, n.cfg.Node.Name)
-			if tried && m.Term != before {
-				own = m.Term
-			}
 			if ok && m.Term != own && !n.roster.dead(m.Term) {
-				tried = false
 				if !told {
 					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this node waits until the other one is gone",
 						"node", m.Node.Name, "term", m.Term)
 					told = true
 				}
-			} else {
-				before, tried = m.Term, true
-				if err = n.begin(ctx); err == nil {
-					return true
-				}
+			} else if err = n.begin(ctx); err == nil {
+				return true
 			}
 		}
 		if err != nil {
@@ -133,11 +125,7 @@ func (n *Node) rejoin(ctx context.Context) bool {
 // that changes settings goes through the nodes one after the other.
 func (n *Node) compare(st fleet.State) {
 	for _, m := range st.Members {
-		if m.Node.Fingerprint != n.cfg.Node.Fingerprint && !n.warned[m.Term] {
-			if len(n.warned) > 1000 {
-				clear(n.warned)
-			}
-			n.warned[m.Term] = true
+		if m.Node.Fingerprint != n.cfg.Node.Fingerprint {
 			n.cfg.Logger.Warn("a member of the fleet has other settings: Pace, FetchRate and cursors must be the same for all",
 				"member", m.Node.Name, "fingerprint", m.Node.Fingerprint, "own", n.cfg.Node.Fingerprint)
 		}
@@ -152,13 +140,6 @@ func (t *term) run(ctx context.Context) (ended bool) {
 	defer func() {
 		cancel()
 		following.Wait()
-		select {
-		case o := <-t.n.feed.done:
-			if o.kind == give && o.err == nil { // Leave must not give it again
-				t.n.stand.gave(o.parts)
-			}
-		default:
-		}
 	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -19,7 +19,6 @@ type wire struct {
 	moved chan struct{} // closed when it changes
 	// lost is how many answers of beats get lost yet.
 	lost   int
-	joins  int           // how many answers of Join get lost yet
 	late   time.Duration // answers of beats are
 	mute   bool          // signals are lost
 	beats  int
@@ -100,12 +99,6 @@ func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, e
 		if st, err = m.m.Join(ctx, n); err == nil {
 			err = m.l.pass(ctx)
 		}
-		m.l.mu.Lock()
-		if m.l.joins > 0 {
-			m.l.joins--
-			st, err = fleet.State{}, errCut
-		}
-		m.l.mu.Unlock()
 	}
 	return st, err
 }
