@@ -124,12 +124,8 @@ func TestGapFromBeforeTheHorizonIsNotOpen(t *testing.T) {
 func TestGapHasItsOwnTries(t *testing.T) {
 	for _, wait := range []time.Duration{20 * time.Minute, 3 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
 			var reported []Gap
-			d := w.detector(t, twoPages(&reported))
-			stop := start(t, d)
-			set(t, d, sub("m", "nasa"))
-			w.afterPoll("nasa")
+			w, _, stop := gapWorld(t, &reported)
 			failed := false
 			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
 				if q.Cursor == "p60" {

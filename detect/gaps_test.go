@@ -51,14 +51,21 @@ func twoPages(reported *[]Gap) func(*settings) {
 	}
 }
 
+// gapWorld has nasa polled once by a detector with polls of two pages.
+func gapWorld(t *testing.T, reported *[]Gap) (w *world, d *Detector, stop func()) {
+	t.Helper()
+	w = newWorld()
+	d = w.detector(t, twoPages(reported))
+	stop = start(t, d)
+	set(t, d, sub("m", "nasa"))
+	w.afterPoll("nasa")
+	return w, d, stop
+}
+
 func TestGapIsRecordedReportedAndReadLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, d, stop := gapWorld(t, &reported)
 		burst(w)
 		after(20 * time.Second)
 		stop()
@@ -94,13 +101,9 @@ func forgetful(first string, refused *int) func(fetcher.TimelineQuery, int) (*fe
 
 func TestGapThatCanNotBeReadStaysOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
 		refused := 0
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, d, stop := gapWorld(t, &reported)
 		w.setBefore(forgetful("p60", &refused))
 		burst(w)
 		after(3 * time.Hour)
@@ -122,13 +125,9 @@ func TestGapThatCanNotBeReadStaysOpen(t *testing.T) {
 
 func TestGapIsReadAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
 		refused := 0
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, d, stop := gapWorld(t, &reported)
 		w.setBefore(forgetful("p60", &refused)) // as long as this process lives
 		burst(w)
 		after(12 * time.Second)
@@ -180,12 +179,8 @@ func TestGapIsReadBesidePollsThatLeaveNoPause(t *testing.T) {
 // A commit that fails must not close a gap, nor lose what was in it.
 func TestGapStaysWhenItsCommitFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, _, stop := gapWorld(t, &reported)
 		fails := 3
 		w.setCommitErr(func(bs []*Batch) error {
 			for _, b := range bs {
@@ -211,12 +206,8 @@ func TestGapStaysWhenItsCommitFails(t *testing.T) {
 // own.
 func TestGapsThatOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, d, stop := gapWorld(t, &reported)
 		want := swell(w, 10*time.Second)
 		failed := false
 		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
@@ -307,12 +298,8 @@ func TestGapWithoutAnEndTakesFewCalls(t *testing.T) {
 // An account that is to be left alone is left alone: its gap waits, too.
 func TestGapKeepsToRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
 		var reported []Gap
-		d := w.detector(t, twoPages(&reported))
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
+		w, _, stop := gapWorld(t, &reported)
 		after(time.Second)
 		limited := false
 		var from time.Time
@@ -351,12 +338,8 @@ func TestGapOutlastsAnOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
 				var reported []Gap
-				d := w.detector(t, twoPages(&reported))
-				stop := start(t, d)
-				set(t, d, sub("m", "nasa"))
-				w.afterPoll("nasa")
+				w, _, stop := gapWorld(t, &reported)
 				down := time.Time{}
 				w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 					w.mu.Lock()

@@ -167,21 +167,6 @@ func TestStreamFollowsQueries(t *testing.T) {
 	})
 }
 
-// What a stream left out while it connected anew is read soon, and is no miss.
-func TestStreamOfQueriesThatDoesNotResume(t *testing.T) {
-	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
-		s.lossy = true
-		s.cut <- errors.New("broken pipe")
-		w.say("nasa", "moon 1", 0)
-		after(2 * time.Minute)
-		wantSorted(t, w, "a:1", "b:1")
-		after(40 * time.Minute)
-		if p := d.Stats().SearchStream; p.Connects != 2 || p.Misses != 0 || !p.Trusted {
-			t.Errorf("stream %+v", p)
-		}
-	})
-}
-
 // A query of which a stream says that it left something out is polled at once.
 func TestGapOfAQuery(t *testing.T) {
 	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
@@ -232,48 +217,6 @@ func TestStreamOfAQueryThatComesBackAtOnce(t *testing.T) {
 		after(5 * time.Minute)
 		if n := searches(w, func() { after(20 * time.Minute) }); n > 2 {
 			t.Errorf("%d searches in 20 minutes of 2 queries that the stream brings", n)
-		}
-	})
-}
-
-// A query whose last rule leaves while a pushed post of it is committed ends once: no search
-// is under way beside the commit.
-func TestQueryIsRemovedDuringAPush(t *testing.T) {
-	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
-		var atOnce, most int // searches of one query, and the most ever
-		w.setAnswer(func(q fetcher.SearchQuery) (*fetcher.Page, error) {
-			if q.Query != "moon" {
-				return nil, nil
-			}
-			w.do(func() { atOnce++; most = max(most, atOnce) })
-			<-time.After(20 * time.Second)
-			w.do(func() { atOnce-- })
-			return nil, nil
-		})
-		w.setSlowStore(5 * time.Second)
-		bring := func(id string) {
-			w.say("nasa", "moon "+id, 0)
-			s.bring(w.world, "nasa", id, "moon")
-			synctest.Wait()
-		}
-		bring("1")
-		setQuery(t, d, asks("late", "moon")) // has the query polled when the post is committed
-		bring("2")
-		after(12 * time.Second)
-		for _, id := range []string{"a", "b", "late"} {
-			if err := d.RemoveQuery(t.Context(), id); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.setSlowStore(0)
-		setQuery(t, d, asks("m", "mars"))
-		after(time.Minute)
-		w.say("esa", "mars 3", 0)
-		s.bring(w.world, "esa", "3", "mars")
-		synctest.Wait()
-		wantOf(t, w, "m", "3")
-		if st := d.Stats(); most != 1 || st.Queries.Targets != 2 {
-			t.Errorf("%d searches of moon at once, %d queries: want 1, and sun and mars", most, st.Queries.Targets)
 		}
 	})
 }

@@ -333,15 +333,3 @@ func TestStreamedPostAndAPollUnderWay(t *testing.T) {
 		}
 	})
 }
-
-func TestStreamedPostWhoseCommitFails(t *testing.T) {
-	pushing(t, func(t *testing.T, w *world, s *wire, d *Detector) {
-		w.publish("esa", "1", 0)
-		w.setCommitErr(func([]*Batch) error { return errors.New("disk full") })
-		s.bring(w, "esa", "1")
-		after(10 * time.Second)
-		w.setCommitErr(nil)
-		after(5 * time.Minute)
-		wantEvents(t, w, "m:1")
-	})
-}
