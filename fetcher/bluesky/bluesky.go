@@ -36,12 +36,6 @@ type Config struct {
 	// PageSize is the number of posts asked for, 1 to 100; on a PDS that many
 	// posts and that many reposts. Defaults to 50.
 	PageSize int
-	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
-	MaxBody int64
-	// MaxPages is how many accounts' newest pages are remembered, so that one
-	// that is still the same is not decoded; some 400 bytes each. Defaults to
-	// upstream.DefaultMaxPages.
-	MaxPages int
 	// Now is the clock for rate-limit resets, for how long handles are remembered, and for
 	// judging record keys when an answer has no Date. Defaults to time.Now.
 	Now func() time.Time
@@ -82,13 +76,12 @@ func New(cfg Config) (*Fetcher, error) {
 		BaseURL:   base,
 		HTTP:      cfg.HTTP,
 		UserAgent: cfg.UserAgent,
-		MaxBody:   cfg.MaxBody,
 		Now:       cfg.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bluesky: source %s: %w", field, err)
 	}
-	pages, err := upstream.NewPages(cfg.MaxPages)
+	pages, err := upstream.NewPages(upstream.DefaultMaxPages)
 	if err != nil {
 		return nil, fmt.Errorf("bluesky: %w", err)
 	}

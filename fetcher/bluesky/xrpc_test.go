@@ -100,7 +100,6 @@ func TestNewChecksItsConfig(t *testing.T) {
 		{"a PDS without a scheme", Config{PDS: "pds.example.com"}, "source PDS"},
 		{"a page too small", Config{PageSize: -1}, "PageSize -1 is not allowed: want 1 to 100"},
 		{"a page too large", Config{PageSize: 101}, "PageSize 101 is not allowed: want 1 to 100"},
-		{"a negative cap", Config{MaxBody: -1}, "MaxBody -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := New(c.cfg)

@@ -28,17 +28,12 @@ type Config struct {
 	// Cache-Control, Expires or ttl. Defaults to 24 h, which is the most; a negative one
 	// ignores these. Retry-After is always respected.
 	MaxPause time.Duration
-	// Timeout bounds a request with its redirects. Defaults to 20 s, at most 5 min.
-	Timeout time.Duration
 	// MaxBody caps a document after decompression, in bytes. Defaults to 15 MiB, at
 	// most 64 MiB.
 	MaxBody int64
 	// Memory keeps what feeds have shown over restarts: see "Restarts" in the package's
 	// documentation. Nil keeps it for the process alone.
 	Memory Memory
-	// MaxFeeds is how many feeds are remembered, some 100 bytes for each entry. Beyond
-	// that another one is forgotten, as by a restart. Defaults to 50,000.
-	MaxFeeds int
 	// AllowPrivate also allows private networks and any port, as
 	// webhook.Config.AllowPrivate does.
 	AllowPrivate bool
@@ -50,11 +45,13 @@ type Config struct {
 }
 
 const (
-	defaultTimeout, maxTimeout = 20 * time.Second, 5 * time.Minute
-	defaultBody, maxBody       = 15 << 20, 64 << 20
-	defaultGap, maxGap         = time.Second, time.Hour
-	defaultFeeds, maxFeeds     = 50_000, 100_000_000
-	maxPause                   = 24 * time.Hour
+	timeout              = 20 * time.Second // of a request with its redirects
+	defaultBody, maxBody = 15 << 20, 64 << 20
+	defaultGap, maxGap   = time.Second, time.Hour
+	maxPause             = 24 * time.Hour
+	// maxFeeds are remembered, some 100 bytes for each entry. Beyond that another one is
+	// forgotten, as by a restart.
+	maxFeeds = 50_000
 )
 
 // Fetcher reads feeds. It is safe for concurrent use.
@@ -64,9 +61,8 @@ type Fetcher struct {
 	hosts  hosts
 	webSub atomic.Pointer[WebSub] // nil without one
 
-	mu       sync.Mutex
-	accounts map[string]*account // by name
-	feeds    map[string]*state   // by account.id
+	mu    sync.Mutex
+	feeds map[string]*state // by account.id
 }
 
 var (
@@ -79,12 +75,8 @@ func New(cfg Config) (*Fetcher, error) {
 	switch {
 	case cfg.HostGap < 0 || cfg.HostGap > maxGap:
 		return nil, fmt.Errorf("feed: HostGap %s is not allowed: want 0 (%s) or up to %s", cfg.HostGap, defaultGap, maxGap)
-	case cfg.Timeout < 0 || cfg.Timeout > maxTimeout:
-		return nil, fmt.Errorf("feed: Timeout %s is not allowed: want 0 (%s) or up to %s", cfg.Timeout, defaultTimeout, maxTimeout)
 	case cfg.MaxBody < 0 || cfg.MaxBody > maxBody:
 		return nil, fmt.Errorf("feed: MaxBody %d is not allowed: want 0 (%d) or 1 to %d bytes", cfg.MaxBody, defaultBody, maxBody)
-	case cfg.MaxFeeds < 0 || cfg.MaxFeeds > maxFeeds:
-		return nil, fmt.Errorf("feed: MaxFeeds %d is not allowed: want 0 (%d) or 1 to %d", cfg.MaxFeeds, defaultFeeds, maxFeeds)
 	case cfg.MaxPause > maxPause:
 		return nil, fmt.Errorf("feed: MaxPause %s is not allowed: want up to %s, 0 for that, or less than 0 for none", cfg.MaxPause, maxPause)
 	case strings.ContainsFunc(cfg.Contact, notPrintable) || strings.ContainsAny(cfg.Contact, "()"):
@@ -104,14 +96,8 @@ func New(cfg Config) (*Fetcher, error) {
 	if cfg.HostGap == 0 {
 		cfg.HostGap = defaultGap
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
-	}
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultBody
-	}
-	if cfg.MaxFeeds == 0 {
-		cfg.MaxFeeds = defaultFeeds
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -119,37 +105,25 @@ func New(cfg Config) (*Fetcher, error) {
 	if cfg.Transport == nil {
 		// No connection is kept: feeds are read seldom, and net/http logs the body of a
 		// 304 where one is.
-		t := website.Transport(cfg.Timeout, cfg.AllowPrivate)
+		t := website.Transport(timeout, cfg.AllowPrivate)
 		t.DisableKeepAlives = true
 		cfg.Transport = t
 	}
-	pages, err := upstream.NewPages(cfg.MaxFeeds)
+	pages, err := upstream.NewPages(maxFeeds)
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
 	return &Fetcher{cfg: cfg, pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
-		accounts: map[string]*account{}, feeds: map[string]*state{}}, nil
+		feeds: map[string]*state{}}, nil
 }
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // account normalises the name of an account. The error is a *fetcher.ArgumentError.
 func (f *Fetcher) account(name string) (*account, error) {
-	f.mu.Lock()
-	a := f.accounts[name]
-	f.mu.Unlock()
-	if a != nil {
-		return a, nil
-	}
 	a, err := newAccount(name, f.cfg.AllowPrivate)
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", &fetcher.ArgumentError{Field: "username", Value: upstream.PlainURL(name), Allowed: err.Error()})
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.accounts) >= f.cfg.MaxFeeds {
-		clear(f.accounts)
-	}
-	f.accounts[name] = a
 	return a, nil
 }

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/mmcdole/gofeed"
 )
 
 // parseXML reads RSS or Atom. It begins with the root: gofeed looks for that in the first
@@ -21,104 +19,71 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	case o.large:
 		return nil, malformed("more than %d items, or %d elements and attributes", maxItems, maxMarks)
 	}
-	deep := slices.ContainsFunc(o.items, func(s span) bool { return s.deep })
-	var feed *gofeed.Feed
-	var err error
-	if !deep && !o.tail {
-		feed, err = parseFeed(text[o.root:])
-		if err == nil && len(feed.Items) >= len(o.items) {
-			return convert(feed, o.items, base), nil
+	var whole *document
+	if !o.tail && !slices.ContainsFunc(o.items, func(s span) bool { return s.deep }) {
+		if feed, err := parseFeed(text[o.root:]); err == nil {
+			whole = convert(feed, o.items, base)
 		}
 	}
-	m := mender{text: text, outline: o, budget: 4 * len(text)}
-	mended, items := m.mend(base)
-	if mended == nil || err == nil && feed != nil && len(feed.Items) >= items {
-		if feed == nil || err != nil {
-			return nil, malformed("no item can be read")
-		}
-		return convert(feed, o.items, base), nil
+	if whole != nil && len(whole.entries) >= len(o.items) {
+		return whole, nil
+	}
+	mended := o.mend(text, base)
+	switch {
+	case mended == nil && whole == nil:
+		return nil, malformed("no item can be read")
+	case mended == nil || whole != nil && len(whole.entries) >= len(mended.entries):
+		return whole, nil
 	}
 	mended.cut = true
 	return mended, nil
 }
 
-// mender reads the items of a document that cannot be read as a whole.
-type mender struct {
-	text string
-	outline
-	budget int // bytes that may still be parsed
-}
+// containers are the elements that items are in.
+var containers = []string{"rss", "rdf", "channel", "feed"}
 
-// mend reads what is before the first item with the items, and if that does not do, the
-// items in halves, until the broken ones are alone.
-func (m *mender) mend(base *url.URL) (doc *document, read int) {
-	items := slices.DeleteFunc(slices.Clone(m.items), func(s span) bool { return s.deep })
-	if len(items) > maxEntries {
-		items = items[:maxEntries]
+// mend reads what is before the first item, and each item by itself, of a document that
+// cannot be read as a whole; nil if nothing can be read.
+func (o *outline) mend(text string, base *url.URL) *document {
+	if len(o.items) == 0 && o.tail {
+		return nil
 	}
-	head := m.text[m.root:]
-	if len(m.items) > 0 {
-		head = m.text[m.root:m.items[0].start]
+	head, before, after := text[o.root:], "", ""
+	if len(o.items) > 0 {
+		head = text[o.root:o.items[0].start]
 	}
-	if len(items) == 0 && (m.tail || len(m.items) > 0) {
-		return nil, 0
-	}
-	if feed := m.parse(head, m.open, items); feed != nil {
-		return convert(feed, items, base), len(items)
-	}
-	m.open = slices.DeleteFunc(slices.Clone(m.open), func(start string) bool {
+	headEnd := ""
+	for _, start := range o.open {
 		l := lexer{text: start}
 		t, ok := l.next()
-		return !ok || !slices.Contains([]string{"rss", "rdf", "channel", "feed"}, t.local())
-	})
-	m.halve(items, func(feed *gofeed.Feed, part []span) {
-		d := convert(feed, part, base)
-		if doc == nil {
-			doc = d
-		} else {
-			doc.entries = append(doc.entries, d.entries...)
+		if !ok {
+			continue
 		}
-		read += len(part)
-	})
-	return doc, read
-}
-
-// parse reads some items behind a head that has open elements; nil if that is not
-// possible.
-func (m *mender) parse(head string, open []string, items []span) *gofeed.Feed {
-	var b strings.Builder
-	b.WriteString(head)
-	for _, s := range items {
-		b.WriteString(m.text[s.start:s.end])
-	}
-	for _, start := range slices.Backward(open) {
-		l := lexer{text: start}
-		if t, ok := l.next(); ok {
-			b.WriteString("</" + t.name + ">")
+		end := "</" + t.name + ">"
+		headEnd = end + headEnd
+		if slices.Contains(containers, t.local()) {
+			before, after = before+start, end+after
 		}
 	}
-	if m.budget -= b.Len(); m.budget < 0 {
+	doc := &document{}
+	feed, err := parseFeed(head + headEnd)
+	if err == nil {
+		doc = convert(feed, nil, base)
+	}
+	known, budget := err == nil && len(o.items) == 0, 4*len(text)
+	for _, s := range o.items[:min(len(o.items), maxEntries)] {
+		item := before + text[s.start:s.end] + after
+		if budget -= len(item); s.deep || budget < 0 {
+			continue
+		}
+		if feed, err := parseFeed(item); err == nil && len(feed.Items) == 1 {
+			doc.entries = append(doc.entries, convert(feed, []span{s}, base).entries...)
+		}
+	}
+	if len(doc.entries) == 0 && !known {
 		return nil
 	}
-	feed, err := parseFeed(b.String())
-	if err != nil || len(feed.Items) != len(items) {
-		return nil
-	}
-	return feed
-}
-
-func (m *mender) halve(items []span, add func(*gofeed.Feed, []span)) {
-	if len(items) == 0 || m.budget <= 0 {
-		return
-	}
-	if feed := m.parse(strings.Join(m.open, ""), m.open, items); feed != nil {
-		add(feed, items)
-		return
-	}
-	if len(items) > 1 {
-		m.halve(items[:len(items)/2], add)
-		m.halve(items[len(items)/2:], add)
-	}
+	return doc
 }
 
 // mendJSON keeps the items of a document that are whole and valid; "" if it has none.

@@ -41,7 +41,7 @@ func (f *Fetcher) state(a *account) *state {
 	if s != nil {
 		return s
 	}
-	if len(f.feeds) >= f.cfg.MaxFeeds {
+	if len(f.feeds) >= maxFeeds {
 		for id := range f.feeds { // any: none is worth more than another
 			delete(f.feeds, id)
 			break

@@ -28,7 +28,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	if err := ctx.Err(); err != nil {
 		return fetcher.Page{}, fmt.Errorf("feed: %s: %w", a.url.Host, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	page, err := f.timeline(ctx, a, q)
 	if err != nil {
@@ -181,9 +181,9 @@ func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response
 		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
 	}
 	err = resp.Fill(got.Body, got.ContentLength, f.cfg.MaxBody)
-	var timeout interface{ Timeout() bool }
+	var late interface{ Timeout() bool }
 	switch {
-	case ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout():
+	case ctx.Err() != nil || errors.As(err, &late) && late.Timeout():
 		return false, requestError(ctx, got.url.Host, err)
 	case int64(len(resp.Body)) > f.cfg.MaxBody:
 		return false, malformed("the feed is over %d bytes", f.cfg.MaxBody)

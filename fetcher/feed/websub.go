@@ -34,16 +34,13 @@ type WebSubConfig struct {
 	// The paths that hubs call and the secrets that they sign with follow from it: keep it
 	// over restarts, and give each program its own. Required. It prints as ***.
 	Secret secret.Value
-	// Lease is how long hubs are asked to push. They may decide on another time. Defaults
-	// to 10 days, at least 1 h, at most 365 days.
-	Lease time.Duration
 	// Logger gets hubs that refuse. Defaults to none.
 	Logger *slog.Logger
 }
 
 const (
-	leastSecret                         = 32 // bytes
-	defaultLease, leastLease, mostLease = 10 * 24 * time.Hour, time.Hour, 365 * 24 * time.Hour
+	leastSecret = 32                  // bytes
+	lease       = 10 * 24 * time.Hour // that hubs are asked for; they may decide on another time
 )
 
 // WebSub is a Streamer of feeds that have a hub, as W3C's WebSub and its forerunner
@@ -77,12 +74,6 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 	if len(cfg.Secret) < leastSecret {
 		return nil, fmt.Errorf("feed: WebSubConfig.Secret of %d bytes is not allowed: want %d or more random ones", len(cfg.Secret), leastSecret)
 	}
-	if cfg.Lease != 0 && (cfg.Lease < leastLease || cfg.Lease > mostLease) {
-		return nil, fmt.Errorf("feed: WebSubConfig.Lease %s is not allowed: want 0 (%s) or %s to %s", cfg.Lease, defaultLease, leastLease, mostLease)
-	}
-	if cfg.Lease == 0 {
-		cfg.Lease = defaultLease
-	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -91,7 +82,7 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 	w.subscriber = websub.New(websub.Config{
 		Callback: cfg.Callback, Key: []byte(cfg.Secret), Transport: f.cfg.Transport, UserAgent: f.cfg.UserAgent,
 		Check: func(hub string) error { _, err := parseURL(hub, maxURL, f.cfg.AllowPrivate); return err },
-		Lease: cfg.Lease, MaxBody: f.cfg.MaxBody, Now: f.cfg.Now, Logger: cfg.Logger, Pushed: w.push,
+		Lease: lease, MaxBody: f.cfg.MaxBody, Now: f.cfg.Now, Logger: cfg.Logger, Pushed: w.push,
 	})
 	if !f.webSub.CompareAndSwap(nil, w) {
 		return nil, errors.New("feed: WebSubConfig.Fetcher has a WebSub already: want one of its own")

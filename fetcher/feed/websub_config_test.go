@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/secret"
@@ -20,7 +19,7 @@ func TestWebSubConfig(t *testing.T) {
 		want    []string // of the error; none is no error
 	}{
 		{"good", false, feed.WebSubConfig{Callback: good, Secret: key}, nil},
-		{"on a port", false, feed.WebSubConfig{Callback: "https://watch.example.com:8443", Secret: key, Lease: time.Hour}, nil},
+		{"on a port", false, feed.WebSubConfig{Callback: "https://watch.example.com:8443", Secret: key}, nil},
 		{"private", true, feed.WebSubConfig{Callback: "http://127.0.0.1:8080/websub", Secret: key}, nil},
 		{"no callback", false, feed.WebSubConfig{Secret: key}, []string{"Callback", "missing"}},
 		{"no TLS", false, feed.WebSubConfig{Callback: "http://watch.example.com/", Secret: key}, []string{"Callback", "http://watch.example.com/", "https://"}},
@@ -31,8 +30,6 @@ func TestWebSubConfig(t *testing.T) {
 		{"a host that hubs cannot reach", false, feed.WebSubConfig{Callback: "https://127.0.0.1/websub", Secret: key}, []string{"Callback", "reach"}},
 		{"no secret", false, feed.WebSubConfig{Callback: good}, []string{"Secret", "0 bytes", "32"}},
 		{"a short secret", false, feed.WebSubConfig{Callback: good, Secret: "canary"}, []string{"Secret", "6 bytes", "32"}},
-		{"a short lease", false, feed.WebSubConfig{Callback: good, Secret: key, Lease: time.Minute}, []string{"Lease", "1m0s", "1h0m0s"}},
-		{"a long lease", false, feed.WebSubConfig{Callback: good, Secret: key, Lease: 9000 * time.Hour}, []string{"Lease", "9000h0m0s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := feed.New(feed.Config{AllowPrivate: c.private})

@@ -91,11 +91,3 @@ func (b *bounds) ended(id string, r *reading) {
 	}
 	b.by[id] = v
 }
-
-// forget drops the newest post of an account, which X refused as
-// a bound.
-func (b *bounds) forget(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.by, id)
-}

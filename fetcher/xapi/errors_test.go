@@ -70,28 +70,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// An account that X does not know any more is looked up anew when it is asked for by its name,
-// however X says so.
-func TestAccountThatIsGoneIsLookedUpAnew(t *testing.T) {
-	for name, answer := range map[string]http.Handler{
-		"404": says(404, `{"type":"`+problems+`resource-not-found","title":"Not Found Error"}`),
-		"200": says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","title":"Not Found Error"}]}`),
-	} {
-		r := newRig(t, xapitest.Config{}, nil)
-		id := r.AddAccount("ann")
-		r.read(fetcher.TimelineQuery{Username: "ann"})
-		r.Instead(answer)
-		if _, err := r.Timeline(context.Background(), fetcher.TimelineQuery{Username: "ann", UserID: id}); !errors.Is(err, fetcher.ErrNotFound) {
-			t.Errorf("%s: %v, want %v", name, err, fetcher.ErrNotFound)
-		}
-		r.Instead(nil)
-		r.read(fetcher.TimelineQuery{Username: "ann"})
-		if n := r.Calls("/2/users/by"); n != 2 {
-			t.Errorf("%s: %d look-ups, want 2", name, n)
-		}
-	}
-}
-
 // A rate limit closes the endpoint until its window ends; what no call can help closes
 // the source.
 func TestLimits(t *testing.T) {
@@ -184,30 +162,6 @@ func TestConfigIsChecked(t *testing.T) {
 		if _, err := xapi.New(cfg); err == nil || err.Error() != want {
 			t.Errorf("New: %v, want %s", err, want)
 		}
-	}
-}
-
-// A bound that X refuses is given up: the next read goes by time.
-func TestARefusedBoundIsForgotten(t *testing.T) {
-	r := newRig(t, xapitest.Config{}, nil)
-	id := r.AddAccount("ann")
-	q := func() fetcher.TimelineQuery {
-		return fetcher.TimelineQuery{UserID: id, Since: r.clock().Add(-5 * time.Minute)}
-	}
-	r.read(q())
-	r.Post("ann", "hello")
-	r.read(q())
-	r.Instead(says(400, `{"errors":[{"parameters":{"since_id":["1"]},"message":"since_id is odd"}],"title":"Invalid Request","type":"`+problems+`invalid-request"}`))
-	known := q()
-	known.Seen = func(string) bool { return true }
-	_, err := r.Timeline(context.Background(), known)
-	var status *fetcher.StatusError
-	if !errors.As(err, &status) || status.Code != 400 || !strings.Contains(status.Detail, "Invalid Request") || r.last("since_id") == "" {
-		t.Errorf("the refused read: %v, want a *fetcher.StatusError", err)
-	}
-	r.Instead(nil)
-	if p := r.read(q()); r.last("since_id") != "" || r.last("start_time") == "" || p.Skipped != 1 {
-		t.Errorf("after that the page is %+v, asked for with %v: want by time", p, r.asked[len(r.asked)-1])
 	}
 }
 

@@ -53,13 +53,11 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	}
 	a, d, err := f.read(ctx, "/2/users/"+url.PathEscape(id)+"/tweets", f.asks+r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0)))
 	if err != nil {
-		f.note(q.Username, id, err)
 		return page, err
 	}
 	page.Billed = f.client.bill(d)
 	if len(d.Data) == 0 {
 		if err := d.accountFault(); err != nil {
-			f.note(q.Username, id, err)
 			return page, err
 		}
 	}
@@ -96,17 +94,6 @@ func (r *reading) timelineQuery(size int) string {
 	}
 	p.set("pagination_token", url.QueryEscape(r.token))
 	return p.String()
-}
-
-// note drops the memory of an account that an error shows to be wrong.
-func (f *Fetcher) note(username, id string, err error) {
-	var bad *invalidRequest
-	switch {
-	case errors.Is(err, fetcher.ErrNotFound):
-		f.users.forget(username, id)
-	case errors.As(err, &bad): // the bound may be at fault
-		f.bounds.forget(id)
-	}
 }
 
 // setAuthor names the account as the author of a post without one: a

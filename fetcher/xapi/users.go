@@ -92,15 +92,6 @@ func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
 	return ids, known
 }
 
-// forget drops an id that turned out to be gone.
-func (u *users) forget(handle, id string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if key := strings.ToLower(handle); u.ids[key] == id {
-		delete(u.ids, key)
-	}
-}
-
 // find returns an account's id, from memory or by a look-up.
 func (u *users) find(ctx context.Context, handle string) (string, error) {
 	if handle == "" {
