@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -91,7 +92,7 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid payment) ([]*bill, error) {
 	reading, cancel := context.WithDeadline(ctx, paid.at.Add(balanceTimeout))
 	defer cancel()
-	turn := sortedKeys(owners)
+	turn := slices.Sorted(maps.Keys(owners))
 	begin, _ := slices.BinarySearch(turn, m.first)
 	turn, m.first = slices.Concat(turn[begin:], turn[:begin]), ""
 	var bills, due []*bill
@@ -118,15 +119,6 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 		bills, due = append(bills, b), append(due, b)
 	}
 	return bills, errors.Join(append(errs, m.charge(ctx, due, paid))...)
-}
-
-func sortedKeys(owners map[string][]Stream) []string {
-	keys := make([]string, 0, len(owners))
-	for k := range owners {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // billOf decides which of an owner's streams the balance pays for. Running streams
