@@ -73,25 +73,12 @@ func NewPages(n int) (*Pages, error) {
 // Known returns the page that a query knows. It is nil when the page is not
 // remembered or has changed since, and for a query with a Cursor or without Seen.
 func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
-	if q.Seen == nil {
-		return nil
-	}
-	return p.known(key, q.Cursor, q.Known)
-}
-
-// KnownSearch is Known for a search, which needs no Seen. The key holds the search's
-// words, type and limit, as the URL of its first page usually does.
-func (p *Pages) KnownSearch(key string, q fetcher.SearchQuery) *Kept {
-	return p.known(key, q.Cursor, q.Known)
-}
-
-func (p *Pages) known(key, cursor string, version uint64) *Kept {
-	if version == 0 || cursor != "" {
+	if q.Seen == nil || q.Known == 0 || q.Cursor != "" {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k := p.kept[key]; k != nil && k.version == version {
+	if k := p.kept[key]; k != nil && k.version == q.Known {
 		return k
 	}
 	return nil

@@ -78,27 +78,6 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// A search that knows a page needs no Seen for it.
-func TestKnownSearch(t *testing.T) {
-	p := open(t, 0)
-	v := keep(p, "/search?q=moon", said("one"))
-	for _, tc := range []struct {
-		name  string
-		key   string
-		query fetcher.SearchQuery
-		want  bool
-	}{
-		{"the newest version", "/search?q=moon", fetcher.SearchQuery{Known: v}, true},
-		{"none", "/search?q=moon", fetcher.SearchQuery{}, false},
-		{"that of another search", "/search?q=sun", fetcher.SearchQuery{Known: v}, false},
-		{"for older posts", "/search?q=moon", fetcher.SearchQuery{Known: v, Cursor: "5"}, false},
-	} {
-		if got := p.KnownSearch(tc.key, tc.query); (got != nil) != tc.want {
-			t.Errorf("%s: known %t, want %t", tc.name, got != nil, tc.want)
-		}
-	}
-}
-
 func TestSame(t *testing.T) {
 	const tag, link = "Etag", "Link"
 	for _, tc := range []struct {
