@@ -37,12 +37,12 @@ func contestants(a *history, budget float64) []contestant {
 type paced struct{ p *pace.Pacer }
 
 func newPaced(n int, budget float64) (policy, error) {
-	p, err := pace.New(pace.Config{Budget: budget})
+	p, err := pace.New(budget)
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		if err := p.Resume(int32(i), 0, 0, pace.Account{}); err != nil {
+		if err := p.Resume(int32(i), 0, pace.Account{}); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,7 @@ import "testing"
 // another, "new", whose accounts have all been polled for a while, until now.
 func running(t *testing.T) (p *Pacer, now int64) {
 	t.Helper()
-	p = newPacer(t, Config{Budget: 10}, 0)
+	p = newPacer(t, 10, 0)
 	addAll(t, p, 1000, Account{Owner: "old"})
 	if err := p.Add(1000, 0, Account{Owner: "new"}); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestAddedOneAfterAnother(t *testing.T) {
 func TestResumedWhileTheBudgetIsLow(t *testing.T) {
 	for _, rise := range [][]float64{{10}, {1, 10}, {0.1, 10}, {0.1, 0.3, 1, 3, 10}} {
 		beside, now := running(t)
-		alone := newPacer(t, Config{Budget: 10}, 0)
+		alone := newPacer(t, 10, 0)
 		for _, p := range []*Pacer{beside, alone} {
 			first := int32(p.bounds.n)
 			for i, budget := range rise {

@@ -115,7 +115,7 @@ func TestLongestGapInManyWorlds(t *testing.T) {
 	const most = defaultCeiling + 0.28 + 2.0/crowdAccounts
 	for _, tc := range crowds {
 		for seed := range uint64(testsize.Of(1, 2, 6)) {
-			p := newPacer(t, Config{Budget: crowdAccounts / float64(crowdShare)}, crowdAccounts)
+			p := newPacer(t, crowdAccounts/float64(crowdShare), crowdAccounts)
 			gap := 0.0
 			posts := tc.posts(rand.New(rand.NewPCG(seed, 1)), crowdAccounts, crowdDays*24*hour)
 			pollCrowd(t, p, posts, func(_ int32, seconds float64) { gap = max(gap, seconds/crowdShare) })
@@ -132,7 +132,7 @@ func TestOwnMaxInManyWorlds(t *testing.T) {
 	for _, tc := range crowds {
 		for seed := range uint64(testsize.Of(1, 1, 3)) {
 			rng := rand.New(rand.NewPCG(seed, 2))
-			p := newPacer(t, Config{Budget: crowdAccounts / float64(crowdShare)}, crowdAccounts)
+			p := newPacer(t, crowdAccounts/float64(crowdShare), crowdAccounts)
 			for i := range int32(crowdAccounts / 4) {
 				if err := p.Update(i, Account{Max: time.Duration((1 + rng.Float64()) * crowdShare * 1e9)}); err != nil {
 					t.Fatal(err)
@@ -158,7 +158,7 @@ func TestThoseThatGoFirstKeepTheBound(t *testing.T) {
 		"an owner each": func(slot int32) string { return strconv.Itoa(int(slot)) },
 		"one owner":     func(int32) string { return "guest" },
 	} {
-		p := newPacer(t, Config{Budget: (crowdAccounts + guests) / float64(crowdShare)}, crowdAccounts)
+		p := newPacer(t, (crowdAccounts+guests)/float64(crowdShare), crowdAccounts)
 		rng := rand.New(rand.NewPCG(25, 26))
 		last := make([]int64, crowdAccounts)
 		for k := range int64(20_000) {

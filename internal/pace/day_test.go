@@ -76,7 +76,7 @@ func TestHoursOfTheDay(t *testing.T) {
 	n := int64(testsize.Of(20, 20, 60))
 	run := func(awake int64, deaf bool) (mean float64, p *Pacer) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		p = newPacer(t, Config{Budget: float64(n) / share}, int(n))
+		p = newPacer(t, float64(n)/share, int(n))
 		next, last := make([]int64, n), make([]int64, n)
 		later := func(slot int32, at int64) int64 {
 			offset := int64(slot) % 4 * 6 * hour
@@ -127,7 +127,7 @@ func TestHoursOfTheDay(t *testing.T) {
 
 // Min and Max are kept in nine bits, on the safe side.
 func TestLimitsOnTheSafeSide(t *testing.T) {
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	for i, seconds := range []float64{1, 300, 513.3, 3601, 86_401} {
 		limit := time.Duration(seconds * 1e9)
 		for k, a := range []Account{{Min: limit}, {Max: limit}, {Min: limit, Max: limit}} {

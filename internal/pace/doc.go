@@ -2,7 +2,7 @@
 // early as a budget of requests allows. It is pure: the caller passes the time,
 // and calls it from one goroutine.
 //
-//	p, err := pace.New(pace.Config{Budget: 5}) // requests a second
+//	p, err := pace.New(5) // requests a second
 //	err = p.Add(slot, now, pace.Account{})             // a new one
 //	err = p.Resume(slot, now, pace.Account{})          // one that was paced before
 //	…

@@ -9,7 +9,7 @@ import (
 
 // Two accounts share a request every ten seconds; one posts every minute.
 func Example() {
-	p, err := pace.New(pace.Config{Budget: 0.1})
+	p, err := pace.New(0.1)
 	if err != nil {
 		panic(err)
 	}

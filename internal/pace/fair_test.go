@@ -17,7 +17,7 @@ func alike(t *testing.T, accounts int, perDay float64) float64 {
 	t.Helper()
 	const share = 300.0
 	days := float64(testsize.Of(5, 6, 8))
-	p := newPacer(t, Config{Budget: float64(accounts) / share}, accounts)
+	p := newPacer(t, float64(accounts)/share, accounts)
 	rng := rand.New(rand.NewPCG(15, 16))
 	rate := perDay / 86_400
 	next := make([]float64, accounts)
@@ -101,7 +101,7 @@ func crowdMean(t *testing.T, accounts int, rng *rand.Rand) float64 {
 			slices.Sort(posts[i])
 		}
 	}
-	p := newPacer(t, Config{Budget: float64(accounts) / share}, accounts)
+	p := newPacer(t, float64(accounts)/share, accounts)
 	var sum float64
 	scored := begins[len(begins)/3:] // the first ones are for learning
 	last := make([]float64, accounts)

@@ -75,7 +75,7 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	return f
 }
 
-// Budget forecasts accounts that a Pacer with this Config polls, for rates that
+// Budget forecasts accounts that a Pacer with this budget polls, for rates that
 // it knows and that stay as they are. For no accounts all figures are 0. For
 // calls that carry k accounts each, pass k times the budget of calls, and
 // divide the calls of the Forecast by k.
@@ -93,11 +93,11 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // When the budget is too small for the Max of all accounts, the forecast is of
 // what a Pacer does then: every poll is late by the same time. When it exceeds
 // what the Min of all accounts allow, the rest is not spent.
-func Budget(groups []Group, cfg Config) (Forecast, error) {
-	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
+func Budget(groups []Group, budget float64) (Forecast, error) {
+	if err := checkBudget("budget", budget); err != nil {
 		return Forecast{}, err
 	}
-	b := bounds{budget: cfg.Budget}
+	b := bounds{budget: budget}
 	for i, g := range groups {
 		if err := g.check(i); err != nil {
 			return Forecast{}, err
@@ -128,15 +128,15 @@ func Budget(groups []Group, cfg Config) (Forecast, error) {
 		parts = append(parts, part{accounts: n, posts: n * g.Rate})
 		demand += n / most
 	}
-	short := demand - cfg.Budget
-	if short <= cfg.Budget*rounding {
+	short := demand - budget
+	if short <= budget*rounding {
 		short = 0
-		unit := priceOf(plans, cfg.Budget)
+		unit := priceOf(plans, budget)
 		for i := range plans {
 			parts[i].interval = plans[i].interval(unit)
 		}
 	} else {
-		late := lateness(plans, cfg.Budget)
+		late := lateness(plans, budget)
 		for i := range plans {
 			parts[i].interval = plans[i].most + late
 		}

@@ -41,10 +41,10 @@ func branching(n int, sigma, more, end float64) [][]float64 {
 // compare lets a Pacer poll the accounts for 20 days, and forecasts the second
 // half from what it has learnt in the first. It gives what happened in that
 // half as a multiple of the forecast.
-func compare(t *testing.T, cfg Config, of func(slot int) Account, posts [][]float64) (mean, p95, longest, calls float64) {
+func compare(t *testing.T, budget float64, of func(slot int) Account, posts [][]float64) (mean, p95, longest, calls float64) {
 	t.Helper()
 	const from, end = 10 * day, 20 * day
-	p, err := New(cfg)
+	p, err := New(budget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func compare(t *testing.T, cfg Config, of func(slot int) Account, posts [][]floa
 		last       = make([]float64, len(posts))
 		forecasted bool
 	)
-	for k := 1.0; k/cfg.Budget < end; k++ {
-		now := k / cfg.Budget
+	for k := 1.0; k/budget < end; k++ {
+		now := k / budget
 		if now >= from && !forecasted {
 			forecasted = true
 			groups := make([]Group, len(posts))
@@ -69,7 +69,7 @@ func compare(t *testing.T, cfg Config, of func(slot int) Account, posts [][]floa
 				a := of(i)
 				groups[i] = Group{Accounts: 1, Rate: p.Rate(int32(i)), Weight: a.Weight, Min: a.Min, Max: a.Max}
 			}
-			if f, err = Budget(groups, cfg); err != nil {
+			if f, err = Budget(groups, budget); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -130,7 +130,7 @@ func TestForecastAgainstReplay(t *testing.T) {
 		{"each post brings 0.8 posts", 900, ordinary, 1.6, 0.8, 0.5, 1.06},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			mean, p95, longest, calls := compare(t, Config{Budget: float64(n) / tc.share}, tc.of, branching(n, tc.sigma, tc.more, 20*day))
+			mean, p95, longest, calls := compare(t, float64(n)/tc.share, tc.of, branching(n, tc.sigma, tc.more, 20*day))
 			t.Logf("happened / forecast: mean %.3f, p95 %.3f, longest %.3f, calls %.4f", mean, p95, longest, calls)
 			if min(mean, p95) < tc.least || max(mean, p95) > tc.most {
 				t.Errorf("mean %.3f and p95 %.3f of the forecast, want %g to %g", mean, p95, tc.least, tc.most)

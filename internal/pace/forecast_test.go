@@ -66,16 +66,16 @@ func hour(groups []pace.Group) []pace.Group {
 // The rates 1 and busy are polled at intervals of 4 to 1, by the power of 0.42.
 func TestBudget(t *testing.T) {
 	busy := math.Pow(4, 1/0.42)
-	one := pace.Config{Budget: 1}
+	one := 1.0
 	for _, tc := range []struct {
 		name   string
-		cfg    pace.Config
+		budget float64
 		groups []pace.Group
 		want   pace.Forecast
 	}{
 		{"no accounts cost nothing", one, nil, pace.Forecast{Feasible: true}},
 		{"groups without accounts are left out", one, []pace.Group{{Rate: 1, Max: 1e9 * time.Second}}, pace.Forecast{Feasible: true}},
-		{"one account gets it all", pace.Config{Budget: 0.1}, []pace.Group{{Accounts: 1, Rate: 1}},
+		{"one account gets it all", 0.1, []pace.Group{{Accounts: 1, Rate: 1}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
 		{"equal accounts share equally", one, hour([]pace.Group{{Accounts: 30, Rate: 1e-4}, {Accounts: 70, Rate: 1e-4}}),
 			pace.Forecast{Mean: seconds(50), P95: seconds(95), CallsPerMinute: 60, LongestInterval: seconds(100), Feasible: true}},
@@ -89,25 +89,25 @@ func TestBudget(t *testing.T) {
 			pace.Forecast{Mean: seconds((10 + 0.009*10) / 2 / 1.009), P95: seconds(9.5), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
 		{"a Min goes before the default Max", one, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
-		{"nobody waits more than 2.2 equal shares by default", pace.Config{Budget: 1}, []pace.Group{{Accounts: 100, Rate: 1e-9}, {Accounts: 100, Rate: 1}},
+		{"nobody waits more than 2.2 equal shares by default", 1, []pace.Group{{Accounts: 100, Rate: 1e-9}, {Accounts: 100, Rate: 1}},
 			pace.Forecast{Mean: seconds(440 / 2 / 3.4), P95: seconds(0.95 * 440 / 3.4), CallsPerMinute: 60, LongestInterval: seconds(440), Feasible: true}},
-		{"what the default Min does not allow is not spent", pace.Config{Budget: 1e9}, []pace.Group{{Accounts: 3, Rate: 1}, {Accounts: 1, Rate: 9, Min: 4 * time.Second}},
+		{"what the default Min does not allow is not spent", 1e9, []pace.Group{{Accounts: 3, Rate: 1}, {Accounts: 1, Rate: 9, Min: 4 * time.Second}},
 			pace.Forecast{Mean: seconds((3 + 36.0) / 24), P95: seconds(4 * (0.95*12 - 3) / 9), CallsPerMinute: 195, LongestInterval: seconds(4), Feasible: true}},
 		{"the silent get what the others leave", one, hour([]pace.Group{{Accounts: 1, Rate: 1, Min: 2 * time.Second}, {Accounts: 5}}),
 			pace.Forecast{Mean: seconds(1), P95: seconds(1.9), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
 		{"all silent share equally", one, hour([]pace.Group{{Accounts: 3}, {Accounts: 2}}),
 			pace.Forecast{CallsPerMinute: 60, LongestInterval: seconds(5), Feasible: true}},
-		{"bounds that take just the budget fit", pace.Config{Budget: 0.3}, // 0.1 + 0.1 + 0.1 > 0.3
+		{"bounds that take just the budget fit", 0.3, // 0.1 + 0.1 + 0.1 > 0.3
 			[]pace.Group{{Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 18, LongestInterval: seconds(10), Feasible: true}},
-		{"bounds that do not fit: each poll is late by the same time", pace.Config{Budget: 0.5}, // 1/4 + 1/4 = 2/8 + 6/24
+		{"bounds that do not fit: each poll is late by the same time", 0.5, // 1/4 + 1/4 = 2/8 + 6/24
 			[]pace.Group{{Accounts: 2, Rate: 1, Max: 2 * time.Second}, {Accounts: 6, Rate: 1, Max: 18 * time.Second}},
 			pace.Forecast{Mean: seconds((2*8 + 6*24) / 16.0), P95: seconds(24 * (0.95*8 - 2) / 6), CallsPerMinute: 30, LongestInterval: seconds(24), Shortfall: 60 * (1 + 1/3.0 - 0.5)}},
-		{"intervals end where a Duration does", pace.Config{Budget: 1e-11}, []pace.Group{{Accounts: 1, Rate: 1, Max: math.MaxInt64}},
+		{"intervals end where a Duration does", 1e-11, []pace.Group{{Accounts: 1, Rate: 1, Max: math.MaxInt64}},
 			pace.Forecast{Mean: math.MaxInt64, P95: math.MaxInt64, LongestInterval: math.MaxInt64}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := pace.Budget(tc.groups, tc.cfg)
+			got, err := pace.Budget(tc.groups, tc.budget)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,12 +132,12 @@ func TestBudgetNotAllowed(t *testing.T) {
 		{"Max 500ms", pace.Group{Max: 500 * time.Millisecond}}, // below the default Min
 		{"Max 1s", pace.Group{Max: time.Second, Min: time.Minute}},
 	} {
-		_, err := pace.Budget([]pace.Group{{Accounts: 1, Rate: 1}, tc.g}, pace.Config{Budget: 1})
+		_, err := pace.Budget([]pace.Group{{Accounts: 1, Rate: 1}, tc.g}, 1)
 		if want := "pace: groups[1]." + tc.want + " is not allowed"; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	if _, err := pace.Budget(nil, pace.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Budget 0 is not allowed") {
+	if _, err := pace.Budget(nil, 0); err == nil || !strings.Contains(err.Error(), "budget 0 is not allowed") {
 		t.Errorf("error %v without a budget", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestMoreBudgetIsNeverWorse(t *testing.T) {
 		const most = math.MaxInt64 - 1
 		before := pace.Forecast{Mean: most, P95: most, LongestInterval: most, Shortfall: math.Inf(1)}
 		for budget := 0.01; budget < 1e4; budget *= 1 + 3*rng.Float64() {
-			f, err := pace.Budget(groups, pace.Config{Budget: budget})
+			f, err := pace.Budget(groups, budget)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestBudgetBeatsOneInterval(t *testing.T) {
 			groups[i].Interval = every
 		}
 		fixed := pace.Intervals(groups)
-		f, err := pace.Budget(groups, pace.Config{Budget: fixed.CallsPerMinute / 60})
+		f, err := pace.Budget(groups, fixed.CallsPerMinute/60)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func ExampleBudget() {
 		{Accounts: 90, Rate: 2.0 / 86_400, Interval: 5 * time.Minute},
 	}
 	now := pace.Intervals(groups)
-	planned, err := pace.Budget(groups, pace.Config{Budget: now.CallsPerMinute / 60})
+	planned, err := pace.Budget(groups, now.CallsPerMinute/60)
 	if err != nil {
 		panic(err)
 	}
@@ -234,7 +234,7 @@ func BenchmarkBudget(b *testing.B) {
 		groups[i] = pace.Group{Accounts: 1 + rng.IntN(2000), Rate: 1e-4 * math.Exp(2*rng.NormFloat64()), Weight: 1 + rng.Float64()}
 	}
 	for b.Loop() {
-		if _, err := pace.Budget(groups, pace.Config{Budget: 1000}); err != nil {
+		if _, err := pace.Budget(groups, 1000); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // on, so that the first is due first; their Min is a minute.
 func rested(t *testing.T, accounts int) *Pacer {
 	t.Helper()
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	addAll(t, p, accounts, Account{Min: time.Minute})
 	for i := range int64(accounts) {
 		slot, ok := p.Next(i * second)
@@ -115,7 +115,7 @@ func TestHurryTeachesNoPrice(t *testing.T) {
 // happens, and before their Max ends.
 func TestResume(t *testing.T) {
 	const accounts, budget = 100, 2
-	p := newPacer(t, Config{Budget: budget}, 0)
+	p := newPacer(t, budget, 0)
 	for _, tc := range []struct {
 		name   string
 		now    int64
@@ -153,7 +153,7 @@ func TestResume(t *testing.T) {
 func TestHurryPostponesNothing(t *testing.T) {
 	const accounts = 40
 	rng := rand.New(rand.NewPCG(23, 24))
-	p := newPacer(t, Config{Budget: 1}, accounts)
+	p := newPacer(t, 1, accounts)
 	polled := map[int32]bool{}
 	waits := func(slot int32) int64 {
 		at := int64(math.MaxInt64)
@@ -220,7 +220,7 @@ func TestHurryPostponesNothing(t *testing.T) {
 // the account backs off or waits for its turn.
 func TestUpdateShortensTheRest(t *testing.T) {
 	const hour = 3600 * second
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	bounds := Account{Min: 6 * time.Hour, Max: 6 * time.Hour}
 	addAll(t, p, 2, bounds)
 	for range 2 {

@@ -18,7 +18,7 @@ func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool
 	const share = 300.0
 	days := float64(testsize.Of(3, 4, 5))
 	budget := float64(accounts) / share
-	p := newPacer(t, Config{Budget: budget}, 0)
+	p := newPacer(t, budget, 0)
 	p.owners.surplus = surplus
 	rng := rand.New(rand.NewPCG(19, 20))
 	const rate = 10.0 / 86_400
@@ -96,7 +96,7 @@ func TestOwnerSurplus(t *testing.T) {
 // when they need it.
 func TestOwnerDrawsWhatIsLeft(t *testing.T) {
 	const n = 100
-	p, err := New(Config{Budget: n / 300.0})
+	p, err := New(n / 300.0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestOwnerDrawsWhatIsLeft(t *testing.T) {
 
 // Owners come and go with their accounts, and change with an account's.
 func TestOwners(t *testing.T) {
-	p, err := New(Config{Budget: 1})
+	p, err := New(1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,16 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Config is what holds for all accounts of a bucket.
-type Config struct {
-	Budget float64 // requests a second, above 0
-}
-
 // Account is what one account asks for. The zero value is an ordinary one.
 type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
 	Min    time.Duration // least time between two polls. Defaults to 1 s
-	Max    time.Duration // most time planned between them, at least Min. Defaults to 2.2 × accounts / Budget
+	Max    time.Duration // most time planned between them, at least Min. Defaults to 2.2 × accounts / budget
 	Owner  string        // any name; an owner's share of the budget is capped
 }
 
@@ -30,14 +25,14 @@ type Pacer struct {
 	owners   owners
 }
 
-// New returns a Pacer without accounts. An error means that a field of cfg is not
-// allowed.
-func New(cfg Config) (*Pacer, error) {
-	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
+// New returns a Pacer without accounts, for a budget of requests a second. The budget must
+// be above 0.
+func New(budget float64) (*Pacer, error) {
+	if err := checkBudget("budget", budget); err != nil {
 		return nil, err
 	}
 	return &Pacer{
-		bounds: bounds{budget: cfg.Budget},
+		bounds: bounds{budget: budget},
 		rates:  rates{posts: 1, seconds: 86_400},
 		owners: owners{surplus: ownerSurplus},
 	}, nil
@@ -149,7 +144,7 @@ func (p *Pacer) resize(n int) {
 	p.bounds.n = n
 }
 
-// SetBudget replaces Config.Budget, in requests a second. Plans already made
+// SetBudget replaces the budget, in requests a second. Plans already made
 // stay, and are polled earlier or later by about the same factor. First polls do not
 // wait for the places that a lower budget gave them.
 func (p *Pacer) SetBudget(perSecond float64) error {
@@ -180,7 +175,7 @@ func (p *Pacer) Rate(slot int32) float64 {
 }
 
 // Demand is the requests a second that the Max of all accounts ask for. Above
-// Config.Budget they cannot be kept, and polls come late by the same time. Below it
+// the budget they cannot be kept, and polls come late by the same time. Below it
 // a Max is not kept either where its owner draws more than its cap allows: Demand
 // counts it all the same.
 func (p *Pacer) Demand() float64 { return p.bounds.total() }

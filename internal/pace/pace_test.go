@@ -11,9 +11,9 @@ import (
 
 const second = int64(time.Second)
 
-func newPacer(t testing.TB, cfg Config, accounts int) *Pacer {
+func newPacer(t testing.TB, budget float64, accounts int) *Pacer {
 	t.Helper()
-	p, err := New(cfg)
+	p, err := New(budget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +32,10 @@ func addAll(t testing.TB, p *Pacer, accounts int, a Account) {
 }
 
 func TestNotAllowed(t *testing.T) {
-	add := func(slot int32, a Account) error { return newPacer(t, Config{Budget: 1}, 1).Add(slot, 0, a) }
-	made := func(cfg Config) error { _, err := New(cfg); return err }
+	add := func(slot int32, a Account) error { return newPacer(t, 1, 1).Add(slot, 0, a) }
+	made := func(budget float64) error { _, err := New(budget); return err }
 	observed := func(slot int32) error {
-		_, err := newPacer(t, Config{Budget: 1}, 1).Observe(slot, 0, nil)
+		_, err := newPacer(t, 1, 1).Observe(slot, 0, nil)
 		return err
 	}
 	for _, tc := range []struct {
@@ -43,18 +43,18 @@ func TestNotAllowed(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"no budget", made(Config{}), "Config.Budget 0 is not allowed"},
-		{"no number", made(Config{Budget: math.NaN()}), "Config.Budget NaN is not allowed"},
+		{"no budget", made(0), "budget 0 is not allowed"},
+		{"no number", made(math.NaN()), "budget NaN is not allowed"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
 		{"slot beyond the queue", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
-		{"no live budget", newPacer(t, Config{Budget: 1}, 1).SetBudget(0), "budget 0 is not allowed"},
+		{"no live budget", newPacer(t, 1, 1).SetBudget(0), "budget 0 is not allowed"},
 		{"negative weight", add(1, Account{Weight: -1}), "Account.Weight -1 is not allowed"},
 		{"negative min", add(1, Account{Min: -1}), "Account.Min -1ns is not allowed"},
 		{"max below min", add(1, Account{Min: time.Minute, Max: time.Second}), "Account.Max 1s is not allowed"},
 		{"max below the default min", add(1, Account{Max: time.Millisecond}), "Account.Max 1ms is not allowed: want 0, or at least the Min 1s"},
 		{"unknown slot", observed(7), "slot 7 is not in use"},
-		{"update of an unknown slot", newPacer(t, Config{Budget: 1}, 0).Update(0, Account{}), "slot 0 is not in use"},
+		{"update of an unknown slot", newPacer(t, 1, 0).Update(0, Account{}), "slot 0 is not in use"},
 	} {
 		if tc.err == nil || !strings.HasPrefix(tc.err.Error(), "pace: ") || !strings.Contains(tc.err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", tc.name, tc.err, tc.want)
@@ -72,7 +72,7 @@ func TestStateSize(t *testing.T) {
 }
 
 func TestDecisionAllocatesNothing(t *testing.T) {
-	p := newPacer(t, Config{Budget: 10}, 1000)
+	p := newPacer(t, 10, 1000)
 	now, times := int64(0), make([]int64, 1)
 	if got := testing.AllocsPerRun(5000, func() {
 		now += second / 10
@@ -97,7 +97,7 @@ func TestNextAgainstModel(t *testing.T) {
 	}
 	const never = math.MaxInt64
 	rng := rand.New(rand.NewPCG(5, 6))
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	model := map[int32]entry{}
 	now, place, turn := int64(0), int64(0), int64(0) // of the first poll of the account added last, and of the one hurried last
 	random := func() Account {
@@ -205,7 +205,7 @@ func ceil(at int64) int64 {
 }
 
 func TestFailTeachesNothing(t *testing.T) {
-	p := newPacer(t, Config{Budget: 1}, 2)
+	p := newPacer(t, 1, 2)
 	for now := int64(0); now < 100*second; now += second {
 		if slot, ok := p.Next(now); ok {
 			p.Observe(slot, now, []int64{now})
@@ -238,7 +238,7 @@ func TestFailTeachesNothing(t *testing.T) {
 }
 
 func TestDemand(t *testing.T) {
-	p := newPacer(t, Config{Budget: 1}, 100)
+	p := newPacer(t, 1, 100)
 	if got, want := p.Demand(), 1/defaultCeiling; math.Abs(got-want) > 1e-9 {
 		t.Errorf("default bounds demand %g requests/s, want %g", got, want)
 	}
@@ -260,7 +260,7 @@ func TestDemand(t *testing.T) {
 
 // A lower Max also moves a poll that is already planned.
 func TestUpdateMax(t *testing.T) {
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	addAll(t, p, 2, Account{Max: time.Hour})
 	p.price.ln += 50 // long intervals
 	for range 2 {
@@ -278,7 +278,7 @@ func TestUpdateMax(t *testing.T) {
 // A page of history teaches a rate at once.
 func TestHistory(t *testing.T) {
 	const now = 1_700_000_000 * second
-	p := newPacer(t, Config{Budget: 1}, 0)
+	p := newPacer(t, 1, 0)
 	addAll(t, p, 3, Account{Max: 1000 * time.Hour})
 	dues := make([]int64, 3)
 	for range dues {

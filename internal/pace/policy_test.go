@@ -70,7 +70,7 @@ func logNormal(n int, sigma float64) []float64 {
 
 func TestEqualRatesReachTheLeastMean(t *testing.T) {
 	n := testsize.Of(50, 100, 200)
-	mean, _ := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), equal(n, 20), float64(testsize.Of(8, 8, 12)))
+	mean, _ := poissonRun(t, newPacer(t, float64(n)/300, n), equal(n, 20), float64(testsize.Of(8, 8, 12)))
 	if mean > 1.05 {
 		t.Errorf("mean %.3f × D*, want at most 1.05", mean)
 	}
@@ -78,7 +78,7 @@ func TestEqualRatesReachTheLeastMean(t *testing.T) {
 
 func TestUnequalRates(t *testing.T) {
 	n := testsize.Of(50, 100, 200)
-	mean, gap := poissonRun(t, newPacer(t, Config{Budget: float64(n) / 300}, n), logNormal(n, 1.6), float64(testsize.Of(12, 12, 30)))
+	mean, gap := poissonRun(t, newPacer(t, float64(n)/300, n), logNormal(n, 1.6), float64(testsize.Of(12, 12, 30)))
 	if mean > 1.12 {
 		t.Errorf("mean %.3f × D*, want at most 1.12: the bound and the shorter tail cost something", mean)
 	}
@@ -92,7 +92,7 @@ func TestUnequalRates(t *testing.T) {
 func TestPriceRecovers(t *testing.T) {
 	n := testsize.Of(50, 100, 200)
 	for _, off := range []float64{-20, 20} {
-		p := newPacer(t, Config{Budget: float64(n) / 300}, 0)
+		p := newPacer(t, float64(n)/300, 0)
 		addAll(t, p, n, Account{Min: 30 * time.Second})
 		p.price.ln += off
 		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), float64(testsize.Of(10, 10, 20))); mean > 1.15 {
@@ -114,7 +114,7 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 		{"all at their Max", Account{Max: 450 * time.Second}, 20},
 	} {
 		fresh := func() *Pacer {
-			p := newPacer(t, Config{Budget: float64(n) / 300}, 0)
+			p := newPacer(t, float64(n)/300, 0)
 			addAll(t, p, n, tc.a)
 			return p
 		}
@@ -133,7 +133,7 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 // without leaving the policy.
 func TestSetBudget(t *testing.T) {
 	n := testsize.Of(50, 100, 200)
-	p := newPacer(t, Config{Budget: float64(n) / 1200}, n)
+	p := newPacer(t, float64(n)/1200, n)
 	rates := logNormal(n, 1.6)
 	poissonRun(t, p, rates, 20)
 	planned := func() (polls float64) {
@@ -159,13 +159,13 @@ func TestSetBudget(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	for _, interval := range []float64{290, 300} {
 		n := testsize.Of(40, 50, 100)
-		testSchedules(t, newPacer(t, Config{Budget: float64(n) / interval}, n), interval)
+		testSchedules(t, newPacer(t, float64(n)/interval, n), interval)
 	}
 	// Resumed accounts are polled in turn, at an interval that divides the hour: each would
 	// be polled at the same minutes of every hour, if nothing else was tried.
 	for _, interval := range []float64{300, 900} {
 		const n = 57
-		p := newPacer(t, Config{Budget: n / interval}, 0)
+		p := newPacer(t, n/interval, 0)
 		for slot := range int32(n) {
 			if err := p.Resume(slot, 0, Account{}); err != nil {
 				t.Fatal(err)
@@ -217,7 +217,7 @@ func testSchedules(t *testing.T, p *Pacer, interval float64) {
 // Rate follows what an account posts.
 func TestRate(t *testing.T) {
 	n := testsize.Of(50, 100, 200)
-	p := newPacer(t, Config{Budget: float64(n) / 300}, n)
+	p := newPacer(t, float64(n)/300, n)
 	rates := logNormal(n, 1)
 	poissonRun(t, p, rates, float64(testsize.Of(15, 15, 30)))
 	off := 0.0
@@ -235,7 +235,7 @@ func TestRate(t *testing.T) {
 // Twice the weight shortens the wait, by the power of the policy.
 func TestWeight(t *testing.T) {
 	const n = 100
-	p := newPacer(t, Config{Budget: n / 300.0}, n)
+	p := newPacer(t, n/300.0, n)
 	for i := range int32(n / 2) {
 		if err := p.Update(i, Account{Weight: 4}); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func TestWeight(t *testing.T) {
 
 func BenchmarkDecision(b *testing.B) {
 	const n = 100_000
-	p := newPacer(b, Config{Budget: n / 300.0}, n)
+	p := newPacer(b, n/300.0, n)
 	now, times := int64(0), make([]int64, 1)
 	b.ReportAllocs()
 	for b.Loop() {

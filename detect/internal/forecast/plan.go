@@ -96,7 +96,7 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 		bounded[i] = g
 	}
 	calls := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
-	f, err := pace.Budget(bounded, pace.Config{Budget: budget / calls})
+	f, err := pace.Budget(bounded, budget/calls)
 	if err != nil {
 		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
 	}

@@ -50,7 +50,7 @@ const refreshEvery = 256
 // NewByBudget makes an empty schedule. The error is that of pace.New.
 func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
 	budget := cfg.PollRate()
-	pacer, err := pace.New(pace.Config{Budget: budget})
+	pacer, err := pace.New(budget)
 	if err != nil {
 		return nil, err
 	}
