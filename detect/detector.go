@@ -11,10 +11,10 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
-	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/probe"
@@ -34,7 +34,7 @@ type Detector struct {
 	router    *router
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
-	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
+	streams   [2]*push.Stream    // by poll.Kind, nil without a Streamer
 	sharing   *sharing
 	gate      shards.Gate // see rulesWait
 
@@ -72,7 +72,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(p.ProbeLimit())
 	}
-	d.streams = [...]*streams.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
+	d.streams = [...]*push.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	n := min(cfg.Shards, cfg.FetchSlots)

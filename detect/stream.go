@@ -8,7 +8,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
-	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -16,18 +15,18 @@ import (
 type StreamStats = push.Stats
 
 // newStream returns a new stream of a kind, nil without a Streamer.
-func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
+func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *push.Stream {
 	if streamer == nil {
 		return nil
 	}
-	return streams.New(streams.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery, Logger: d.deps.Logger, Now: d.deps.Now,
-		Shards: func() (list []streams.Shard) {
+	return push.New(push.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery, Logger: d.deps.Logger, Now: d.deps.Now,
+		Shards: func() (list []push.Shard) {
 			for _, sh := range d.shards {
 				list = append(list, sh)
 			}
 			return list
 		},
-		ShardOf: func(name string) streams.Shard {
+		ShardOf: func(name string) push.Shard {
 			if kind == poll.Queries {
 				return d.queryShard(QueryTarget(name))
 			}

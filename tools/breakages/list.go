@@ -64,7 +64,7 @@ var list = []breakage{
 	{"the stream of a PDS goes on where it ended", "fetcher/bluesky", "(*repoStream).resume", begin("return"), blueskyTests},
 	{"the position of a PDS is not ahead of what was emitted", "fetcher/bluesky", "(*repoStream).message", swap("e.Seq", "e.Seq + 20"), blueskyTests},
 	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).cut", drop("l.cancel"), detectTests},
-	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).cut", drop("s.cfg.Health.broken"), []string{"./detect/internal/push"}},
+	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).cut", drop("s.cfg.health.broken"), []string{"./detect/internal/push"}},
 	{"a stream that left something out has its accounts polled at once", "detect/internal/accounts", "(*Pushed).Cover", swap("!unbroken", "false"), detectTests},
 	{"a post that a stream brings waits for the poll of its account", "detect/internal/poll", "(*Machine).Push", never("t.Polled"), detectTests},
 	{"a mark that has changed has an account polled", "internal/probe", "(*Sweep).compare", drop("s.hurry"), detectTests},
@@ -189,6 +189,6 @@ var list = []breakage{
 	{"a part that is taken begins at the cursors of then", "detect/internal/shards", "(*All).Divide", swap("!part[i].Known", "div.taken == nil"), detectTests},
 	{"authors of other nodes' parts count when rules are decided", "detect", "(*router).covered", swap("r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor", "0*r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor"), detectTests},
 	{"a part's query is searched for by one node", "detect", "(*router).fromSearch", swap("r.d.sharing.share.Query(sub.Query)", "true"), detectTests},
-	{"a stream that is given up stores no position", "detect/internal/streams", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
+	{"a stream that is given up stores no position", "detect/internal/push", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
 	{"a commit that is fenced is no trouble", "detect/internal/poll", "(*Machine).reschedule", never("errors.Is(err, fleet.ErrFenced)"), detectTests},
 }

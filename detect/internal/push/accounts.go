@@ -45,7 +45,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 			planned, next = false, time.Now().Add(readEvery)
 			s.read(ctx)
 		case <-store.C:
-			if _, ok := s.cfg.Positions.With(nil); ok {
+			if _, ok := s.cfg.positions.With(nil); ok {
 				s.cfg.Store()
 			}
 		case <-ctx.Done():
@@ -56,7 +56,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 
 // read asks which accounts are wanted.
 func (s *Supervisor) read(ctx context.Context) {
-	accounts, err := s.cfg.Accounts(ctx)
+	accounts, err := s.cfg.accounts(ctx)
 	if err == nil { // else the detector stops
 		s.want(accounts)
 	}
@@ -75,9 +75,9 @@ func (s *Supervisor) want(accounts []fetcher.Account) {
 	s.untold = s.untold || !slices.Equal(s.wanted, accounts)
 	s.wanted, s.names = accounts, names
 	// An account that left and came back since the last reading is no change for the
-	// connection, but new to the Sink.
+	// connection, but new to the sink.
 	if len(s.covering) > 0 {
-		s.cfg.Sink.Cover(s.covering, true)
+		s.cfg.sink.Cover(s.covering, true)
 	}
 	s.bell.Ring()
 }

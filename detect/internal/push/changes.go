@@ -1,6 +1,9 @@
 package push
 
-import "github.com/streamwatch/streamwatch/fetcher"
+import (
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
 
 // changes tells a connection what is wanted after a change: accounts, or queries. The other
 // channel is nil.
@@ -53,7 +56,7 @@ func queriesOf(wanted []fetcher.Account) []fetcher.SearchQuery {
 
 // covered returns the accounts or queries that a signal names.
 func (s *Supervisor) covered(sig *fetcher.Signal) []fetcher.Account {
-	if !s.cfg.Queries {
+	if s.cfg.Kind != poll.Queries {
 		return sig.Accounts
 	}
 	list := make([]fetcher.Account, len(sig.Queries))

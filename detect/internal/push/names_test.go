@@ -25,11 +25,11 @@ func TestPostOfTwoNames(t *testing.T) {
 		if want := []string{"alice.example.com 1", "did:plc:x 1"}; !slices.Equal(s.posts, want) {
 			t.Fatalf("posts %v, want %v", s.posts, want)
 		}
-		sv.cfg.Positions.Done(s.numbers[:1])
-		if at := sv.cfg.Positions.Resume(); at != "" {
+		sv.cfg.positions.Done(s.numbers[:1])
+		if at := sv.cfg.positions.Resume(); at != "" {
 			t.Errorf("resumes at %q with one of two done", at)
 		}
-		if st := sv.cfg.Health.Stats(); st.Posts != 1 {
+		if st := sv.cfg.health.Stats(); st.Posts != 1 {
 			t.Errorf("%d posts, want the one that came", st.Posts)
 		}
 	})

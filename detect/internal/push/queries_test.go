@@ -31,15 +31,15 @@ func TestPostOfSeveralQueries(t *testing.T) {
 		if want := []string{"moon 1", "sun 1"}; !slices.Equal(s.posts, want) {
 			t.Fatalf("posts %v, want %v", s.posts, want)
 		}
-		sv.cfg.Positions.Done(s.numbers[:1])
-		if at := sv.cfg.Positions.Resume(); at != "" {
+		sv.cfg.positions.Done(s.numbers[:1])
+		if at := sv.cfg.positions.Resume(); at != "" {
 			t.Errorf("resumes at %q with one of two done", at)
 		}
-		sv.cfg.Positions.Done(s.numbers[1:])
-		if at := sv.cfg.Positions.Resume(); at != "p1" {
+		sv.cfg.positions.Done(s.numbers[1:])
+		if at := sv.cfg.positions.Resume(); at != "p1" {
 			t.Errorf("resumes at %q, want p1", at)
 		}
-		if st := sv.cfg.Health.Stats(); st.Accounts != 2 || st.Posts != 1 || st.Strangers != 1 {
+		if st := sv.cfg.health.Stats(); st.Accounts != 2 || st.Posts != 1 || st.Strangers != 1 {
 			t.Errorf("stats %+v", st)
 		}
 	})

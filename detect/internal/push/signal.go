@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -28,37 +29,37 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		covered := s.covered(sig)
 		s.cover(covered, sig.Resumed && s.unbroken)
 		s.unbroken = true
-		s.cfg.Health.connected(len(covered))
+		s.cfg.health.connected(len(covered))
 		if sig.Resumed {
-			s.cfg.Health.count(func(st *Stats) { st.Resumes++ })
+			s.cfg.health.count(func(st *Stats) { st.Resumes++ })
 		}
 		s.trust()
 		s.cfg.Logger.Info("stream is up", s.noun(), len(covered), "resumed", sig.Resumed)
 	case fetcher.SignalAccounts:
 		covered := s.covered(sig)
 		s.cover(covered, true)
-		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(covered)) })
+		s.cfg.health.count(func(st *Stats) { st.Accounts = int64(len(covered)) })
 	case fetcher.SignalGap:
-		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
+		s.cfg.health.count(func(st *Stats) { st.Gaps++ })
 		l.gap.add(s.covered(sig))
 	case fetcher.SignalEdit:
-		s.cfg.Health.count(func(st *Stats) { st.Edits++ })
+		s.cfg.health.count(func(st *Stats) { st.Edits++ })
 	case fetcher.SignalDelete:
-		s.cfg.Health.count(func(st *Stats) { st.Deletes++ })
+		s.cfg.health.count(func(st *Stats) { st.Deletes++ })
 	case fetcher.SignalHeartbeat:
 		if !l.beat.IsZero() {
 			l.rhythm = max(l.rhythm, now.Sub(l.beat))
 		}
 		l.beat = now
 	}
-	s.cfg.Positions.Pass(sig.Position)
+	s.cfg.positions.Pass(sig.Position)
 	return nil
 }
 
-// cover tells the Sink whose posts the stream brings. s.mu is held.
+// cover tells the sink whose posts the stream brings. s.mu is held.
 func (s *Supervisor) cover(accounts []fetcher.Account, unbroken bool) {
 	s.covering = slices.Clone(accounts)
-	s.cfg.Sink.Cover(accounts, unbroken)
+	s.cfg.sink.Cover(accounts, unbroken)
 }
 
 // post takes a post.
@@ -69,8 +70,8 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	names := s.whose(sig)
 	s.mu.Unlock()
 	if len(names) == 0 {
-		s.cfg.Health.count(func(st *Stats) { st.Strangers++ })
-		s.cfg.Positions.Pass(sig.Position)
+		s.cfg.health.count(func(st *Stats) { st.Strangers++ })
+		s.cfg.positions.Pass(sig.Position)
 		return nil
 	}
 	for i, name := range names {
@@ -83,10 +84,10 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 			return err
 		}
 		if i == 0 {
-			s.cfg.Health.Pushed(sig.Post, now)
+			s.cfg.health.Pushed(sig.Post, now)
 		}
 		post := *sig.Post
-		s.cfg.Sink.Post(number, name, &post, now)
+		s.cfg.sink.Post(number, name, &post, now)
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	switch {
 	case sig.Post == nil:
 		return nil
-	case s.cfg.Queries:
+	case s.cfg.Kind == poll.Queries:
 		return sig.Queries
 	}
 	if names := s.names[sig.Post.UserID]; len(names) > 0 {
@@ -110,7 +111,7 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 
 // noun says in the log what the stream covers.
 func (s *Supervisor) noun() string {
-	if s.cfg.Queries {
+	if s.cfg.Kind == poll.Queries {
 		return "queries"
 	}
 	return "accounts"
@@ -122,7 +123,7 @@ func (s *Supervisor) add(ctx context.Context, l *link, position string) (number 
 	s.mu.Lock()
 	l.waits = true
 	s.mu.Unlock()
-	number, err = s.cfg.Positions.Add(ctx, position)
+	number, err = s.cfg.positions.Add(ctx, position)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.waits = false

@@ -35,11 +35,11 @@ func TestSilenceByRhythm(t *testing.T) {
 			s := silent(c.pause, 10*c.pause+1)
 			supervised(t, s, func(sv *Supervisor) {
 				pass(10*c.pause + c.quiet)
-				if st := sv.cfg.Health.Stats(); st.Silences != 0 || !st.Trusted {
+				if st := sv.cfg.health.Stats(); st.Silences != 0 || !st.Trusted {
 					t.Errorf("%s after the last heartbeat: %+v", c.quiet, st)
 				}
 				pass(tick + 1)
-				if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Disconnects != 1 || st.Trusted {
+				if st := sv.cfg.health.Stats(); st.Silences != 1 || st.Disconnects != 1 || st.Trusted {
 					t.Errorf("%s after the last heartbeat: %+v", c.quiet+tick, st)
 				}
 				pass(11 * time.Second)
@@ -90,7 +90,7 @@ func TestStreamerThatIgnoresItsEnd(t *testing.T) {
 	}
 	supervised(t, s, func(sv *Supervisor) {
 		pass(time.Hour)
-		if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Connected || st.Trusted || s.trusted {
+		if st := sv.cfg.health.Stats(); st.Silences != 1 || st.Connected || st.Trusted || s.trusted {
 			t.Errorf("trusted %t, %+v: want one silence, and no trust", s.trusted, st)
 		}
 		s.wantConnects(1, "while it has not returned")
@@ -120,16 +120,16 @@ func TestNoSilenceWhilePostsWait(t *testing.T) {
 	}
 	supervised(t, s, func(sv *Supervisor) {
 		pass(5 * time.Minute)
-		if st := sv.cfg.Health.Stats(); st.Silences != 0 || !st.Trusted || s.connects() != 1 || st.Posts != maxOpen {
+		if st := sv.cfg.health.Stats(); st.Silences != 0 || !st.Trusted || s.connects() != 1 || st.Posts != maxOpen {
 			t.Errorf("%d connections while posts wait: %+v", s.connects(), st)
 		}
-		sv.cfg.Positions.Done(s.numbers)
+		sv.cfg.positions.Done(s.numbers)
 		synctest.Wait()
 		if len(s.posts) != maxOpen+1 {
 			t.Errorf("%d posts, want %d", len(s.posts), maxOpen+1)
 		}
 		pass(10 * time.Second)
-		if st := sv.cfg.Health.Stats(); st.Silences != 0 || st.Disconnects != 0 {
+		if st := sv.cfg.health.Stats(); st.Silences != 0 || st.Disconnects != 0 {
 			t.Errorf("after the wait: %+v", st)
 		}
 	})
@@ -150,17 +150,17 @@ func TestSilenceByMisses(t *testing.T) {
 				n++
 				at := time.Now()
 				pass(leastLag + time.Second)
-				sv.cfg.Health.Found(&fetcher.Tweet{ID: strconv.Itoa(n), PublishedAt: at}, from)
+				sv.cfg.health.Found(&fetcher.Tweet{ID: strconv.Itoa(n), PublishedAt: at}, from)
 			}
 			pass(2 * tick)
 		}
 		miss(mostUnheard - 1)
 		s.wantConnects(1, "before as many misses as there may be")
-		sv.cfg.Health.Pushed(&fetcher.Tweet{ID: "brought", PublishedAt: time.Now()}, time.Now())
+		sv.cfg.health.Pushed(&fetcher.Tweet{ID: "brought", PublishedAt: time.Now()}, time.Now())
 		miss(mostUnheard - 1)
 		s.wantConnects(1, "after a post in between")
 		miss(1)
-		if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Trusted {
+		if st := sv.cfg.health.Stats(); st.Silences != 1 || st.Trusted {
 			t.Errorf("after %d misses in a row: %+v", mostUnheard, st)
 		}
 		pass(time.Minute)

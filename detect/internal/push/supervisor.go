@@ -4,44 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// Config sets up a Supervisor. All fields are required.
-type Config struct {
-	Streamer fetcher.Streamer
-	// Queries: it is a Roles.SearchStream. What is said of accounts here holds for
-	// queries then, each an Account with its text as the Username.
-	Queries   bool
-	Sink      Sink
-	Health    *Health
-	Positions *Positions
-	// Accounts returns the accounts whose posts are wanted. An error means that the
+// supervision sets up a Supervisor. What is said of accounts here holds for queries on a
+// Roles.SearchStream, each an Account with its text as the Username.
+type supervision struct {
+	Config
+	sink      sink
+	health    *Health
+	positions *Positions
+	// accounts returns the accounts whose posts are wanted. An error means that the
 	// detector stops.
-	Accounts func(context.Context) ([]fetcher.Account, error)
-	// Store has the position stored: see Positions.With.
-	Store func()
-	// Billed is told what the platform charges for a signal.
-	Billed func(fetcher.Billed)
-	// Closed is for how long there may be no connection, 0 when there may be one.
-	Closed func() time.Duration
-	// Backoff is the wait after the n-th failure in a row, n from 1.
-	Backoff func(n int) time.Duration
-	Logger  *slog.Logger
-	Now     func() time.Time
+	accounts func(context.Context) ([]fetcher.Account, error)
 }
 
-// Sink gets what a stream tells. Its methods are called one at a time, and must not
+// sink gets what a stream tells. Its methods are called one at a time, and must not
 // block.
-type Sink interface {
+type sink interface {
 	// Cover says whose posts the stream brings from now on, and nobody else's; with
 	// unbroken set, it has left out nothing of those whose posts it brought before.
 	Cover(accounts []fetcher.Account, unbroken bool)
@@ -57,18 +45,18 @@ type Sink interface {
 
 // Supervisor keeps a stream connected while there are accounts.
 type Supervisor struct {
-	cfg      Config
-	bell     batch.Bell // there is something to tell the connection or the Sink
+	cfg      supervision
+	bell     batch.Bell // there is something to tell the connection or the sink
 	accounts batch.Bell // they have changed
 
 	mu       sync.Mutex
 	wanted   []fetcher.Account
 	names    map[string][]string // of those wanted, by id
 	untold   bool                // wanted has changed since the connection was told
-	trusted  bool                // as the Sink knows
-	unbroken bool                // nothing was left out since the Sink was told of accounts
+	trusted  bool                // as the sink knows
+	unbroken bool                // nothing was left out since the sink was told of accounts
 	mute     int                 // connections cut in a row because only polls found posts
-	covering []fetcher.Account   // whose posts the connection brings, as the Sink was told
+	covering []fetcher.Account   // whose posts the connection brings, as the sink was told
 }
 
 // link is one connection.
@@ -79,7 +67,7 @@ type link struct {
 	last    time.Time     // when anything came
 	beat    time.Time     // the last heartbeat
 	rhythm  time.Duration // the longest time between two heartbeats; 0 when there are none
-	gap     gap           // of which the Sink was not told
+	gap     gap           // of which the sink was not told
 	waits   bool          // a post has come, and there is no room for it yet
 	cut     bool          // by watch; the Streamer may take its time to return
 }
@@ -130,10 +118,9 @@ var (
 	errClosed = errors.New("detect: stream may not be open: the day's Cost.Limit is reached")
 )
 
-// New makes a Supervisor.
-func New(cfg Config) *Supervisor {
+func newSupervisor(cfg supervision) *Supervisor {
 	s := &Supervisor{cfg: cfg, bell: batch.NewBell(), accounts: batch.NewBell(), names: map[string][]string{}}
-	cfg.Health.changed = s.bell.Ring
+	cfg.health.changed = s.bell.Ring
 	return s
 }
 
@@ -168,7 +155,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 				failures = 0
 			}
 			failures++
-			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
+			s.cfg.health.count(func(st *Stats) { st.Disconnects++ })
 			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait))
 			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", max(wait, s.cfg.Closed()), "error", err)
 		}
@@ -201,10 +188,10 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	now := s.cfg.Now()
-	l := &link{cancel: cancel, changes: newChanges(s.cfg.Queries), last: now}
+	l := &link{cancel: cancel, changes: newChanges(s.cfg.Kind == poll.Queries), last: now}
 	s.mu.Lock()
 	s.untold = false
-	q := l.changes.query(s.wanted, s.cfg.Positions.Resume())
+	q := l.changes.query(s.wanted, s.cfg.positions.Resume())
 	s.mu.Unlock()
 
 	ended := make(chan error, 1)
@@ -245,7 +232,7 @@ func (s *Supervisor) disconnected(l *link) time.Duration {
 	defer s.mu.Unlock()
 	s.tellGap(l)
 	s.covering = nil
-	s.cfg.Health.broken()
+	s.cfg.health.broken()
 	s.trust()
 	if l.upAt.IsZero() {
 		return 0
@@ -253,23 +240,23 @@ func (s *Supervisor) disconnected(l *link) time.Duration {
 	return s.cfg.Now().Sub(l.upAt)
 }
 
-// trust tells the Sink when the stream gains or loses trust. s.mu is held.
+// trust tells the sink when the stream gains or loses trust. s.mu is held.
 func (s *Supervisor) trust() {
-	if trusted := s.cfg.Health.Trusted(); trusted != s.trusted {
+	if trusted := s.cfg.health.Trusted(); trusted != s.trusted {
 		s.trusted = trusted
-		s.cfg.Sink.Trust(trusted)
+		s.cfg.sink.Trust(trusted)
 	}
 }
 
-// tellGap tells the Sink what the connection has left out. It is called once a tick and not
-// for each signal: a stream may report gaps very often, and the Sink goes through all
+// tellGap tells the sink what the connection has left out. It is called once a tick and not
+// for each signal: a stream may report gaps very often, and the sink goes through all
 // accounts. s.mu is held.
 func (s *Supervisor) tellGap(l *link) {
 	switch {
 	case l.gap.all:
-		s.cfg.Sink.Gap(nil)
+		s.cfg.sink.Gap(nil)
 	case len(l.gap.accounts) > 0:
-		s.cfg.Sink.Gap(slices.Collect(maps.Keys(l.gap.accounts)))
+		s.cfg.sink.Gap(slices.Collect(maps.Keys(l.gap.accounts)))
 	}
 	l.gap = gap{}
 }
@@ -306,12 +293,12 @@ func (s *Supervisor) watch(l *link) {
 		dead = now.Sub(l.last) > acceptWithin
 	case l.rhythm > 0 && now.Sub(l.last) > max(3*l.rhythm, leastQuiet):
 		dead = true
-	case s.cfg.Health.Unheard() >= mostUnheard<<min(s.mute, mostMute):
+	case s.cfg.health.Unheard() >= mostUnheard<<min(s.mute, mostMute):
 		dead = true
 		s.mute++
 	}
 	if dead {
-		s.cfg.Health.count(func(st *Stats) { st.Silences++ })
+		s.cfg.health.count(func(st *Stats) { st.Silences++ })
 		s.cut(l, errSilent)
 	}
 }
@@ -319,7 +306,7 @@ func (s *Supervisor) watch(l *link) {
 // cut ends a connection. s.mu is held.
 func (s *Supervisor) cut(l *link, why error) {
 	l.cut = true
-	s.cfg.Health.broken()
+	s.cfg.health.broken()
 	s.trust()
 	l.cancel(why)
 }

@@ -9,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// script is a Streamer that does what a test says, and a Sink that takes notes.
+// script is a Streamer that does what a test says, and a sink that takes notes.
 type script struct {
 	t *testing.T
 	// connect is the n-th connection, n from 1.
@@ -83,21 +84,27 @@ func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
 		if s.accounts == nil {
 			s.accounts = []fetcher.Account{{Username: "nasa", UserID: "7"}, {Username: "esa"}}
 		}
-		sv := New(Config{
-			Streamer: s, Queries: s.asQueries, Sink: s, Positions: NewPositions(), Health: NewHealth(s.Brings, auditEvery, time.Now),
-			Accounts: func(context.Context) (list []fetcher.Account, err error) {
+		kind := poll.Accounts
+		if s.asQueries {
+			kind = poll.Queries
+		}
+		sv := newSupervisor(supervision{
+			sink: s, positions: NewPositions(), health: NewHealth(s.Brings, auditEvery, time.Now),
+			accounts: func(context.Context) (list []fetcher.Account, err error) {
 				s.do(func() { list = slices.Clone(s.accounts) })
 				return list, nil
 			},
-			Billed: func(b fetcher.Billed) { s.do(func() { s.billed = s.billed.Plus(b) }) },
-			Closed: func() (wait time.Duration) { s.do(func() { wait = time.Until(s.closed) }); return max(0, wait) },
-			Store:  func() { s.do(func() { s.stores++ }) },
-			Backoff: func(n int) time.Duration {
-				s.do(func() { s.failures = append(s.failures, n) })
-				return time.Duration(n) * 10 * time.Second
-			},
-			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		})
+			Config: Config{
+				Streamer: s, Kind: kind,
+				Billed: func(b fetcher.Billed) { s.do(func() { s.billed = s.billed.Plus(b) }) },
+				Closed: func() (wait time.Duration) { s.do(func() { wait = time.Until(s.closed) }); return max(0, wait) },
+				Store:  func() { s.do(func() { s.stores++ }) },
+				Backoff: func(n int) time.Duration {
+					s.do(func() { s.failures = append(s.failures, n) })
+					return time.Duration(n) * 10 * time.Second
+				},
+				Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			}})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); sv.Run(ctx) }()

@@ -48,7 +48,7 @@ func TestBackoff(t *testing.T) {
 		if !slices.Equal(pauses, want) {
 			t.Errorf("pauses %v, want %v", pauses, want)
 		}
-		if st := sv.cfg.Health.Stats(); st.Connects != 2 || st.Disconnects < 6 {
+		if st := sv.cfg.health.Stats(); st.Connects != 2 || st.Disconnects < 6 {
 			t.Errorf("stats %+v", st)
 		}
 	})
@@ -88,7 +88,7 @@ func TestUnsupported(t *testing.T) {
 	supervised(t, s, func(sv *Supervisor) {
 		pass(24 * time.Hour)
 		s.wantConnects(1, "in a day")
-		if st := sv.cfg.Health.Stats(); st.Disconnects != 0 || st.Trusted {
+		if st := sv.cfg.health.Stats(); st.Disconnects != 0 || st.Trusted {
 			t.Errorf("stats %+v", st)
 		}
 	})
@@ -116,7 +116,7 @@ func TestResubscribe(t *testing.T) {
 		if n := len(s.queries[1].Accounts); n != 3 || len(s.failures) != 0 {
 			t.Errorf("connected for %d accounts after %d failures, want 3 and none", n, len(s.failures))
 		}
-		if st := sv.cfg.Health.Stats(); st.Disconnects != 0 || !st.Trusted {
+		if st := sv.cfg.health.Stats(); st.Disconnects != 0 || !st.Trusted {
 			t.Errorf("stats %+v", st)
 		}
 	})
@@ -138,12 +138,12 @@ func TestStreamerThatPanics(t *testing.T) {
 				return nil
 			}}
 			supervised(t, s, func(sv *Supervisor) {
-				if st := sv.cfg.Health.Stats(); st.Connected || st.Trusted || st.Disconnects != 1 {
+				if st := sv.cfg.health.Stats(); st.Connected || st.Trusted || st.Disconnects != 1 {
 					t.Errorf("stats %+v", st)
 				}
 				pass(time.Hour)
 				s.wantConnects(3, "in an hour")
-				if st := sv.cfg.Health.Stats(); !st.Connected || !st.Trusted || st.Disconnects != 2 {
+				if st := sv.cfg.health.Stats(); !st.Connected || !st.Trusted || st.Disconnects != 2 {
 					t.Errorf("stats %+v", st)
 				}
 			})
@@ -258,7 +258,7 @@ func TestManyGaps(t *testing.T) {
 	}}
 	supervised(t, s, func(sv *Supervisor) {
 		pass(2 * tick)
-		if st := sv.cfg.Health.Stats(); s.gaps != 1 || st.Gaps != 1000 {
+		if st := sv.cfg.health.Stats(); s.gaps != 1 || st.Gaps != 1000 {
 			t.Errorf("told of %d gaps of %d, want once", s.gaps, st.Gaps)
 		}
 	})
@@ -293,7 +293,7 @@ func TestGapsOfAccounts(t *testing.T) {
 			}}
 			supervised(t, s, func(sv *Supervisor) {
 				pass(3 * tick)
-				if st := sv.cfg.Health.Stats(); !slices.Equal(s.gapOf, []int{c.want}) || st.Gaps != int64(len(c.gaps)) {
+				if st := sv.cfg.health.Stats(); !slices.Equal(s.gapOf, []int{c.want}) || st.Gaps != int64(len(c.gaps)) {
 					t.Errorf("gaps of %v accounts are told, %d counted: want one of %d", s.gapOf, st.Gaps, c.want)
 				}
 			})
@@ -321,9 +321,9 @@ func TestWhosePost(t *testing.T) {
 		if want := []string{"nasa 1", "esa 2"}; !slices.Equal(s.posts, want) {
 			t.Errorf("posts %v, want %v", s.posts, want)
 		}
-		sv.cfg.Positions.Done(s.numbers)
-		if at := sv.cfg.Positions.Resume(); at != "4" || sv.cfg.Health.Stats().Strangers != 2 {
-			t.Errorf("resumes at %q after %d strangers, want 4 after 2", at, sv.cfg.Health.Stats().Strangers)
+		sv.cfg.positions.Done(s.numbers)
+		if at := sv.cfg.positions.Resume(); at != "4" || sv.cfg.health.Stats().Strangers != 2 {
+			t.Errorf("resumes at %q after %d strangers, want 4 after 2", at, sv.cfg.health.Stats().Strangers)
 		}
 		pass(storeEvery)
 		if s.stores != 1 {
@@ -337,8 +337,8 @@ func TestWhosePost(t *testing.T) {
 func TestAccountsThatChangeAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
-		s := New(Config{Positions: NewPositions(), Health: NewHealth(func(*fetcher.Tweet) bool { return true }, time.Hour, time.Now), Now: time.Now,
-			Accounts: func(context.Context) ([]fetcher.Account, error) { reads++; return nil, nil }})
+		s := newSupervisor(supervision{Config: Config{Now: time.Now}, positions: NewPositions(), health: NewHealth(func(*fetcher.Tweet) bool { return true }, time.Hour, time.Now),
+			accounts: func(context.Context) ([]fetcher.Account, error) { reads++; return nil, nil }})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { s.Run(ctx) })

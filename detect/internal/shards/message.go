@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
-	"github.com/streamwatch/streamwatch/detect/internal/streams"
+	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
@@ -61,15 +61,15 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 
 // Streamed has fn called on the shard's goroutine for what a stream of a kind brings the
 // posts of. AskStreamed waits for that; after an error fn may still be called.
-func (sh *Shard) Streamed(kind poll.Kind, fn func(streams.Covered)) {
+func (sh *Shard) Streamed(kind poll.Kind, fn func(push.Covered)) {
 	sh.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
 }
 
-func (sh *Shard) AskStreamed(ctx context.Context, kind poll.Kind, fn func(streams.Covered)) error {
+func (sh *Shard) AskStreamed(ctx context.Context, kind poll.Kind, fn func(push.Covered)) error {
 	return sh.Ask(ctx, func(sh *Shard) { fn(sh.covered(kind)) })
 }
 
-func (sh *Shard) covered(kind poll.Kind) streams.Covered {
+func (sh *Shard) covered(kind poll.Kind) push.Covered {
 	if kind == poll.Queries {
 		return sh.Queries.Pushed
 	}

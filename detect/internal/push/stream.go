@@ -1,4 +1,4 @@
-package streams
+package push
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
-	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
@@ -22,11 +21,13 @@ type Config struct {
 	ShardOf func(name string) Shard
 	// Position reads from the journal where to resume.
 	Position func(ctx context.Context, target string) (position string, err error)
-	// Store has a commit made that carries the position.
+	// Store has a commit made that carries the position: see Positions.With.
 	Store func()
-	// Billed and Closed are those of push.Config.
-	Billed  func(fetcher.Billed)
-	Closed  func() time.Duration
+	// Billed is called with what the platform charges for a signal.
+	Billed func(fetcher.Billed)
+	// Closed is for how long there may be no connection, 0 when there may be one.
+	Closed func() time.Duration
+	// Backoff is the wait after the n-th failure in a row, n from 1.
 	Backoff func(n int) time.Duration
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -62,25 +63,24 @@ type Covered interface {
 // called without one do nothing.
 type Stream struct {
 	cfg        Config
-	health     *push.Health
-	positions  *push.Positions
-	supervisor *push.Supervisor
+	health     *Health
+	positions  *Positions
+	supervisor *Supervisor
 	turn       turn
 }
 
 // New makes a Stream. Nothing happens before Run.
 func New(cfg Config) *Stream {
-	s := &Stream{cfg: cfg, turn: turn{bell: batch.NewBell()}, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
-	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: s, Health: s.health,
-		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Billed: cfg.Billed, Closed: cfg.Closed, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
+	s := &Stream{cfg: cfg, turn: turn{bell: batch.NewBell()}, positions: NewPositions(), health: NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
+	s.supervisor = newSupervisor(supervision{Config: cfg, sink: s, health: s.health, positions: s.positions, accounts: s.wanted})
 	return s
 }
 
 // Health is how good the stream is.
-func (s *Stream) Health() *push.Health { return s.health }
+func (s *Stream) Health() *Health { return s.health }
 
 // Stats reads the counters.
-func (s *Stream) Stats() (st push.Stats) {
+func (s *Stream) Stats() (st Stats) {
 	if s == nil {
 		return st
 	}
@@ -172,7 +172,7 @@ func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error)
 	return list, nil
 }
 
-// Post, Cover, Gap and Trust hand to the shards what the stream tells: see push.Sink.
+// Post, Cover, Gap and Trust hand to the shards what the stream tells: see sink.
 func (s *Stream) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
 	p := poll.Push{Number: number, Post: *post, At: at}
 	s.cfg.ShardOf(name).Streamed(s.cfg.Kind, func(c Covered) {
