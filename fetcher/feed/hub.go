@@ -69,23 +69,24 @@ func (f *Fetcher) named(a *account, s *state, topic websub.Topic) {
 	}
 }
 
+// known returns what is kept of a feed, nil for nothing.
+func (f *Fetcher) known(id string) *state {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.feeds[id]
+}
+
 // topic returns the topic of a feed that was read, by its account.id.
 func (f *Fetcher) topic(id string) websub.Topic {
-	f.mu.Lock()
-	s := f.feeds[id]
-	f.mu.Unlock()
-	if s == nil {
-		return websub.Topic{}
+	if s := f.known(id); s != nil {
+		return s.get().topic
 	}
-	return s.get().topic
+	return websub.Topic{}
 }
 
 // endPause has a feed read by the next poll, whatever pause it has asked for.
 func (f *Fetcher) endPause(id string) {
-	f.mu.Lock()
-	s := f.feeds[id]
-	f.mu.Unlock()
-	if s != nil {
+	if s := f.known(id); s != nil {
 		s.set(func(p *polled) { p.pause = time.Time{} })
 	}
 }

@@ -125,12 +125,12 @@ func (w *WebSub) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 
 func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	if !w.turn.TryLock() {
-		return websub.ErrRunning
+		return errors.New("already running")
 	}
 	defer w.turn.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { _ = w.subscriber.Run(ctx) }) // until ctx ends
+	running.Go(func() { w.subscriber.Run(ctx) })
 	defer running.Wait()
 	defer cancel()
 	w.want(q.Accounts)

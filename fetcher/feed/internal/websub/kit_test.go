@@ -172,7 +172,7 @@ func subscribing(t *testing.T, f func(t *testing.T, h *testHub, s *Subscriber)) 
 	synctest.Test(t, func(t *testing.T) {
 		h := &testHub{t: t}
 		h.sub = newSubscriber(h)
-		defer running(t, h.sub)()
+		defer running(h.sub)()
 		f(t, h, h.sub)
 	})
 }
@@ -192,16 +192,14 @@ func newSubscriber(h *testHub) *Subscriber {
 }
 
 // running runs s until the function it returns is called.
-func running(t *testing.T, s *Subscriber) (stop func()) {
+func running(s *Subscriber) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	var ended sync.WaitGroup
+	ended.Go(func() { s.Run(ctx) })
 	synctest.Wait()
 	return func() {
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("Run returns %v", err)
-		}
+		ended.Wait()
 	}
 }
 

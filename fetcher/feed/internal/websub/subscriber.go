@@ -3,7 +3,6 @@ package websub
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -50,9 +49,6 @@ type Subscriber struct {
 	active  int             // requests under way
 }
 
-// ErrRunning: a Subscriber runs once at a time.
-var ErrRunning = errors.New("websub: already running")
-
 // New makes a Subscriber that wants nothing.
 func New(cfg Config) *Subscriber {
 	cfg.Callback = strings.TrimSuffix(cfg.Callback, "/")
@@ -97,12 +93,9 @@ func (s *Subscriber) plan(sub *subscription, at time.Time) {
 }
 
 // Run subscribes to what is wanted, at first to all of it, and renews leases, until ctx
-// ends. At other times hubs are asked to repeat their pushes. It returns the cause of
-// ctx's end, or ErrRunning.
-func (s *Subscriber) Run(ctx context.Context) error {
-	if err := s.start(); err != nil {
-		return err
-	}
+// ends. At other times hubs are asked to repeat their pushes. It is called once at a time.
+func (s *Subscriber) Run(ctx context.Context) {
+	s.start()
 	var requests sync.WaitGroup
 	defer func() {
 		requests.Wait()
@@ -115,7 +108,7 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return
 		case <-s.bell:
 		case <-timer.C:
 		}
@@ -123,18 +116,14 @@ func (s *Subscriber) Run(ctx context.Context) error {
 	}
 }
 
-func (s *Subscriber) start() error {
+func (s *Subscriber) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running {
-		return ErrRunning
-	}
 	s.running = true
 	for _, sub := range s.feeds {
 		sub.failures = 0
 		s.plan(sub, s.cfg.Now())
 	}
-	return nil
 }
 
 // step asks the hubs at which something is due, and returns how long to wait for the next.
