@@ -57,8 +57,9 @@ func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
 }
 
 // parseURL checks and normalises a URL: the scheme and the host in lower case, an
-// international host in its xn-- form, no default port, no fragment, and "/" for no
-// path. The error says what an address is like.
+// international host in its xn-- form, no default port, no fragment, "/" for no path,
+// and no escape for a letter, digit, "-", ".", "_" or "~" (RFC 3986, section 6.2.2).
+// The error says what an address is like.
 func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	if raw == "" || len(raw) > most {
 		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", most)
@@ -79,7 +80,13 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 		return nil, fmt.Errorf("the address of a feed, with %w", err)
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.RawQuery = escape(u.RawQuery)
+	path, err := url.PathUnescape(normalizeEscapes(u.EscapedPath()))
+	if err != nil {
+		return nil, errors.New("the address of a feed, such as https://example.com/feed.xml")
+	}
+	u.RawPath = normalizeEscapes(u.EscapedPath())
+	u.Path = path
+	u.RawQuery = normalizeEscapes(u.RawQuery)
 	u.ForceQuery = false
 	if u.Path == "" {
 		u.Path, u.RawPath = "/", ""
@@ -87,15 +94,37 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	return u, nil
 }
 
-// escape escapes what is not printable ASCII in a query.
-func escape(s string) string {
+// normalizeEscapes writes escapes with upper-case digits, leaves out those that are not
+// needed, and escapes what is not ASCII.
+func normalizeEscapes(s string) string {
 	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c > '~' {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+			if v := unhex(s[i+1])<<4 | unhex(s[i+2]); isUnreserved(v) {
+				b.WriteByte(v)
+			} else {
+				b.WriteString(strings.ToUpper(s[i : i+3]))
+			}
+			i += 2
+		case c <= ' ' || c > '~' || c == '%':
 			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
+		default:
 			b.WriteByte(c)
 		}
 	}
 	return b.String()
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+func isUnreserved(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }

@@ -8,8 +8,8 @@
 //	streamwatch.Source{Name: "feed", Fetcher: feeds, CheckAccount: feed.CheckAccount}
 //
 // Addresses are http or https, of 512 bytes at most, on a public host and the port 80,
-// 443, 8080 or 8443. The scheme, the host and the port are normalised: "HTTP://Example.com:80/a" is the
-// same feed as "http://example.com/a". Connections go
+// 443, 8080 or 8443. They are normalised as RFC 3986, section 6.2.2 has it, so that
+// "HTTP://Example.com:80/%7Ea" is the same feed as "http://example.com/~a". Connections go
 // to public addresses only, redirects included, unless Config.AllowPrivate is set.
 //
 // # Entries as posts
@@ -82,10 +82,13 @@
 //
 // Reads are conditional: a validator goes back as it came, to the URL it came from. Where
 // a server has none, or another one with every answer, a hash of the body tells that
-// nothing is new. Redirects are followed with each read. A document that is cut off on the way is asked for again in full.
+// nothing is new. A permanent redirect at the beginning is remembered by the process, until
+// the feed is not found there any more. 410 is believed when it has lasted for six hours.
+// A document that is cut off on the way is asked for again in full.
 //
-// Retry-After is waited for without a request, whatever the refusal it came with.
-// Cache-Control, Expires and ttl say when a feed is to be read again,
+// Retry-After is waited for without a request, whatever the refusal it came with. So is an
+// hour after a 410, and a day after one that is believed.
+// Cache-Control, Expires, ttl, skipHours and skipDays say when a feed is to be read again,
 // Config.MaxPause at the latest: until then a poll is answered from memory, with Page.AsOf
 // the time of the last read, so that the engine goes on to read back to there. A poll that
 // needs the posts themselves, such as that for a new monitor, is made all the same.
@@ -94,8 +97,8 @@
 // of one host be read every 15 minutes; one that would wait for more than five seconds
 // fails with the time when to come. Each host is a bucket (fetcher.Bucketer): one that
 // answers 429 holds up no other. A limit of a host that a feed
-// leads to by a redirect is the feed's alone. The User-Agent has Config.Contact. robots.txt
-// is not asked: feeds are there for programs.
+// leads to by a redirect is the feed's alone, unless it has moved there. The User-Agent has
+// Config.Contact. robots.txt is not asked: feeds are there for programs.
 //
 // Older pages that a feed names (RFC 5005, next_url) are Page.Next, if they are on the
 // same host.

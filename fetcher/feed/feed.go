@@ -25,8 +25,8 @@ type Config struct {
 	// 1 h.
 	HostGap time.Duration
 	// MaxPause bounds how long a feed is not read because it does not want to be: by
-	// Cache-Control, Expires or ttl. Defaults to 24 h, which is the most; a negative one
-	// ignores these. Retry-After is always respected.
+	// Cache-Control, Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is
+	// the most; a negative one ignores these. Retry-After is always respected.
 	MaxPause time.Duration
 	// MaxBody caps a document after decompression, in bytes. Defaults to 15 MiB, at
 	// most 64 MiB.

@@ -145,8 +145,8 @@ func (n *nginx) log(requests int) string {
 	return ""
 }
 
-// A feed on a real server: most reads are answered 304, with gzip and without, and
-// redirects are followed.
+// A feed on a real server: most reads are answered 304, with gzip and without, and a feed
+// that has moved is asked for where it is.
 func TestNginx(t *testing.T) {
 	n := startNginx(t)
 	f, err := feed.New(feed.Config{AllowPrivate: true, HostGap: time.Nanosecond})
@@ -156,7 +156,7 @@ func TestNginx(t *testing.T) {
 	for _, tt := range []struct{ path, first, then string }{
 		{"/feed.xml", "200 /feed.xml", "304 /feed.xml"},
 		{"/plain", "200 /plain", "304 /plain"},
-		{"/older", "308 /older, 301 /old, 200 /feed.xml", "308 /older, 301 /old, 304 /feed.xml"},
+		{"/older", "308 /older, 301 /old, 200 /feed.xml", "304 /feed.xml"},
 	} {
 		written := time.Now().Add(-time.Hour)
 		n.publish(written, "b", "a")
@@ -173,7 +173,7 @@ func TestNginx(t *testing.T) {
 				t.Errorf("%s: %+v, want it unchanged", tt.path, page)
 			}
 		}
-		if got, want := n.log(10*strings.Count(tt.then, "/")), strings.Repeat(tt.then+", ", 9)+tt.then; got != want {
+		if got, want := n.log(10), strings.Repeat(tt.then+", ", 9)+tt.then; got != want {
 			t.Errorf("%s: then %q, want ten of %q", tt.path, got, tt.then)
 		}
 		n.publish(written.Add(time.Minute), "c", "b", "a")

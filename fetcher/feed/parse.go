@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mmcdole/gofeed"
 
@@ -23,11 +22,11 @@ type document struct {
 	about   about
 	// hubs and self are what WebSub goes by: those of the Link headers if there are
 	// any, else those of the document. They are absolute.
-	hubs []string
-	self string
-	next string        // the address of older entries, "" for none
-	ttl  time.Duration // for how long it says that it stays as it is
-	cut  bool          // it has no proper end, or an item of it could not be read
+	hubs   []string
+	self   string
+	next   string // the address of older entries, "" for none
+	pauses pauses
+	cut    bool // it has no proper end, or an item of it could not be read
 }
 
 // about describes the feed itself.
@@ -114,7 +113,7 @@ func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
 		doc.about.image = absolute(base, feed.Image.URL)
 	}
 	doc.links(feed, base)
-	doc.ttl = readTTL(feed)
+	doc.pauses = readPauses(feed)
 	doc.entries = make([]entry, len(feed.Items))
 	for i, item := range feed.Items {
 		e := &doc.entries[i]

@@ -29,8 +29,8 @@ func mapped(t *testing.T, body string) (*document, []fetcher.Tweet) {
 
 func TestRSS(t *testing.T) {
 	doc, posts := mapped(t, fullRSS)
-	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/", "https://hub2.example.com/"}) || doc.self != "https://ice.example.org/rss" || doc.ttl != 30*time.Minute {
-		t.Errorf("hubs %q, self %q, ttl %s", doc.hubs, doc.self, doc.ttl)
+	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/", "https://hub2.example.com/"}) || doc.self != "https://ice.example.org/rss" || doc.pauses.ttl != 30*time.Minute {
+		t.Errorf("hubs %q, self %q, %+v", doc.hubs, doc.self, doc.pauses)
 	}
 	if got := doc.entries[0].guid; got != "urn:0" {
 		t.Errorf("guid %q, want the last one", got)

@@ -10,18 +10,64 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// readTTL is for how long an RSS feed says that it stays as it is: ttl, in minutes.
-func readTTL(feed *gofeed.Feed) time.Duration {
-	if f, ok := feed.OriginalFeed().(*rss.Feed); ok {
-		if n, err := strconv.Atoi(strings.TrimSpace(f.TTL)); err == nil && n > 0 && n < 1<<20 {
-			return time.Duration(n) * time.Minute
-		}
-	}
-	return 0
+// pauses are when a document says that it does not want to be read.
+type pauses struct {
+	ttl   time.Duration
+	hours [24]bool // in UTC
+	days  [7]bool
 }
 
-// fresh is how long an answer may be used without asking again (RFC 9111, section 4.2.1:
-// max-age, else Expires).
+// readPauses takes over what RSS says of it: ttl in minutes, skipHours and skipDays in
+// GMT.
+func readPauses(feed *gofeed.Feed) (p pauses) {
+	f, ok := feed.OriginalFeed().(*rss.Feed)
+	if !ok {
+		return p
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(f.TTL)); err == nil && n > 0 && n < 1<<20 {
+		p.ttl = time.Duration(n) * time.Minute
+	}
+	for _, text := range f.SkipHours {
+		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 0 && n <= 24 {
+			p.hours[n%24] = true
+		}
+	}
+	for _, text := range f.SkipDays {
+		for day := time.Sunday; day <= time.Saturday; day++ {
+			if strings.EqualFold(strings.TrimSpace(text), day.String()) {
+				p.days[day] = true
+			}
+		}
+	}
+	return p
+}
+
+// after is the first time from t on that is not in an hour or on a day to skip; t itself
+// if all are.
+func (p *pauses) after(t time.Time) time.Time {
+	t = t.UTC()
+	for at, n := t, 0; n <= 7*24; n++ {
+		if !p.hours[at.Hour()] && !p.days[at.Weekday()] {
+			return at
+		}
+		at = at.Truncate(time.Hour).Add(time.Hour)
+	}
+	return t
+}
+
+// until is when a feed wants to be asked again: not before what the headers say (RFC
+// 9111, section 4.2.1: max-age, else Expires) and the document's ttl, and in none of the
+// hours that it skips. It is at most the longest pause from now.
+func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time.Time {
+	wait := min(max(fresh(h, now), p.ttl), longest)
+	at := p.after(now.Add(wait))
+	if latest := now.Add(longest); at.After(latest) {
+		return latest
+	}
+	return at
+}
+
+// fresh is how long an answer may be used without asking again.
 func fresh(h http.Header, now time.Time) time.Duration {
 	age := time.Duration(-1)
 	for _, line := range h.Values("Cache-Control") {

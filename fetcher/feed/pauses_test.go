@@ -32,7 +32,7 @@ func TestRetryAfter(t *testing.T) {
 		{"401", 401, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrUnauthorized)},
 		{"403", 403, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrProtected)},
 		{"404", 404, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrNotFound)},
-		{"410", 410, "Retry-After: 7200", 2 * time.Hour, is(fetcher.ErrNotFound)},
+		{"410", 410, "Retry-After: 7200", 2 * time.Hour, nil},
 		{"Reddit tells its rate, with fractions", 429, "X-Ratelimit-Remaining: 0.0\nX-Ratelimit-Reset: 2400", 40 * time.Minute, limited},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,23 +84,27 @@ func TestPauses(t *testing.T) {
 	const ttl = "<ttl>60</ttl>"
 	for _, tt := range []struct {
 		name, header, value, inFeed string
+		from                        string // the time of the first read, by the clock
 		most                        time.Duration
 		want                        time.Duration
 	}{
-		{"none", "", "", "", 0, 0},
-		{"max-age", "Cache-Control", "public, max-age=3600", "", 0, time.Hour},
-		{"max-age, of an old copy", "Cache-Control", "max-age=3600", "", 0, time.Hour},
-		{"no-cache", "Cache-Control", "no-cache, max-age=3600", "", 0, 0},
-		{"Expires", "Expires", "Mon, 02 Mar 2026 12:30:00 GMT", "", 0, 30 * time.Minute},
-		{"Expires in the past", "Expires", "0", "", 0, 0},
-		{"ttl", "", "", ttl, 0, time.Hour},
-		{"the longer one", "Cache-Control", "max-age=60", ttl, 0, time.Hour},
-		{"a day at most", "Cache-Control", "max-age=31536000", "", 0, 24 * time.Hour},
-		{"bounded", "Cache-Control", "max-age=31536000", "", time.Hour, time.Hour},
-		{"ignored", "Cache-Control", "max-age=3600", ttl, -1, 0},
+		{"none", "", "", "", "12:00", 0, 0},
+		{"max-age", "Cache-Control", "public, max-age=3600", "", "12:00", 0, time.Hour},
+		{"max-age, of an old copy", "Cache-Control", "max-age=3600", "", "12:00", 0, time.Hour},
+		{"no-cache", "Cache-Control", "no-cache, max-age=3600", "", "12:00", 0, 0},
+		{"Expires", "Expires", "Mon, 02 Mar 2026 12:30:00 GMT", "", "12:00", 0, 30 * time.Minute},
+		{"Expires in the past", "Expires", "0", "", "12:00", 0, 0},
+		{"ttl", "", "", ttl, "12:00", 0, time.Hour},
+		{"the longer one", "Cache-Control", "max-age=60", ttl, "12:00", 0, time.Hour},
+		{"a day at most", "Cache-Control", "max-age=31536000", "", "12:00", 0, 24 * time.Hour},
+		{"bounded", "Cache-Control", "max-age=31536000", "", "12:00", time.Hour, time.Hour},
+		{"ignored", "Cache-Control", "max-age=3600", ttl, "12:00", -1, 0},
+		{"skipHours", "", "", "<skipHours><hour>13</hour><hour>14</hour></skipHours>" + ttl, "12:10", 0, 2*time.Hour + 50*time.Minute},
+		{"skipDays", "", "", "<skipDays><day>Monday</day></skipDays>", "20:00", 0, 4 * time.Hour},
+		{"all hours", "", "", "<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", "12:00", 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			clock, _ := time.Parse(time.DateTime, "2026-03-02 12:00:00")
+			clock, _ := time.Parse("2006-01-02 15:04", "2026-03-02 "+tt.from)
 			start := clock
 			f, s := serving(t, func(c *feed.Config) {
 				c.MaxPause = tt.most

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,61 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 )
+
+// Permanent redirects at the beginning are remembered until the feed is not there any
+// more; validators belong to the URL that gave them.
+func TestRedirects(t *testing.T) {
+	gone := false
+	f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.String() {
+		case feedURL:
+			if gone {
+				io.WriteString(w, items("a", "b"))
+				return
+			}
+			http.Redirect(w, r, "/moved", http.StatusMovedPermanently)
+		case "https://example.com/moved":
+			http.Redirect(w, r, "https://cdn.example.com/1", http.StatusPermanentRedirect)
+		case "https://cdn.example.com/1":
+			if gone {
+				http.NotFound(w, r)
+				return
+			}
+			http.Redirect(w, r, "https://node.example.com/x", http.StatusFound)
+		case "https://node.example.com/x":
+			w.Header().Set("ETag", `"1"`)
+			if r.Header.Get("If-None-Match") == `"1"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, items("a"))
+		}
+	})
+	r := newReader(t, f)
+	first := r.read()
+	if again := r.read(); !again.Unchanged {
+		t.Errorf("%+v, want it unchanged", again)
+	}
+	var got []string
+	for _, req := range s.requests {
+		got = append(got, req.URL.Host+req.URL.Path+req.Header.Get("If-None-Match"))
+	}
+	want := []string{"example.com/feed", "example.com/moved", "cdn.example.com/1", "node.example.com/x", "cdn.example.com/1", `node.example.com/x"1"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests %q, want %q", got, want)
+	}
+	if b := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); b != "cdn.example.com" {
+		t.Errorf("bucket %q, want the host that the feed has moved to", b)
+	}
+	gone = true
+	if _, err := r.try(); !errors.Is(err, fetcher.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+	page := r.read()
+	if len(page.Tweets) != 1 || page.Skipped != 1 || page.UserID != first.UserID {
+		t.Errorf("%+v, want one new entry of the same account", page)
+	}
+}
 
 // A feed that leads to another signed URL each time is the same by its body, and a validator
 // goes to no URL but its own.
@@ -56,39 +112,70 @@ func TestSignedURLs(t *testing.T) {
 	}
 }
 
-// The limit of a host that feeds lead to holds up no feed of the host that they are named by.
+// The limit of a host that feeds lead to holds up no feed of the host that they are named by,
+// and the bucket of a feed that has moved is that of its new host, also when this refuses.
 func TestLimitBehindARedirect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refuse := false
-		f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Host == "example.com":
-				http.Redirect(w, r, "https://cdn.example.org/1", http.StatusMovedPermanently)
-			case refuse:
-				w.Header().Set("Retry-After", "600")
-				w.WriteHeader(http.StatusTooManyRequests)
-			default:
-				w.Header().Set("RateLimit-Remaining", "0")
-				w.Header().Set("RateLimit-Reset", "600")
-				io.WriteString(w, items("a"))
+	for _, code := range []int{http.StatusFound, http.StatusMovedPermanently} {
+		synctest.Test(t, func(t *testing.T) {
+			refuse := false
+			f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Host == "example.com":
+					http.Redirect(w, r, "https://cdn.example.org/1", code)
+				case refuse:
+					w.Header().Set("Retry-After", "600")
+					w.WriteHeader(http.StatusTooManyRequests)
+				default:
+					w.Header().Set("RateLimit-Remaining", "0")
+					w.Header().Set("RateLimit-Reset", "600")
+					io.WriteString(w, items("a"))
+				}
+			})
+			moves, bucket := code == http.StatusMovedPermanently, "example.com"
+			if moves {
+				bucket = "cdn.example.org"
+			}
+			r := newReader(t, f)
+			for range 2 { // as it was read first, and unchanged
+				if page := r.read(); page.RateLimit.Known != moves {
+					t.Errorf("status %d: %+v, want a limit: %t", code, page.RateLimit, moves)
+				}
+			}
+			refuse = true
+			_, err := r.try()
+			var limit *fetcher.RateLimitError
+			if !errors.As(err, &limit) || limit.RetryAfter != 10*time.Minute || limit.Target == moves {
+				t.Errorf("status %d: error %v, want a limit of the feed alone: %t", code, err, !moves)
+			}
+			if got := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); got != bucket {
+				t.Errorf("status %d: bucket %q, want %q", code, got, bucket)
 			}
 		})
-		r := newReader(t, f)
-		for range 2 { // as it was read first, and unchanged
-			if page := r.read(); page.RateLimit.Known {
-				t.Errorf("%+v, want no limit", page.RateLimit)
-			}
-		}
-		refuse = true
-		_, err := r.try()
-		var limit *fetcher.RateLimitError
-		if !errors.As(err, &limit) || limit.RetryAfter != 10*time.Minute || !limit.Target {
-			t.Errorf("error %v, want a limit of the feed alone", err)
-		}
-		if got := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); got != "example.com" {
-			t.Errorf("bucket %q, want that of the account's host", got)
+	}
+}
+
+// A feed that has moved to where a web page is now is looked for at its own address again.
+func TestMovedToAPage(t *testing.T) {
+	parked := false
+	f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.String() == feedURL && !parked:
+			http.Redirect(w, r, "https://moved.example.org/", http.StatusMovedPermanently)
+		case r.URL.String() != feedURL && parked:
+			io.WriteString(w, "<!DOCTYPE html><html><body>This domain is for sale")
+		default:
+			io.WriteString(w, items("a"))
 		}
 	})
+	r := newReader(t, f)
+	r.read()
+	parked = true
+	if _, err := r.try(); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Fatalf("error %v, want ErrMalformed of the page", err)
+	}
+	if _, err := r.try(); err != nil {
+		t.Errorf("error %v, want the feed at its own address", err)
+	}
 }
 
 func TestRedirectsThatAreNotFollowed(t *testing.T) {
@@ -122,4 +209,40 @@ func TestPrivateAddresses(t *testing.T) {
 	if _, err := open.Timeline(t.Context(), fetcher.TimelineQuery{Username: inside.URL + "/feed"}); !errors.Is(err, fetcher.ErrMalformed) {
 		t.Errorf("with AllowPrivate: error %v, want that of an empty document", err)
 	}
+}
+
+// A feed that is gone (410) is asked for once an hour; after six hours it is believed, and
+// asked for once a day, however often it is polled.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		code := http.StatusGone
+		f, s := serving(t, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		r := newReader(t, f)
+		r.try()
+		<-time.After(5 * time.Hour)
+		code = http.StatusInternalServerError // it is there, if not well
+		r.try()
+		code = http.StatusGone
+		start, before := time.Now(), len(s.requests)
+		var asked []time.Duration
+		for range 4 * 60 { // an engine asks again after a quarter of an hour
+			at := time.Since(start)
+			_, err := r.try()
+			if len(s.requests)-before > len(asked) {
+				asked = append(asked, at.Round(time.Minute))
+			}
+			var se *fetcher.StatusError
+			if believed := at >= 6*time.Hour; errors.Is(err, fetcher.ErrNotFound) != believed || errors.As(err, &se) && se.Code != http.StatusGone || fetcher.RetryAfter(err) <= 0 {
+				t.Errorf("after %s: error %v, want that of a 410, believed: %t", at, err, believed)
+			}
+			<-time.After(15 * time.Minute)
+		}
+		var want []time.Duration
+		for _, hours := range []int{0, 1, 2, 3, 4, 5, 6, 30, 54} {
+			want = append(want, time.Duration(hours)*time.Hour)
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked after %s, want %s", asked, want)
+		}
+	})
 }

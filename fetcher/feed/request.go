@@ -23,12 +23,15 @@ const (
 // answer is that of a feed's server, of any status.
 type answer struct {
 	*http.Response
-	url *url.URL // after redirects
+	url   *url.URL // after redirects
+	moved *url.URL // where the leading permanent redirects led, nil if there was none
 }
 
 // get requests a URL and follows redirects. condition gives the header that asks for a
 // change of what a URL gave; it is sent to no other URL.
 func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) http.Header) (*answer, error) {
+	a := &answer{}
+	permanent := true
 	for hop := 0; ; hop++ {
 		resp, err := f.once(ctx, u, condition(u))
 		if err != nil {
@@ -36,12 +39,15 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) 
 		}
 		next := resp.Header.Get("Location")
 		switch resp.StatusCode {
-		case http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+		case http.StatusMovedPermanently, http.StatusPermanentRedirect:
+		case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+			permanent = false
 		default:
 			next = ""
 		}
 		if next == "" {
-			return &answer{resp, u}, nil
+			a.Response, a.url = resp, u
+			return a, nil
 		}
 		resp.Body.Close()
 		if hop == maxRedirects {
@@ -49,6 +55,9 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) 
 		}
 		if u, err = f.redirect(u, next); err != nil {
 			return nil, err
+		}
+		if permanent {
+			a.moved = u
 		}
 	}
 }
@@ -97,8 +106,11 @@ func requestError(ctx context.Context, host string, err error) error {
 	return fmt.Errorf("%s: %s: %w", host, reason, cause)
 }
 
-// missingWait is how long to wait before a feed that is missing, or closed, is asked for again.
-const missingWait = 15 * time.Minute
+const (
+	goneAfter   = 6 * time.Hour    // how long a feed is 410 before that is believed
+	missingWait = 15 * time.Minute // before a feed that is missing, or closed, is asked for again
+	goneWait    = 24 * time.Hour
+)
 
 // refused is the error of an answer outside 2xx, and notes what it says of the feed. That a
 // page of older entries is missing says nothing of it.
@@ -109,12 +121,24 @@ func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error 
 	}
 	err := upstream.AnswerError(resp.Response, now, "")
 	wait, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
+	gone, moved := time.Time{}, (*url.URL)(nil)
 	var limit *fetcher.RateLimitError
 	switch {
+	case resp.StatusCode == http.StatusGone:
+		if gone = s.get().gone; gone.IsZero() {
+			gone = now
+		}
+		if err = goneError(gone, now, wait); !older {
+			wait = fetcher.RetryAfter(err) // which is longer than an engine waits
+		}
 	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
 		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: max(wait, missingWait)})
 	case errors.As(err, &limit):
-		wait, limit.Target = limit.RetryAfter, resp.url.Host != a.url.Host
+		wait, moved = limit.RetryAfter, s.get().moved // the host is there
+		limit.Target = resp.url.Host != a.bucket(moved)
+	}
+	if !older {
+		s.set(func(p *polled) { p.gone, p.moved = gone, moved })
 	}
 	switch {
 	case wait > 0 && !older:
@@ -123,4 +147,14 @@ func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error 
 		s.close(now.Add(wait), nil)
 	}
 	return err
+}
+
+// goneError is the error of a 410, which is believed only after hours of it: servers give it
+// by mistake.
+func goneError(since, now time.Time, wait time.Duration) error {
+	if now.Sub(since) < goneAfter {
+		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, time.Hour), Detail: "gone; believed when it stays so for hours"}
+	}
+	return fmt.Errorf("%w: the publisher has removed the feed (410 since %s): %w", fetcher.ErrNotFound,
+		since.UTC().Format(time.RFC3339), &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, goneWait)})
 }

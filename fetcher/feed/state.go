@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -22,11 +23,13 @@ type state struct {
 
 // polled is what the answers of a feed's server have said.
 type polled struct {
-	asked  time.Time     // when the last answer was asked for
-	pause  time.Time     // the publisher does not want to be asked before
-	closed time.Time     // the server is not to be asked before: it has refused, with Retry-After or for good
-	why    error         // what that refusal says of the feed, nil for nothing
-	ttl    time.Duration // for how long the document said last that it stays
+	moved  *url.URL  // where the feed is for good, nil for its own address
+	asked  time.Time // when the last answer was asked for
+	pause  time.Time // the publisher does not want to be asked before
+	closed time.Time // the server is not to be asked before: it has refused, with Retry-After or for good
+	why    error     // what that refusal says of the feed, nil for nothing
+	gone   time.Time // since when every answer was 410
+	doc    pauses    // what the document said last
 
 	validated validators // of the page that is kept
 
@@ -135,6 +138,9 @@ func (s *state) close(until time.Time, err error) {
 // refusal is the answer while the server is not to be asked: the refusal still holds.
 func (p *polled) refusal(wait time.Duration) error {
 	limit := &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
+	if !p.gone.IsZero() {
+		limit.Reason = "the server says that the feed is gone (410)"
+	}
 	if p.why != nil {
 		return fmt.Errorf("%w: %w", p.why, limit)
 	}

@@ -16,7 +16,7 @@ import (
 // Timeline reads the feed that a Username is the address of, or with a Cursor a page of
 // older entries that the feed names. Errors: *fetcher.ArgumentError for an address that is
 // not allowed; netguard.ErrAddressNotAllowed for a name that leads to an address that is
-// not public; of package fetcher ErrNotFound (404, 410), ErrUnauthorized (401),
+// not public; of package fetcher ErrNotFound (404; 410 for hours), ErrUnauthorized (401),
 // ErrProtected (403), *RateLimitError (429, and where the host is not to
 // be asked yet), *StatusError for any other status, ErrMalformed for what is no feed or
 // too large.
@@ -44,6 +44,9 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 		return fetcher.Page{}, fmt.Errorf("%s: %w", a.url.Host, known.refusal(wait))
 	}
 	start := a.url
+	if known.moved != nil {
+		start = known.moved
+	}
 	if q.Cursor != "" {
 		u, err := parseURL(q.Cursor, maxURL, f.cfg.AllowPrivate)
 		if err != nil {
@@ -72,14 +75,23 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		return condition
 	})
 	if err != nil {
+		var limit *fetcher.RateLimitError
+		if ctx.Err() == nil && !errors.As(err, &limit) {
+			s.set(func(p *polled) { p.moved = nil }) // where the feed has moved to, it may be no more
+		}
 		return fetcher.Page{}, err
 	}
 	defer got.Body.Close()
 	resp := &upstream.Response{Header: got.Header, RateLimit: upstream.ParseRateLimit(got.Header, f.cfg.Now())}
 	resp.ServerTime, _ = http.ParseTime(got.Header.Get("Date"))
 	defer resp.Release()
+	known := s.get()
+	moved := known.moved
+	if got.moved != nil && !older {
+		moved = got.moved
+	}
 	switch {
-	case got.url.Host != a.url.Host: // whose limit it is not
+	case got.url.Host != a.bucket(moved): // whose limit it is not
 		resp.RateLimit = fetcher.RateLimit{}
 	case !resp.RateLimit.Known:
 		resp.RateLimit = f.hosts.limit(got.url.Host)
@@ -105,6 +117,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	doc, err := parse(resp.Body, got.Header, got.url)
 	if err != nil {
+		s.set(func(p *polled) { p.moved = nil }) // a page may be where the feed has moved to
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
 	doc.cut = doc.cut || !whole
@@ -116,7 +129,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		UserID: a.id, RateLimit: resp.RateLimit}
 	if !older {
 		s.set(func(p *polled) {
-			p.ttl = doc.ttl
+			p.doc = doc.pauses
 			f.answered(p, got, asked)
 		})
 		f.named(a, s, f.topicOf(doc, got.url))
@@ -149,10 +162,13 @@ func (v validators) by(u *url.URL, version uint64) bool {
 
 // answered notes what an answer with the newest entries says of a feed.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
-	p.asked, p.closed, p.why = asked, time.Time{}, nil
+	p.asked, p.gone, p.closed, p.why = asked, time.Time{}, time.Time{}, nil
+	if got.moved != nil {
+		p.moved = got.moved
+	}
 	p.pause = time.Time{}
 	if f.cfg.MaxPause > 0 {
-		p.pause = asked.Add(min(max(fresh(got.Header, asked), p.ttl), f.cfg.MaxPause))
+		p.pause = p.doc.until(got.Header, asked, f.cfg.MaxPause)
 	}
 }
 
@@ -170,6 +186,20 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	a, err := f.account(c.Account.Username)
 	if err != nil {
 		return "?"
+	}
+	f.mu.Lock()
+	s := f.feeds[a.id]
+	f.mu.Unlock()
+	if s == nil {
+		return a.bucket(nil)
+	}
+	return a.bucket(s.get().moved)
+}
+
+// bucket is the host that limits a feed: that of moved, if the feed has moved there.
+func (a *account) bucket(moved *url.URL) string {
+	if moved != nil {
+		return moved.Host
 	}
 	return a.url.Host
 }

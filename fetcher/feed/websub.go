@@ -211,3 +211,24 @@ func (w *WebSub) news() (accounts []fetcher.Account) {
 	clear(w.pushed)
 	return accounts
 }
+
+// WebSubStats counts what a WebSub did since it was made.
+type WebSubStats struct {
+	// Feeds that are wanted and have a hub; Leased of them have a hub that pushes, as it
+	// says.
+	Feeds, Leased int
+
+	Requests int64 // to hubs
+	Failures int64 // of them, those that a hub did not accept
+	Verified int64 // verifications confirmed
+	Refused  int64 // verifications of what nobody had asked for
+	Denied   int64 // subscriptions that a hub denied
+
+	Pushes     int64 // taken: the feed is polled
+	Dropped    int64 // pushes for feeds that are not wanted any more
+	Unsigned   int64 // pushes refused, as the signature was missing
+	Mismatches int64 // pushes ignored, as the signature was wrong
+}
+
+// Stats reads the counters.
+func (w *WebSub) Stats() WebSubStats { return WebSubStats(w.subscriber.Stats()) }

@@ -131,13 +131,16 @@ func TestWebSubHints(t *testing.T) {
 		w.post(address("c"), "two")
 		w.post(address("a"), "three")
 		l.want("a", "c")
+		if st := ws.Stats(); st.Feeds != 3 || st.Leased != 3 || st.Pushes != 3 || st.Requests != 3 {
+			t.Errorf("counted %+v", st)
+		}
 		if ws.Brings(&fetcher.Tweet{}) {
 			t.Error("a post is said to be brought")
 		}
-		l.changes <- []fetcher.Account{{Username: "HTTPS://Blog.Example.com:443/a", UserID: "7"}}
+		l.changes <- []fetcher.Account{{Username: "HTTPS://Blog.Example.com:443/%61", UserID: "7"}}
 		pass(2 * time.Second)
 		w.post(address("a"), "four")
-		l.want("HTTPS://Blog.Example.com:443/a")
+		l.want("HTTPS://Blog.Example.com:443/%61")
 	})
 }
 
@@ -149,8 +152,8 @@ func TestWebSubChanges(t *testing.T) {
 		w.post(address("a"), "unwanted")
 		w.post(address("b"), "wanted")
 		l.want("b")
-		if w.statuses[http.StatusGone] != 1 {
-			t.Errorf("pushes are answered %v", w.statuses)
+		if w.statuses[http.StatusGone] != 1 || ws.Stats().Feeds != 1 {
+			t.Errorf("pushes are answered %v, %+v", w.statuses, ws.Stats())
 		}
 		// A feed that comes again, and one that has a hub from some time on.
 		l.changes <- named("a", "b", "d")

@@ -22,6 +22,8 @@ type ActivityConfig struct {
 	// HTTP makes the requests; its Timeout must be 0, which would end the connection.
 	// It is never let off to another host. Defaults to http.DefaultClient.
 	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
 	// Tag marks the program's own subscriptions: 1 to 100 characters. Those with
 	// another tag are left alone. Programs that share an app need a tag each. Defaults
 	// to "streamwatch".
@@ -82,7 +84,7 @@ func NewActivity(cfg ActivityConfig) (*Activity, error) {
 	if cfg.MaxSubscriptions < 1 || cfg.MaxSubscriptions > mostSubscriptions {
 		return nil, fmt.Errorf("xapi: ActivityConfig.MaxSubscriptions %d is not allowed: want 1 to %d, or 0 for %d", cfg.MaxSubscriptions, mostSubscriptions, defaultSubscriptions)
 	}
-	c, err := streamClient("ActivityConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
+	c, err := streamClient("ActivityConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
 	if err != nil {
 		return nil, err
 	}

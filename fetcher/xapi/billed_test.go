@@ -54,11 +54,11 @@ func TestPrices(t *testing.T) {
 }
 
 func TestBoundsAreBounded(t *testing.T) {
-	b := newBounds(time.Hour)
-	for i := range maxRemembered + 10 {
+	b := newBounds(10, time.Hour)
+	for i := range 100 {
 		b.ended(fmt.Sprint(i), &reading{since: 1, newest: "12"})
 	}
-	if len(b.by) > maxRemembered {
-		t.Errorf("%d accounts are remembered, want at most %d", len(b.by), maxRemembered)
+	if len(b.by) > 10 {
+		t.Errorf("%d accounts are remembered, want at most 10", len(b.by))
 	}
 }

@@ -10,6 +10,7 @@ import (
 // bounds remembers what each account was read up to. It is safe for concurrent use; at
 // its bound all is dropped, which costs an audit of each account.
 type bounds struct {
+	most  int
 	every time.Duration // between audits
 
 	mu sync.Mutex
@@ -23,8 +24,8 @@ type bound struct {
 	from    int64  // Unix milliseconds: the next audit looks for posts since then
 }
 
-func newBounds(every time.Duration) *bounds {
-	return &bounds{every: every, by: map[string]bound{}}
+func newBounds(most int, every time.Duration) *bounds {
+	return &bounds{most: most, every: every, by: map[string]bound{}}
 }
 
 // earliestStart is the earliest time that X takes as a start.
@@ -79,7 +80,7 @@ func (b *bounds) ended(id string, r *reading) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, ok := b.by[id]
-	if !ok && len(b.by) >= maxRemembered {
+	if !ok && len(b.by) >= b.most {
 		clear(b.by)
 	}
 	old, _ := numericID(v.newest)

@@ -20,15 +20,17 @@ import (
 
 // client makes the requests to the API, for all roles. It is safe for concurrent use.
 type client struct {
-	base   *url.URL
-	http   *http.Client
-	token  func() string // a function, so that fmt does not show it
-	now    func() time.Time
-	ledger *ledger
+	base    *url.URL
+	http    *http.Client
+	agent   string
+	token   func() string // a function, so that fmt does not show it
+	maxBody int64
+	now     func() time.Time
+	ledger  *ledger
 }
 
-// maxBody caps a decompressed answer, in bytes.
-const maxBody = 8 << 20
+// defaultMaxBody is Config.MaxBody where it is 0, in bytes.
+const defaultMaxBody = 8 << 20
 
 // newClient checks what a client needs of cfg, and returns one.
 func newClient(cfg *Config) (*client, error) {
@@ -40,7 +42,7 @@ func newClient(cfg *Config) (*client, error) {
 	}
 	// Package upstream has the rules of these fields; its own client knows neither
 	// X's problems nor POST.
-	if _, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token}); err != nil {
+	if _, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody}); err != nil {
 		return nil, fmt.Errorf("xapi: %w", err)
 	}
 	base, err := url.Parse(cfg.BaseURL)
@@ -48,11 +50,17 @@ func newClient(cfg *Config) (*client, error) {
 		return nil, errors.New("xapi: Config.BaseURL is not a URL")
 	}
 	base.Path = ""
-	c := &client{base: base, http: cfg.HTTP, now: cfg.Now, ledger: newLedger(maxBilled)}
+	c := &client{base: base, http: cfg.HTTP, agent: cfg.UserAgent, maxBody: cfg.MaxBody, now: cfg.Now, ledger: newLedger(maxBilled)}
 	if c.http == nil {
 		c.http = &http.Client{Timeout: 30 * time.Second}
 	}
 	c.http = upstream.KeepHome(c.http)
+	if c.agent == "" {
+		c.agent = upstream.DefaultUserAgent
+	}
+	if c.maxBody == 0 {
+		c.maxBody = defaultMaxBody
+	}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -91,7 +99,7 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 		a.at = at
 	}
 	var err error
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, c.maxBody+1))
 	var timeout net.Error
 	switch {
 	case ctx.Err() != nil:
@@ -100,8 +108,8 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 		return nil, fmt.Errorf("cannot read the answer: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: answer cut short: %w", fetcher.ErrMalformed, err)
-	case int64(len(a.body)) > maxBody:
-		return nil, fmt.Errorf("%w: answer over %d bytes", fetcher.ErrMalformed, maxBody)
+	case int64(len(a.body)) > c.maxBody:
+		return nil, fmt.Errorf("%w: answer over %d bytes", fetcher.ErrMalformed, c.maxBody)
 	}
 	return a, nil
 }
@@ -129,7 +137,7 @@ func (c *client) send(ctx context.Context, method, path, query string, body any)
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", upstream.DefaultUserAgent)
+	req.Header.Set("User-Agent", c.agent)
 	req.Header.Set("Authorization", "Bearer "+c.token())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -20,6 +20,10 @@ type Config struct {
 	// HTTP makes the requests. Defaults to a client that gives up after 30 s. It is
 	// never let off to another host.
 	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	MaxBody int64
 	// Expand asks for more than posts. Each part may be billed.
 	Expand Expand
 	// FirstPage is how many of the newest posts are asked for of an account or a
@@ -37,6 +41,9 @@ type Config struct {
 	// QueryLength is how long a search query may be, in characters. Defaults to 512,
 	// the bound of self-serve access; Enterprise access has 4,096.
 	QueryLength int
+	// MaxRemembered is how many accounts and queries are remembered, some 100 bytes
+	// each; one that is not is read from its time bound on. Defaults to 100,000.
+	MaxRemembered int
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -60,9 +67,7 @@ const (
 	defaultAudit, mostAudit = 15 * time.Minute, 24 * time.Hour
 	defaultQueryLength      = 512
 	mostQueryLength         = 4096
-	// maxRemembered is how many accounts are remembered, some 100 bytes each; one that is
-	// not is read from its time bound on.
-	maxRemembered = 100_000
+	defaultRemembered       = 100_000
 )
 
 // check fills in the defaults and returns an error for a value that is not allowed.
@@ -73,6 +78,9 @@ func (cfg *Config) check() error {
 	if cfg.QueryLength == 0 {
 		cfg.QueryLength = defaultQueryLength
 	}
+	if cfg.MaxRemembered == 0 {
+		cfg.MaxRemembered = defaultRemembered
+	}
 	switch {
 	case cfg.FirstPage != 0 && (cfg.FirstPage < leastPosts || cfg.FirstPage > mostPosts):
 		return fmt.Errorf("xapi: Config.FirstPage %d is not allowed: want %d to %d posts, or 0 for %d", cfg.FirstPage, leastPosts, mostPosts, leastPosts)
@@ -80,6 +88,8 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("xapi: Config.AuditEvery %s is not allowed: want more than 0 and at most %s, or 0 for %s", cfg.AuditEvery, mostAudit, defaultAudit)
 	case cfg.QueryLength < 1 || cfg.QueryLength > mostQueryLength:
 		return fmt.Errorf("xapi: Config.QueryLength %d is not allowed: want 1 to %d characters, or 0 for %d", cfg.QueryLength, mostQueryLength, defaultQueryLength)
+	case cfg.MaxRemembered < 0:
+		return fmt.Errorf("xapi: Config.MaxRemembered %d is not allowed: want at least 1, or 0 for %d", cfg.MaxRemembered, defaultRemembered)
 	}
 	return nil
 }

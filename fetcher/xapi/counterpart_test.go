@@ -31,6 +31,10 @@ func TestPrism(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list, err := xapi.NewListProbe(x, "84839422", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, since := context.Background(), time.Now().Add(-5*time.Minute)
 	accounts := []fetcher.Account{{UserID: "2244994945"}, {UserID: "12"}}
 	// What the answers say is made up by Prism: only the requests count.
@@ -41,7 +45,8 @@ func TestPrism(t *testing.T) {
 	_, _ = x.Search(ctx, fetcher.SearchQuery{Query: `"moon landing" (from:nasa OR #artemis) -is:retweet`, Type: "Media"})
 	_, _ = x.Search(ctx, fetcher.SearchQuery{Query: "moon", Type: "Top", Since: since, Cursor: "x1~1346889436626259968~~~~~b26v89c19zqg8o3fo7gesq"})
 	_, _ = xapi.NewUsersProbe(x).Probe(ctx, accounts)
-	if n := checked.n; n < 7 {
+	_, _ = list.Probe(ctx, accounts)
+	if n := checked.n; n < 8 {
 		t.Errorf("%d requests were made, want one of each kind", n)
 	}
 }

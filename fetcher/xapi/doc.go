@@ -13,6 +13,7 @@
 //	                searches, GET /2/tweets/search/recent             450
 //	                look-ups, GET /2/users/by, 100 accounts each      300
 //	UsersProbe      post counts of 100 accounts, GET /2/users         300
+//	ListProbe       a list's newest posts, GET /2/lists/:id/tweets    900
 //	Activity        posts and deletions of accounts, pushed
 //	FilteredStream  posts that match queries, pushed
 //
@@ -36,6 +37,7 @@
 //	  and old posts that are read again after midnight        –       0.05
 //	Activity, and an audit every 30 min                   35.00      10.20
 //	UsersProbe, at any rate, in addition to timelines         –      10.00
+//	ListProbe, 100 posts in a call, in addition               – up to 10.50
 //	Expand.Authors, in addition                           10.00      10.00
 //
 // An account that an engine has read before costs nothing at a start: its first read has
@@ -108,8 +110,9 @@
 // each, and one of them at most can have a FilteredStream: X lets an app have one
 // connection of the filtered stream, and two of the Activity API.
 //
-// X refuses a connection when it still counts one that broke off without its knowledge,
-// which is waited for.
+// X refuses a connection when it still counts one that broke off without its knowledge.
+// Such connections of the filtered stream are ended, and the log says so. X documents no
+// way to end those of the Activity API: they are waited for.
 //
 // A Streamer that X refuses asks to be left alone for 5 s after an error and a minute
 // after a rate limit, longer where X says so, or where credits or a cap are used up; the

@@ -156,6 +156,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"xapi: Config.FirstPage 101 is not allowed: want 5 to 100 posts, or 0 for 5":                           func(c *xapi.Config) { c.FirstPage = 101 },
 		"xapi: Config.AuditEvery 25h0m0s is not allowed: want more than 0 and at most 24h0m0s, or 0 for 15m0s": func(c *xapi.Config) { c.AuditEvery = 25 * time.Hour },
 		"xapi: Config.QueryLength 5000 is not allowed: want 1 to 4096 characters, or 0 for 512":                func(c *xapi.Config) { c.QueryLength = 5000 },
+		"xapi: Config.MaxRemembered -1 is not allowed: want at least 1, or 0 for 100000":                       func(c *xapi.Config) { c.MaxRemembered = -1 },
 	} {
 		cfg := xapi.Config{Token: "token"}
 		change(&cfg)

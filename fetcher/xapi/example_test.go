@@ -84,3 +84,31 @@ func ExampleFetcher_Search() {
 	// Output:
 	// xapi: search "\"moon landing\" filter:news": query "\"moon landing\" filter:news" is not allowed: want one that X can search for: filter:news: there is no such operator
 }
+
+// The accounts of a list that have posted, at the price of the list's newest posts.
+func ExampleNewListProbe() {
+	server := xapitest.New(xapitest.Config{})
+	ann, bob := server.AddAccount("ann"), server.AddAccount("bob")
+	list := server.AddList("ann", "bob")
+	api := httptest.NewServer(server)
+	defer api.Close()
+
+	x, err := xapi.New(xapi.Config{BaseURL: api.URL, Token: "token"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	probe, err := xapi.NewListProbe(x, list, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server.Post("ann", "Tea at four")
+	answer, err := probe.Probe(context.Background(), []fetcher.Account{{Username: "ann", UserID: ann}, {Username: "bob", UserID: bob}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer.Marks[0] != fetcher.NoMark, answer.Marks[1] != fetcher.NoMark, answer.Billed.Posts)
+	// Output: true false 1
+}

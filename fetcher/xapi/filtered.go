@@ -22,6 +22,8 @@ type FilteredStreamConfig struct {
 	// HTTP makes the requests; its Timeout must be 0, which would end the connection.
 	// It is never let off to another host. Defaults to http.DefaultClient.
 	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
 	// Tag begins the tags of the program's own rules: 1 to 100 characters. Rules with
 	// other tags are left alone. Defaults to "streamwatch".
 	Tag string
@@ -62,6 +64,10 @@ const (
 // exactly, is longer than RuleLength or a rule of another program already, and queries
 // beyond MaxRules are left to searches. A rule is in force 20 s after it was made.
 //
+// When X says that there is a connection already, as after one that broke off without
+// X's knowledge, those of the app's filtered stream are ended, once in each attempt: a
+// second program on the same app loses its own.
+//
 // Each post is billed, as one of Billed.Posts, and so may be what Expand asks for. X
 // replays nothing without Enterprise access: what was posted while the connection was
 // down is found by searches.
@@ -88,7 +94,7 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 	case cfg.RuleLength < 1 || cfg.RuleLength > mostRuleLength:
 		return nil, fmt.Errorf("xapi: FilteredStreamConfig.RuleLength %d is not allowed: want 1 to %d characters, or 0 for %d", cfg.RuleLength, mostRuleLength, defaultRuleLength)
 	}
-	c, err := streamClient("FilteredStreamConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
+	c, err := streamClient("FilteredStreamConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
 	if err != nil {
 		return nil, err
 	}

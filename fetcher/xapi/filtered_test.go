@@ -132,23 +132,42 @@ func TestFilteredStreamPosts(t *testing.T) {
 	})
 }
 
-// A connection that X still counts, which may be another program's, is waited for.
-func TestFilteredStreamGhosts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t, xapitest.Config{})
-		s := f.filtered(t, xapi.FilteredStreamConfig{})
-		f.Streams.SetFaults(xapitest.StreamFaults{DisconnectAfter: time.Nanosecond, GhostFor: time.Hour})
-		listen(t, s, fetcher.StreamQuery{Queries: queries("cat")}).over()
-		f.Streams.SetFaults(xapitest.StreamFaults{})
-		err := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")}).over()
-		if err == nil || !strings.Contains(err.Error(), "too many connections") || fetcher.RetryAfter(err) < time.Minute {
-			t.Errorf("%v, want that X has too many, and to wait", err)
-		}
-		<-time.After(time.Hour)
-		l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
-		l.next()
-		l.stop()
-	})
+// A connection that X still counts is ended, once in each attempt, and no other kind is.
+func TestFilteredStreamEndsGhosts(t *testing.T) {
+	for name, kills := range map[string]bool{"a ghost": true, "it stays": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, xapitest.Config{})
+				s := f.filtered(t, xapi.FilteredStreamConfig{})
+				other := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: f.add("ann")})
+				other.next()
+				f.Streams.SetFaults(xapitest.StreamFaults{DisconnectAfter: time.Nanosecond, GhostFor: time.Hour})
+				listen(t, s, fetcher.StreamQuery{Queries: queries("cat")}).over()
+				f.Streams.SetFaults(xapitest.StreamFaults{})
+				f.answers(func(r *http.Request) (int, string) {
+					if r.Method == http.MethodDelete && !kills {
+						return 200, `{"data":{"successful_kills":0,"failed_kills":1}}`
+					}
+					return 0, ""
+				})
+				l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
+				if kills {
+					l.next()
+					l.stop()
+				} else if err := l.over(); err == nil || !strings.Contains(err.Error(), "too many connections") || fetcher.RetryAfter(err) < time.Minute {
+					t.Errorf("%v, want that X has too many, and to wait", err)
+				}
+				if n := f.count("DELETE /2/connections/filtered_stream"); n != 1 {
+					t.Errorf("ended %d times, want once", n)
+				}
+				f.Post("ann", "still there")
+				if g := other.next(); g.Kind != fetcher.SignalPost {
+					t.Errorf("the activity stream brings %+v, want the post", g)
+				}
+				other.stop()
+			})
+		})
+	}
 }
 
 // Rules that X does not take do not keep it from taking others.

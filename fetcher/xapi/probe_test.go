@@ -70,3 +70,53 @@ func TestUsersProbeIsBilled(t *testing.T) {
 		t.Errorf("three probes are billed as %+v, by the server as %+v: want %+v", billed, x.Billed(), want)
 	}
 }
+
+func TestListProbe(t *testing.T) {
+	x := xapitest.New(xapitest.Config{Now: noon})
+	accounts := []fetcher.Account{{UserID: x.AddAccount("ann")}, {UserID: x.AddAccount("bob")}, {UserID: x.AddAccount("stranger")}}
+	list := x.AddList("ann", "bob")
+	x.Post("stranger", "hello")
+	p, err := xapi.NewListProbe(newFetcher(t, x, func(cfg *xapi.Config) { cfg.Now = noon }), list, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var billed fetcher.Billed
+	probe := func() []fetcher.Mark {
+		answer, err := p.Probe(context.Background(), accounts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		billed = billed.Plus(answer.Billed)
+		return answer.Marks
+	}
+	if m := probe(); m[0] != fetcher.NoMark || m[1] != fetcher.NoMark {
+		t.Errorf("marks are %v before anybody has posted", m)
+	}
+	x.Post("ann", "one")
+	first := probe()
+	x.Post("ann", "two")
+	x.Post("bob", "three")
+	second := probe()
+	if first[0] == fetcher.NoMark || second[0] == first[0] || second[1] == fetcher.NoMark || second[2] != fetcher.NoMark {
+		t.Errorf("marks are %v, then %v: want those of the two members to change with each post, and none of the other", first, second)
+	}
+	if billed != x.Billed() || billed != (fetcher.Billed{Posts: 3, Users: 2}) {
+		t.Errorf("billed %+v, by the server %+v: want three posts and their authors", billed, x.Billed())
+	}
+}
+
+func TestNewListProbeRefuses(t *testing.T) {
+	f := newFetcher(t, xapitest.New(xapitest.Config{}), nil)
+	for _, row := range []struct {
+		id    string
+		posts int
+		want  string
+	}{
+		{"my-list", 0, `xapi: list "my-list" is not allowed: want its id, a number`},
+		{"12", 101, "xapi: 101 posts of a list are not allowed: want 1 to 100, or 0 for 100"},
+	} {
+		if _, err := xapi.NewListProbe(f, row.id, row.posts); err == nil || err.Error() != row.want {
+			t.Errorf("NewListProbe(%q, %d): %v, want %s", row.id, row.posts, err, row.want)
+		}
+	}
+}

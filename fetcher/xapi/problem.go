@@ -123,6 +123,9 @@ func capped(p *problem, after time.Duration) error {
 	return &fetcher.RateLimitError{RetryAfter: max(after, cappedWait), All: true, Reason: reason}
 }
 
+// tooManyConnections is the Reason of a stream that there are enough connections of.
+const tooManyConnections = "too many connections of the stream are open"
+
 // tooMany is which of three things a 429 says: a cap is reached, a stream has too many
 // connections, or an endpoint's calls are used up until a time.
 func tooMany(p *problem, rate fetcher.RateLimit, after time.Duration, now time.Time) error {
@@ -130,7 +133,7 @@ func tooMany(p *problem, rate fetcher.RateLimit, after time.Duration, now time.T
 		return capped(p, after)
 	}
 	if p.ConnectionIssue == "TooManyConnections" || p.kind() == "streaming-connection" {
-		return &fetcher.RateLimitError{RetryAfter: after, Reason: "too many connections of the stream are open"}
+		return &fetcher.RateLimitError{RetryAfter: after, Reason: tooManyConnections}
 	}
 	if after == 0 && rate.Reset.After(now) && rate.Remaining == 0 {
 		after = rate.Reset.Sub(now)

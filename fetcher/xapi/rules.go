@@ -63,8 +63,18 @@ func (r *rules) force() (sig fetcher.Signal, some bool) {
 	return sig, some
 }
 
-// open connects.
+// open connects. Where X counts a connection that broke off without its knowledge, it
+// ends those of the app's filtered stream and tries again.
 func (r *rules) open(ctx context.Context) (*http.Response, error) {
+	resp, err := r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
+	var limit *fetcher.RateLimitError
+	if !errors.As(err, &limit) || limit.Reason != tooManyConnections {
+		return resp, err
+	}
+	r.log.Warn("xapi: ending the connections of the app's filtered stream that X still counts")
+	if _, errEnd := r.client.call(ctx, http.MethodDelete, "/2/connections/filtered_stream", "", nil); errEnd != nil {
+		return nil, errors.Join(err, errEnd)
+	}
 	return r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
 }
 

@@ -39,6 +39,7 @@ const idsFor = 24 * time.Hour
 // accounts that wait at the same time are looked up together.
 type users struct {
 	client *client
+	most   int
 	turn   chan struct{} // held while a look-up is under way
 	owed   atomic.Int64  // accounts billed that are on no page yet
 
@@ -56,8 +57,8 @@ type lookup struct {
 	err    error
 }
 
-func newUsers(c *client) *users {
-	return &users{client: c, turn: make(chan struct{}, 1), ids: map[string]string{}, waiting: map[string]*lookup{}}
+func newUsers(c *client, most int) *users {
+	return &users{client: c, most: most, turn: make(chan struct{}, 1), ids: map[string]string{}, waiting: map[string]*lookup{}}
 }
 
 // known is an account's id without asking for it, "" if it is not known.
@@ -167,7 +168,7 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 		if l.id == "" {
 			continue
 		}
-		if len(u.ids) >= maxRemembered {
+		if len(u.ids) >= u.most {
 			clear(u.ids)
 		}
 		u.ids[key] = l.id

@@ -29,8 +29,8 @@ func New(cfg Config) (*Fetcher, error) {
 		return nil, err
 	}
 	cfg.Token = ""
-	return &Fetcher{cfg: cfg, client: c, asks: restNames.query(cfg.Expand).Encode(), users: newUsers(c),
-		bounds: newBounds(cfg.AuditEvery)}, nil
+	return &Fetcher{cfg: cfg, client: c, asks: restNames.query(cfg.Expand).Encode(), users: newUsers(c, cfg.MaxRemembered),
+		bounds: newBounds(cfg.MaxRemembered, cfg.AuditEvery)}, nil
 }
 
 // Buckets of calls: the endpoints that limits are counted by.

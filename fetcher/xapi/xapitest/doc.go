@@ -14,8 +14,10 @@
 //
 //	GET /2/users/:id/tweets               since_id, start_time, pagination_token
 //	GET /2/tweets/search/recent           the operators of rule/query, sort_order without effect
+//	GET /2/lists/:id/tweets
 //	GET /2/users, /2/users/by
 //	GET /2/activity/stream and /2/tweets/search/stream, with subscriptions and rules
+//	DELETE /2/connections/:kind
 //
 // Timelines show the newest 3,200 posts of an account and the newest version of each.
 // Searches reach 7 days back, leave out reposts and, without since_id, the last 30

@@ -46,6 +46,19 @@ func (s *Server) AddAccount(username string) (id string) {
 	return a.id
 }
 
+// AddList makes a list of accounts, and returns its id.
+func (s *Server) AddList(usernames ...string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = strconv.Itoa(5000 + len(s.lists))
+	members := make([]*account, len(usernames))
+	for i, name := range usernames {
+		members[i] = s.account(name)
+	}
+	s.lists[id] = members
+	return id
+}
+
 // SetProtected protects an account, so that its posts are hidden, or ends that.
 func (s *Server) SetProtected(username string, on bool) {
 	s.mu.Lock()

@@ -5,8 +5,8 @@ import "net/http"
 // DefaultLimits returns the documented limits of an app for the endpoints that are no
 // streams: docs.x.com/x-api/fundamentals/rate-limits.
 func DefaultLimits() map[string]int {
-	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathSearch: 450,
-		getRules: 450, postRules: 100, getSubscriptions: 500, postSubscriptions: 500, deleteSubscriptions: 500}
+	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathSearch: 450, pathList: 900,
+		getRules: 450, postRules: 100, getSubscriptions: 500, postSubscriptions: 500, deleteSubscriptions: 500, deleteConnections: 25}
 }
 
 // Paths of endpoints, as DefaultLimits and Calls name them.
@@ -15,12 +15,14 @@ const (
 	pathUsers    = "/2/users"
 	pathUsersBy  = "/2/users/by"
 	pathSearch   = "/2/tweets/search/recent"
+	pathList     = "/2/lists/:id/tweets"
 
 	getRules            = "GET /2/tweets/search/stream/rules"
 	postRules           = "POST /2/tweets/search/stream/rules"
 	getSubscriptions    = "GET /2/activity/subscriptions"
 	postSubscriptions   = "POST /2/activity/subscriptions"
 	deleteSubscriptions = "DELETE /2/activity/subscriptions"
+	deleteConnections   = "DELETE /2/connections/{kind}"
 )
 
 func (s *Server) routes() {
@@ -28,6 +30,7 @@ func (s *Server) routes() {
 	s.handle("GET /2/users", pathUsers, usersByID)
 	s.handle("GET /2/users/by", pathUsersBy, usersByName)
 	s.handle("GET /2/tweets/search/recent", pathSearch, search)
+	s.handle("GET /2/lists/{id}/tweets", pathList, list)
 }
 
 // handle adds an endpoint: f answers calls within its limit, with s.mu held.

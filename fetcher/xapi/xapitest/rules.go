@@ -145,3 +145,19 @@ func (f *filter) push(p *post) {
 		f.streams.push(filteredStream, object{"data": p.tweet(), "matching_rules": matching}, "post", p.id)
 	}
 }
+
+// connectionRoutes end connections.
+func (st *Streams) connectionRoutes() {
+	st.s.handle(deleteConnections, deleteConnections, func(c *call) {
+		before := len(st.conns)
+		st.conns = slices.DeleteFunc(st.conns, func(o *conn) bool {
+			kind := c.r.PathValue("kind")
+			if kind != "all" && kind != o.kind {
+				return false
+			}
+			o.end()
+			return true
+		})
+		c.answer(object{"data": object{"successful_kills": before - len(st.conns), "failed_kills": 0}})
+	})
+}

@@ -33,6 +33,7 @@ type Server struct {
 	byID     map[string]*account
 	posts    map[string]*post // by id
 	all      []*post          // by id, those that can be found
+	lists    map[string][]*account
 	issued   map[int64]uint64 // ids given out in a millisecond
 	bill     bill
 	quotas   quotas
@@ -55,7 +56,7 @@ func New(cfg Config) *Server {
 		cfg.MaxRules = 1000
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, byID: map[string]*account{}, posts: map[string]*post{},
-		issued: map[int64]uint64{}, quotas: quotas{}, calls: map[string]int{}}
+		lists: map[string][]*account{}, issued: map[int64]uint64{}, quotas: quotas{}, calls: map[string]int{}}
 	s.routes()
 	s.Streams = newStreams(s)
 	return s

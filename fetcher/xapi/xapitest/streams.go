@@ -69,6 +69,7 @@ func newStreams(s *Server) *Streams {
 	})
 	st.activity.routes()
 	st.filter.routes()
+	st.connectionRoutes()
 	return st
 }
 

@@ -68,7 +68,7 @@ func TestActivityStream(t *testing.T) {
 	})
 }
 
-// A connection that broke off counts until its time has passed.
+// A connection that broke off counts until its time has passed, or it is ended.
 func TestGhostConnections(t *testing.T) {
 	streaming(t, xapitest.Config{}, func(t *testing.T, x *xapitest.Server, do func(string, string, string) *http.Response) {
 		if resp := do("GET", "/2/tweets/search/stream", ""); resp.StatusCode != http.StatusConflict {
@@ -92,7 +92,9 @@ func TestGhostConnections(t *testing.T) {
 		if b, _ := io.ReadAll(refused.Body); !strings.Contains(string(b), "TooManyConnections") || refused.Header.Get("X-Rate-Limit-Remaining") == "0" {
 			t.Errorf("refused with %s, %s calls left: want TooManyConnections, though there are some", b, refused.Header.Get("X-Rate-Limit-Remaining"))
 		}
-		<-time.After(time.Minute)
+		if resp := do("DELETE", "/2/connections/filtered_stream", ""); resp.StatusCode != http.StatusOK {
+			t.Errorf("ending connections: %s", resp.Status)
+		}
 		connect(200)
 		connect(http.StatusTooManyRequests)
 		if st := x.Streams.Stats(); st.Ghosts != 1 || st.Torn != 1 || st.Refused != 2 {

@@ -2,6 +2,7 @@ package xapitest
 
 import (
 	"encoding/base32"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -157,6 +158,32 @@ func search(c *call) {
 		}
 	}
 	if shown, next, ok := c.page(found, "next_token", size); ok {
+		c.posts(shown, next)
+	}
+}
+
+// list answers GET /2/lists/:id/tweets, which has no lower bound.
+func list(c *call) {
+	s := c.s
+	size, ok := c.number("max_results", 1, 100, 100)
+	if !ok {
+		return
+	}
+	id := c.r.PathValue("id")
+	members, ok := s.lists[id]
+	if !ok {
+		Problem{Kind: "resource-not-found", Status: http.StatusNotFound, Title: "Not Found Error", ResourceType: "list", ResourceID: id,
+			Detail: "Could not find list with id: [" + id + "]."}.Write(c.w)
+		return
+	}
+	var all []*post
+	for _, a := range members {
+		if !a.protected && !a.suspended {
+			all = append(all, a.posts...)
+		}
+	}
+	slices.SortFunc(all, byNumber)
+	if shown, next, ok := c.page(all, "pagination_token", size); ok {
 		c.posts(shown, next)
 	}
 }

@@ -51,9 +51,11 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) bool {
 	switch {
 	case sub == nil || sub.topic.URL != topic:
 	case mode == "denied":
+		s.stats.Denied++
 		s.cfg.Logger.Info("a hub denies a subscription", "topic", upstream.PlainURL(topic))
 		return true
 	case mode == "subscribe" && challenge != "" && len(challenge) <= maxChallenge && sub.pending(now):
+		s.stats.Verified++
 		given := parseLease(lease, s.cfg.Lease)
 		sub.failures, sub.leaseEnd = 0, now.Add(given)
 		s.plan(sub, now.Add(renewal(given)))
@@ -61,6 +63,7 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) bool {
 		s.cfg.Logger.Debug("a hub has verified a subscription", "topic", upstream.PlainURL(topic), "lease", given)
 		return true
 	}
+	s.stats.Refused++
 	return false
 }
 
@@ -76,10 +79,13 @@ func (s *Subscriber) push(w http.ResponseWriter, r *http.Request, token string) 
 		w.Header().Set("Retry-After", "30")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case sub == nil:
+		s.count(func(st *Stats) { st.Dropped++ })
 		w.WriteHeader(http.StatusGone)
 	case signature == "" && sub.topic.secured():
+		s.count(func(st *Stats) { st.Unsigned++ })
 		w.WriteHeader(http.StatusForbidden)
 	case signature == "":
+		s.count(func(st *Stats) { st.Pushes++ })
 		s.cfg.Pushed(sub.feed)
 	default:
 		s.signedPush(w, r, sub, signature)
@@ -94,7 +100,16 @@ func (s *Subscriber) signedPush(w http.ResponseWriter, r *http.Request, sub *sub
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	case err != nil:
 		w.WriteHeader(http.StatusBadRequest)
-	case ok:
+	case !ok:
+		s.count(func(st *Stats) { st.Mismatches++ })
+	default:
+		s.count(func(st *Stats) { st.Pushes++ })
 		s.cfg.Pushed(sub.feed)
 	}
+}
+
+func (s *Subscriber) count(counter func(*Stats)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counter(&s.stats)
 }

@@ -84,8 +84,8 @@ func TestDenied(t *testing.T) {
 		s.Want("a", topic)
 		pass(time.Second)
 		q := url.Values{"hub.mode": {"denied"}, "hub.topic": {topicURL}, "hub.reason": {"no"}}
-		if rec := h.get(h.last().form.Get("hub.callback"), q); rec.Code != 200 || h.leased() != 1 {
-			t.Errorf("a denial is answered %d, %d leases", rec.Code, h.leased())
+		if rec := h.get(h.last().form.Get("hub.callback"), q); rec.Code != 200 || h.leased() != 1 || s.Stats().Denied != 1 {
+			t.Errorf("a denial is answered %d, counted %+v", rec.Code, s.Stats())
 		}
 	})
 }
@@ -126,6 +126,9 @@ func TestSignatures(t *testing.T) {
 				status := h.pushTo(form.Get("hub.callback"), body, "X-Hub-Signature", c.signature(form.Get("hub.secret"))).Code
 				if status != c.status || slices.Equal(h.pushed, []string{"a"}) != c.taken {
 					t.Fatalf("answered %d, %q are pushed: want %d, %t", status, h.pushed, c.status, c.taken)
+				}
+				if st := s.Stats(); c.status == 403 != (st.Unsigned == 1) || !c.taken && c.status == 200 != (st.Mismatches == 1) {
+					t.Errorf("counted %+v", st)
 				}
 			})
 		})
@@ -201,6 +204,9 @@ func FuzzCallback(f *testing.F) {
 		s.ServeHTTP(rec, r)
 		if !strings.Contains(path, sub.token) && rec.Code == 200 {
 			t.Errorf("%s %q?%q is answered %d", method, path, query, rec.Code)
+		}
+		if st := s.Stats(); st.Pushes > 0 {
+			t.Errorf("taken without a signature: %+v", st)
 		}
 	})
 }

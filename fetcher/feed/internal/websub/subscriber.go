@@ -47,6 +47,24 @@ type Subscriber struct {
 	tokens  map[string]*subscription
 	hubs    map[string]*hub // by host
 	active  int             // requests under way
+	stats   Stats
+}
+
+// Stats counts what a Subscriber did.
+type Stats struct {
+	Feeds  int // wanted
+	Leased int // of them, those whose hub pushes, as it says
+
+	Requests int64 // to hubs
+	Failures int64 // of them, those that a hub did not accept
+	Verified int64 // verifications confirmed
+	Refused  int64 // verifications of what nobody had asked for
+	Denied   int64 // subscriptions that a hub denied
+
+	Pushes     int64 // taken
+	Dropped    int64 // pushes for feeds that are not wanted
+	Unsigned   int64 // pushes refused, as the signature was missing
+	Mismatches int64 // pushes ignored, as the signature was wrong
 }
 
 // New makes a Subscriber that wants nothing.
@@ -90,6 +108,20 @@ func (s *Subscriber) plan(sub *subscription, at time.Time) {
 	}
 	sub.next, sub.hub = at, h
 	heap.Push(&h.queue, sub)
+}
+
+// Stats reads the counters.
+func (s *Subscriber) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, now := s.stats, s.cfg.Now()
+	st.Feeds = len(s.feeds)
+	for _, sub := range s.feeds {
+		if sub.leaseEnd.After(now) {
+			st.Leased++
+		}
+	}
+	return st
 }
 
 // Run subscribes to what is wanted, at first to all of it, and renews leases, until ctx
@@ -154,6 +186,7 @@ func (s *Subscriber) ask(ctx context.Context, h *hub, now time.Time, requests *s
 	r := request{hub: sub.address(), topic: sub.topic.URL, callback: s.cfg.Callback + "/" + sub.token, secret: sub.secret}
 	h.busy = true
 	s.active++
+	s.stats.Requests++
 	sub.failures++
 	sub.asked = now
 	s.plan(sub, now.Add(max(verifyWithin, sub.backoff())))
@@ -177,6 +210,7 @@ func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, re
 	if err == nil || ctx.Err() != nil || s.tokens[sub.token] != sub || sub.failures == 0 {
 		return
 	}
+	s.stats.Failures++
 	wait := max(sub.backoff(), retryAfter)
 	s.plan(sub, now.Add(wait))
 	s.cfg.Logger.Info("cannot subscribe to a feed at its hub", "topic", upstream.PlainURL(sub.topic.URL), "failures", sub.failures, "retry in", wait, "error", err)

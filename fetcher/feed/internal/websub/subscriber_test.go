@@ -34,8 +34,8 @@ func TestRequest(t *testing.T) {
 		if r.head.Get("User-Agent") != "test/1" || r.head.Get("Content-Type") != "application/x-www-form-urlencoded" {
 			t.Errorf("header %v", r.head)
 		}
-		if h.leased() != 1 || h.asked() != 1 {
-			t.Errorf("%d leases after %d requests, want one after one", h.leased(), h.asked())
+		if st := s.Stats(); st.Feeds != 1 || st.Leased != 1 || st.Requests != 1 || st.Verified != 1 {
+			t.Errorf("counted %+v", st)
 		}
 	})
 }
@@ -127,8 +127,8 @@ func TestClosedHubIsLeftAlone(t *testing.T) {
 		}
 		h.set(func() { h.answer = nil })
 		pass(4 * time.Hour)
-		if n := h.leased(); n != 200 {
-			t.Errorf("%d of 200 are subscribed to after the hub has opened", n)
+		if st := s.Stats(); st.Leased != 200 {
+			t.Errorf("%d of 200 are subscribed to after the hub has opened", st.Leased)
 		}
 	})
 }
@@ -250,8 +250,8 @@ func TestManyTopics(t *testing.T) {
 			s.Want(fmt.Sprint(i), NewTopic(fmt.Sprint("https://feeds.example/", i), fmt.Sprintf("https://hub%d.example/", i%20)))
 		}
 		pass(time.Hour)
-		if n := h.leased(); n != 2000 || most != 1 || all != maxRequests {
-			t.Errorf("%d leases, %d at a time to one hub, %d to all", n, most, all)
+		if st := s.Stats(); st.Leased != 2000 || st.Feeds != 2000 || most != 1 || all != maxRequests {
+			t.Errorf("%+v, %d at a time to one hub, %d to all", st, most, all)
 		}
 	})
 }
@@ -326,8 +326,8 @@ func TestNotWanted(t *testing.T) {
 			t.Errorf("a push of the topic before is answered %d; %d requests, %d leased", got, h.asked(), h.leased())
 		}
 		s.Want("a", Topic{})
-		if got := h.push("late").Code; got != http.StatusGone {
-			t.Errorf("a push is answered %d, want 410", got)
+		if got := h.push("late").Code; got != http.StatusGone || s.Stats().Feeds != 0 || s.Stats().Dropped != 2 {
+			t.Errorf("a push is answered %d, counted %+v", got, s.Stats())
 		}
 		pass(10 * day)
 		if h.asked() != 2 || len(s.hubs) != 0 {
