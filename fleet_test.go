@@ -200,6 +200,42 @@ func TestFleetRefusesALoneEngine(t *testing.T) {
 	})
 }
 
+// The polls that a dead node has not made are made up for: between two polls of an
+// account passes at most its interval, and the time until the others have taken over.
+func TestFleetMakesUpForMissedPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 200
+		w := newFleetWorld(t, accounts)
+		w.interval = time.Minute
+		nodes := w.start("a", "b", "c")
+		w.watch(accounts, nodes...)
+		pass(5 * time.Minute)
+		for range 2 {
+			nodes[0].kill()
+			pass(3 * time.Minute)
+			nodes[0] = w.start("a")[0] // takes parts that are given: nothing to make up for
+			pass(3 * time.Minute)
+		}
+		polls := 0
+		for _, name := range enginetest.AccountNames(accounts) {
+			list := w.pollsOf(name)
+			polls += len(list)
+			for i := range list[1:] {
+				if gap := list[i+1].at.Sub(list[i].at); gap > w.interval+12*time.Second {
+					t.Errorf("%s was not polled for %s", name, gap)
+				}
+			}
+		}
+		// 17 minutes, the first polls, and what is made up for or comes twice in a move.
+		if most := accounts * 19; polls > most {
+			t.Errorf("%d polls, want at most %d", polls, most)
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
 // A record that a node cannot run holds up nobody: neither the changes that come after
 // it, nor a node that starts later.
 func TestFleetGoesOnBesideABadRecord(t *testing.T) {

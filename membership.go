@@ -24,6 +24,8 @@ type membership struct {
 	lanes   atomic.Pointer[fleet.Set] // whose endpoints the dispatcher sends to
 	tracked tracked
 	name    string
+	lease   time.Duration
+	missed  time.Duration // how long the parts being taken were not polled; used by the node's goroutine only
 	drained chan struct{} // closed when the detectors have ended
 	count   struct{ taken, given, lost, refused atomic.Int64 }
 }
@@ -31,7 +33,7 @@ type membership struct {
 var _ node.Host = (*membership)(nil)
 
 func newMembership(e *Engine, cfg FleetConfig) *membership {
-	m := &membership{e: e, drained: make(chan struct{}), name: cfg.Name}
+	m := &membership{e: e, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease}
 	m.lanes.Store(new(fleet.Set))
 	return m
 }
@@ -71,6 +73,9 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 
 // Take starts to poll, and send to, the parts that were taken.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
+	if m.node.Orphans(taken) != (fleet.Set{}) {
+		m.missed = m.lease + m.lease/4
+	}
 	if err := m.setParts(ctx, own); err != nil {
 		return err
 	}
@@ -81,9 +86,10 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if err := m.makeSharedKey(ctx, taken); err != nil {
 		return err
 	}
-	if err := m.followAll(ctx, own); err != nil {
+	if err := m.followAll(ctx, own, max(m.missed, movedWait)); err != nil {
 		return err
 	}
+	m.missed = 0
 	m.count.taken.Add(int64(taken.Len()))
 	return nil
 }
@@ -153,6 +159,9 @@ func (m *membership) Lost() {
 		m.e.cfg.Logger.Warn("still waiting for polls of the lost term to end", "error", err)
 	}
 }
+
+// movedWait is how long a part that one node gives to another is polled by neither.
+const movedWait = time.Second
 
 // lostWait is how often a node that waits for polls of a lost term says so.
 const lostWait = 5 * time.Second
@@ -241,15 +250,15 @@ func (m *membership) untrack(id string, err error) {
 }
 
 // Reread follows all records.
-func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}) }
+func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
 // followAll hands all records to the detectors. It clears the stored troubles of those that
 // are read by the parts in read: another node has stored them, and they may be over, or lack
 // troubles of this node. A trouble that persists is reported again.
-func (m *membership) followAll(ctx context.Context, read fleet.Set) error {
+func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.Duration) error {
 	m.tracked.begin()
 	defer m.tracked.end()
-	err := (tracking{m.e}).monitors(ctx, func(mon monitor.Monitor) bool {
+	err := (tracking{m.e}).monitors(ctx, missed, func(mon monitor.Monitor) bool {
 		return slices.ContainsFunc(mon.Accounts, func(a monitor.Account) bool { return read.Has(m.e.platforms.Part(a.Username)) })
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -25,7 +26,7 @@ func (t tracking) all(ctx context.Context) error {
 		}
 		return e.fleet.Reread(ctx)
 	}
-	if err := t.monitors(ctx, func(monitor.Monitor) bool { return true }); err != nil {
+	if err := t.monitors(ctx, 0, func(monitor.Monitor) bool { return true }); err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
 	if err := t.rules(ctx, func(rule.Rule, detect.QuerySubscription) bool { return true }); err != nil {
@@ -35,11 +36,12 @@ func (t tracking) all(ctx context.Context) error {
 }
 
 // monitors hands the active monitors to the detectors. begins reports whether this process
-// begins to poll for a monitor. Troubles of such a monitor that an earlier process has stored are cleared; a
+// begins to poll for a monitor; missed is how long its accounts may not have been polled
+// before. Troubles of such a monitor that an earlier process has stored are cleared; a
 // trouble that persists is reported again. A monitor that cannot run, because it was stored
 // by an engine with other settings, by another version or by hand, has the reason in its
 // status reason; the others run.
-func (t tracking) monitors(ctx context.Context, begins func(monitor.Monitor) bool) error {
+func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		if m.Status != monitor.Active {
@@ -49,7 +51,7 @@ func (t tracking) monitors(ctx context.Context, begins func(monitor.Monitor) boo
 			e.monitors.Report(m.Owner, m.ID, "", nil)
 		}
 		sub := detect.ForMonitor(m)
-		sub.Spread = true
+		sub.Spread, sub.Missed = true, missed
 		e.fleet.track(m.ID, record{kind: fleet.Monitor})
 		err := e.platforms.Set(ctx, sub)
 		if unrunnable(err) {

@@ -65,3 +65,35 @@ func TestClocksDiffer(t *testing.T) {
 		})
 	}
 }
+
+// A Date that no clock shows, such as one of the year 9999, says nothing: the posts of the
+// answer are found, and no difference of clocks is told.
+func TestDateThatNoClockShows(t *testing.T) {
+	for name, server := range map[string]time.Time{
+		"the year 9999": time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		"the year 1":    time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+					pg := w.timeline(q)
+					pg.ServerTime = server
+					return &pg, nil
+				})
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				after(time.Minute)
+				w.publish("nasa", "1", 0)
+				after(time.Minute)
+				w.publish("nasa", "2", 0)
+				after(time.Minute)
+				wantEvents(t, w, "m:1", "m:2")
+				if s := d.Stats(); s.ClockSkew != 0 || s.SkewedPolls != 0 {
+					t.Errorf("the clocks seem to differ by %s, in %d polls", s.ClockSkew, s.SkewedPolls)
+				}
+			})
+		})
+	}
+}

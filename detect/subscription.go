@@ -31,6 +31,10 @@ type Subscription struct {
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
 	Spread bool
+	// Missed is for how long accounts may not have been polled because the node that polled
+	// them is gone. With Spread, accounts whose place in the interval came in this time are
+	// polled at once.
+	Missed time.Duration
 
 	program *query.Program // of a rule whose posts come from timelines; in place of Match
 	read    time.Time      // see accounts.Terms
@@ -71,7 +75,7 @@ func (s *Subscription) weight() float64 {
 func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
 	return accounts.Subscription{
 		Terms: accounts.Terms{Source: poll.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
-		All:   s.Accounts, Mine: mine, Program: s.program, Spread: s.Spread, Late: late,
+		All:   s.Accounts, Mine: mine, Program: s.program, Spread: s.Spread, Missed: s.Missed, Late: late,
 	}
 }
 

@@ -23,6 +23,7 @@ type roster struct {
 	arrived time.Time         // when state arrived
 	broken  bool              // a call has failed since
 	high    uint64            // the highest State.Beats
+	orphan  fleet.Set         // parts of members that were ended for their silence, and that no other has taken
 }
 
 // sight is what was seen of a term.
@@ -70,8 +71,30 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 		}
 		seen[m.Term] = s
 	}
+	for i := range r.state.Members {
+		m := &r.state.Members[i]
+		if s := r.seen[m.Term]; seen[m.Term] == nil && s != nil && now.Sub(s.since) >= m.Node.Lease/2 {
+			r.orphan = r.orphan.Plus(m.Parts)
+		}
+	}
+	for i := range st.Members {
+		if m := &st.Members[i]; m.Node.Name != r.self.Name {
+			r.orphan = r.orphan.Minus(m.Parts)
+		}
+	}
 	r.high = max(r.high, st.Beats)
 	r.state, r.seen, r.last, r.arrived, r.broken = st, seen, sent, now, false
+}
+
+// Orphans returns those of the parts taken whose last member was silent for long before its
+// term was ended, so that nobody has polled them meanwhile. It returns each of them once.
+func (n *Node) Orphans(taken fleet.Set) fleet.Set {
+	r := n.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	orphans := r.orphan.And(taken)
+	r.orphan = r.orphan.Minus(taken)
+	return orphans
 }
 
 // gone reports whether a member is taken for dead: its lease has ended by the store's clock,

@@ -96,7 +96,7 @@ func TestResumedWhileTheBudgetIsLow(t *testing.T) {
 					t.Fatal(err)
 				}
 				for slot := first; i == 0 && slot < first+500; slot++ {
-					if err := p.Resume(slot, now, Account{Owner: "new"}); err != nil {
+					if err := p.Resume(slot, now, now, Account{Owner: "new"}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -4,7 +4,7 @@
 //
 //	p, err := pace.New(5) // requests a second
 //	err = p.Add(slot, now, pace.Account{})             // a new one
-//	err = p.Resume(slot, now, pace.Account{})          // one that was paced before
+//	err = p.Resume(slot, now, until, pace.Account{})   // one that was paced until then
 //	…
 //	slot, ok := p.Next(now)                           // whenever a request may be made
 //	due, err := p.Observe(slot, now, postTimes)       // it succeeded and found these

@@ -111,30 +111,32 @@ func TestHurryTeachesNoPrice(t *testing.T) {
 	}
 }
 
-// Accounts that are resumed have places within two equal shares, however often that
-// happens, and before their Max ends.
+// Accounts that are resumed have places within two equal shares of when they were paced
+// last, however often that happens, and before their Max ends.
 func TestResume(t *testing.T) {
 	const accounts, budget = 100, 2
 	p := newPacer(t, budget, 0)
 	for _, tc := range []struct {
-		name   string
-		now    int64
-		max    time.Duration
-		within int64
+		name       string
+		now, until int64
+		max        time.Duration
+		within     int64 // of until, or now if that is earlier
 	}{
-		{"after a start", 0, 0, 2 * accounts / budget * second},
-		{"again", 10 * second, 0, 2 * accounts / budget * second},
-		{"and again", 20 * second, 0, 2 * accounts / budget * second},
-		{"of a short Max", 5000 * second, 20 * time.Second, 20 * second},
+		{"after a start", 0, 0, 0, 2 * accounts / budget * second},
+		{"again", 10 * second, 10 * second, 0, 2 * accounts / budget * second},
+		{"and again", 20 * second, 20 * second, 0, 2 * accounts / budget * second},
+		{"paced until a while ago", 500 * second, 470 * second, 0, 2 * accounts / budget * second},
+		{"paced until a time to come", 1000 * second, 2000 * second, 0, 2 * accounts / budget * second},
+		{"of a short Max", 5000 * second, 4990 * second, 20 * time.Second, 20 * second},
 	} {
 		var places []int64
 		for slot := range int32(accounts) {
 			p.Remove(slot)
-			if err := p.Resume(slot, tc.now, Account{Max: tc.max}); err != nil {
+			if err := p.Resume(slot, tc.now, tc.until, Account{Max: tc.max}); err != nil {
 				t.Fatal(err)
 			}
 			at, _ := p.order.ready.At(slot)
-			places = append(places, at-tc.now)
+			places = append(places, at-min(tc.until, tc.now))
 		}
 		if latest := slices.Max(places); latest > tc.within || latest < tc.within/2 {
 			t.Errorf("%s: the last is due after %d s, want %d at most, and no less than half of it", tc.name, latest/second, tc.within/second)
@@ -143,7 +145,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s: accounts have the same place: %v", tc.name, places)
 		}
 	}
-	if err := p.Resume(0, 0, Account{}); err == nil {
+	if err := p.Resume(0, 0, 0, Account{}); err == nil {
 		t.Error("a slot that is taken is resumed")
 	}
 }

@@ -30,7 +30,7 @@ func crowdedOut(t *testing.T, surplus float64, accounts, theirs int, greedy bool
 		if i < theirs {
 			ask = a
 		}
-		if err := p.Resume(int32(i), 0, ask); err != nil { // as at a start
+		if err := p.Resume(int32(i), 0, 0, ask); err != nil { // as at a start
 			t.Fatal(err)
 		}
 	}

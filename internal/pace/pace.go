@@ -54,13 +54,15 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	return nil
 }
 
-// Resume is Add for an account that was paced before, by another Pacer. All that are resumed
-// have their first polls one after another, within two equal shares.
-func (p *Pacer) Resume(slot int32, now int64, a Account) error {
-	if err := p.add(slot, now, a); err != nil {
+// Resume is Add for an account that was paced before, by another Pacer, until a time. All
+// that are resumed have their first polls one after another, within two equal shares of
+// that time.
+func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
+	until = min(until, now)
+	if err := p.add(slot, until, a); err != nil {
 		return err
 	}
-	p.begin(slot, p.order.place(&p.order.lastPlace, now, &p.bounds))
+	p.begin(slot, p.order.place(&p.order.lastPlace, now, &p.bounds)-(now-until))
 	return nil
 }
 

@@ -167,7 +167,7 @@ func TestSchedules(t *testing.T) {
 		const n = 57
 		p := newPacer(t, n/interval, 0)
 		for slot := range int32(n) {
-			if err := p.Resume(slot, 0, Account{}); err != nil {
+			if err := p.Resume(slot, 0, 0, Account{}); err != nil {
 				t.Fatal(err)
 			}
 		}

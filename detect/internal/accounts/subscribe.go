@@ -17,6 +17,7 @@ type Subscription struct {
 	All     []monitor.Account // on all shards and nodes
 	Mine    []Account         // on this shard
 	Spread  bool              // the first polls wait for their place in the interval
+	Missed  time.Duration     // see schedule.Ask
 	Late    bool              // it is set after Run has begun
 	Shared  bool              // other nodes poll other accounts
 	Joined  time.Time         // when the source joined its accounts; zero for long ago
@@ -141,6 +142,7 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 		first = schedule.Changed
 	}
 	ask := a.ask(slot)
+	ask.Missed = s.Missed
 	a.Sched.Set(slot, a.env.Clock(), ask, first)
 	t.set(audited, ask.Audited)
 }

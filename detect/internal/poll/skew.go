@@ -6,11 +6,18 @@ import "time"
 // and that of a server which answers through a cache or another machine.
 const maxSkew = 2 * time.Second
 
+// mostSkew is the largest difference that counts: a clock that was never set begins in 1970
+// or later, and is off by less.
+const mostSkew = 100 * 365 * 24 * time.Hour
+
 // compareClocks compares our clock with the upstream's, which stood at server at
 // some moment between asked and now. However long the call took, or this process
 // stood still meanwhile, is no difference of clocks.
 func (e *Env) compareClocks(out *Outcome, server, asked, now time.Time) {
 	least, most := asked.Sub(server), now.Sub(server) // that our clock is ahead
+	if least > mostSkew || most < -mostSkew {
+		return
+	}
 	e.Count.noteSkew(least, most)
 	if least <= maxSkew && most >= -maxSkew {
 		return

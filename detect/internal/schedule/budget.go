@@ -106,7 +106,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	case had:
 		err = s.pacer.Update(slot, a)
 	case first == Spread:
-		err = s.pacer.Resume(slot, now, a)
+		err = s.pacer.Resume(slot, now, now-int64(ask.Missed), a)
 	default:
 		err = s.pacer.Add(slot, now, a) // it is due at once
 	}

@@ -91,6 +91,9 @@ func TestAtOnceAfterARestart(t *testing.T) {
 			}
 			s.Set(accounts, start, Ask{Weight: 1, Owner: "new"}, AtOnce)
 		}, accounts, 2 * second},
+		{"account taken from another node, not polled for an hour", func(s *ByBudget) {
+			s.Set(accounts, start, Ask{Weight: 1, Owner: "new", Missed: time.Hour}, Spread)
+		}, accounts, 2 * second},
 		{"subscriber during a poll", func(s *ByBudget) {
 			s.Put(0, start, Alarmed)
 			s.Next(start, false)

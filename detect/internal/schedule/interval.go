@@ -54,7 +54,7 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	case AtOnce, Changed:
 		s.hurry(slot, now)
 	case Spread:
-		if at := s.grid(s.accounts.Hash(slot), now, ask.Interval); !planned || at < had {
+		if at := max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)); !planned || at < had {
 			s.queue.Set(slot, at)
 		}
 	case Anew:

@@ -55,6 +55,10 @@ type Ask struct {
 	// Audited: a stream brings its posts. It is polled once in an Interval, and not
 	// more often.
 	Audited bool
+	// Missed is for how long it may be that nobody polled the account at its places in
+	// the interval: after Spread it is polled at once if one of them was. Under a budget it
+	// has waited for so long.
+	Missed time.Duration
 }
 
 // First says when an account is polled after Set.
