@@ -130,8 +130,8 @@ func (s *Stream) run(ctx context.Context) {
 		return
 	}
 	position, err := s.cfg.Position(ctx, s.target())
-	if err != nil { // polls find what came meanwhile
-		s.cfg.Logger.Error("reading the stream's position failed", "error", err)
+	if err != nil { // polls find what came since
+		s.cfg.Logger.Error("cannot read the stream's position", "error", err)
 	} else {
 		s.positions.Begin(position)
 	}
