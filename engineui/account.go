@@ -2,6 +2,7 @@ package engineui
 
 import (
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -16,7 +17,9 @@ const (
 // accountData is one account.
 type accountData struct {
 	detect.AccountStatus
-	Posts []deliver.Event // the newest first, of the owner's newest events
+	Picture timeline
+	Posts   []deliver.Event // the newest first, of the owner's newest events
+	Now     time.Time
 }
 
 // account is the page of one account.
@@ -36,7 +39,8 @@ func (c *Console) account(v *view) (any, error) {
 	case !ok:
 		return nil, errNotFound
 	}
-	d := accountData{AccountStatus: st}
+	d := accountData{AccountStatus: st, Now: c.cfg.Now()}
+	d.Picture = newTimeline(st.Polls, d.Now)
 	newest, err := v.newest(postsSearched)
 	if err != nil {
 		return nil, err
@@ -53,4 +57,50 @@ func (c *Console) account(v *view) (any, error) {
 func sameName(author, platform, name string) bool {
 	name = strings.TrimPrefix(name, "@")
 	return strings.EqualFold(author, name) || platform != "" && strings.EqualFold(platform+":"+author, name)
+}
+
+// timeline is a picture of polls: each a bar as high as the delay of what it found.
+type timeline struct {
+	Bars []timelineBar
+	From time.Time
+	Top  string // what the upper edge stands for
+	Text string
+}
+
+// timelineBar is a poll in a box of 600 × 100.
+type timelineBar struct{ X, Y, Height, Class string }
+
+func newTimeline(polls []detect.PastPoll, now time.Time) timeline {
+	var t timeline
+	if len(polls) == 0 {
+		return t
+	}
+	t.From = polls[len(polls)-1].Begun
+	longest, found, failed := time.Duration(0), 0, 0
+	for _, p := range polls {
+		longest = max(longest, p.LongestWait)
+		found += p.Found
+		if p.Error != "" {
+			failed++
+		}
+	}
+	a := newAxis(longest)
+	t.Top = dur(a.To)
+	t.Text = num(len(polls)) + " polls since " + clock(t.From) + " UTC, " + num(failed) + " failed, " + num(found) + " posts found"
+	whole := max(now.Sub(t.From), time.Second)
+	for _, p := range polls {
+		b := timelineBar{X: coord(597 * float64(p.Begun.Sub(t.From)) / float64(whole)), Class: "c7"}
+		height := 4.0
+		switch {
+		case p.Error != "":
+			b.Class, height = "failed", 100
+		case p.Found > 0:
+			b.Class, height = "c2", max(8, a.at(p.LongestWait))
+		case p.Gap:
+			b.Class = "c1"
+		}
+		b.Y, b.Height = coord(100-height), coord(height)
+		t.Bars = append(t.Bars, b)
+	}
+	return t
 }

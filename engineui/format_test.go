@@ -28,13 +28,37 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A bar has the shares of its parts, and says in words what it shows.
-func TestStack(t *testing.T) {
+// Pictures stay in their boxes, whatever is drawn, and say in words what they show.
+func TestCharts(t *testing.T) {
+	var h latency.Histogram
+	if s := newSpread(newAxis(0), h.Snapshot()); !s.Empty || s.Text != "nothing" {
+		t.Errorf("a spread of nothing: %+v", s)
+	}
+	for range 98 {
+		h.Record(10 * time.Millisecond)
+	}
+	h.Record(time.Second)
+	h.Record(100 * time.Hour)
+	a := newAxis(10 * time.Second)
+	if a.To != 10*time.Second || a.at(0) != 0 || a.at(100*time.Hour) != 100 || a.at(10*time.Millisecond) != 50 {
+		t.Errorf("axis %v: 0 at %v, 100 h at %v, 10 ms at %v", a, a.at(0), a.at(100*time.Hour), a.at(10*time.Millisecond))
+	}
+	if s := newSpread(a, h.Snapshot()); s.X50 != "50.3" || s.X99 != "83.4" || s.Width != "33.0" || s.Text != "p50 10 ms, p95 10 ms, p99 1.01 s" {
+		t.Errorf("spread %+v", s)
+	}
 	st := newStack(latency.Shares([]latency.Cause{{Name: "queue", Mean: time.Second}, {Name: "fetch", Mean: 3 * time.Second}, {Name: "send"}}))
 	if st.Text != "queue 25.0 %, fetch 75.0 %" || st.Parts[1].X != "25.0" || st.Parts[1].Width != "75.0" || st.Parts[2].Width != "0.0" {
 		t.Errorf("stack %+v", st)
 	}
 	if st := newStack(latency.Shares([]latency.Cause{{Name: "queue"}})); st.Text != "nothing" {
 		t.Errorf("a stack of nothing: %+v", st)
+	}
+	nan := math.NaN()
+	l := newLines([]string{"p50", "p95"}, [][]float64{{1, nan, 2, 3, nan}, {nan, nan, nan, nan, 6}}, figure)
+	if l.Top != "6" || l.Text != "p50 at last 3, p95 at last 6" || len(l.Lines[0].Points) != 2 || l.Lines[0].Points[1] != "300.0,66.7 450.0,50.0" || l.Lines[1].Points[0] != "600.0,0.0 600.0,0.0" {
+		t.Errorf("lines %+v", l)
+	}
+	if l := newLines([]string{"p50"}, [][]float64{{}}, figure); l.Text != "nothing" || len(l.Lines[0].Points) != 0 {
+		t.Errorf("lines of nothing: %+v", l)
 	}
 }

@@ -1,6 +1,7 @@
 package engineui
 
 import (
+	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/latency"
@@ -17,6 +18,7 @@ type nowData struct {
 type nowEngine struct {
 	Ready   error
 	Windows []windowData
+	Hour    lines
 	Plan    planData
 }
 
@@ -24,6 +26,7 @@ type nowEngine struct {
 type windowData struct {
 	window
 	Name   string
+	Axis   axis
 	Stages []stage
 	Causes stack
 }
@@ -33,6 +36,7 @@ type stage struct {
 	Name, What    string
 	Count         int64
 	P50, P95, P99 time.Duration
+	Spread        spread
 	Sum           bool // of others
 }
 
@@ -62,8 +66,8 @@ func (c *Console) now(v *view) (any, error) {
 	if !v.Viewer.All {
 		return d, nil
 	}
-	short, long := c.windows.last()
-	d.Engine = &nowEngine{Ready: c.engine.Ready(), Windows: []windowData{newWindowData("5 minutes", short), newWindowData("hour", long)}}
+	short, long, hour := c.windows.last()
+	d.Engine = &nowEngine{Ready: c.engine.Ready(), Windows: []windowData{newWindowData("5 minutes", short), newWindowData("hour", long)}, Hour: hourLines(hour)}
 	p := planData{planned: c.forecast.get(), Measured: long.parts.Detection, Length: long.Length()}
 	if minutes := long.Length().Minutes(); minutes > 0 {
 		p.Calls = float64(long.Counts.Calls) / minutes
@@ -76,7 +80,7 @@ func (c *Console) now(v *view) (any, error) {
 }
 
 func newWindowData(name string, w window) windowData {
-	d := windowData{window: w, Name: name, Causes: newStack(w.causes())}
+	d := windowData{window: w, Name: name, Axis: newAxis(max(w.total.Quantile(0.99), w.parts.Total.Quantile(0.99))), Causes: newStack(w.causes())}
 	for _, s := range []struct {
 		name, what string
 		of         latency.Snapshot
@@ -95,7 +99,25 @@ func newWindowData(name string, w window) windowData {
 		{"delivered", "from publication to the acknowledgement", w.total, true},
 	} {
 		d.Stages = append(d.Stages, stage{Name: s.name, What: s.what, Count: s.of.Count(), P50: s.of.Quantile(0.5), P95: s.of.Quantile(0.95),
-			P99: s.of.Quantile(0.99), Sum: s.sum})
+			P99: s.of.Quantile(0.99), Spread: newSpread(d.Axis, s.of), Sum: s.sum})
 	}
 	return d
+}
+
+// hourLines draws p50 and p95 of detection in each step of the hour.
+func hourLines(hour []window) lines {
+	var p50, p95 []float64
+	for _, w := range hour {
+		if w.parts.Detection.Count() == 0 {
+			p50, p95 = append(p50, math.NaN()), append(p95, math.NaN())
+			continue
+		}
+		p50 = append(p50, float64(w.parts.Detection.Quantile(0.5)))
+		p95 = append(p95, float64(w.parts.Detection.Quantile(0.95)))
+	}
+	l := newLines([]string{"p50", "p95"}, [][]float64{p50, p95}, func(v float64) string { return dur(time.Duration(v)) })
+	if len(hour) > 0 {
+		l.Start = clock(hour[0].From)
+	}
+	return l
 }

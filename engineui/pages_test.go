@@ -71,7 +71,7 @@ func TestAccounts(t *testing.T) {
 		if body := shows(t, w, "acme", "/accounts?by=slow", "acme_news"); strings.Contains(body, "globex") {
 			t.Error("acme sees an account of globex")
 		}
-		shows(t, w, "operator", follow(t, body, "account?account=acme_news"), "Watched by", "the first of this process")
+		shows(t, w, "operator", follow(t, body, "account?account=acme_news"), "Watched by", "polls since", "the first of this process")
 		shows(t, w, "operator", "/accounts?by=slow&owner=globex", "globex_news")
 		body = shows(t, w, "acme", "/account?account=ACME_News", "acme_news", "Lift-off", "expected since the last")
 		shows(t, w, "acme", follow(t, body, "event?seq="), "Lift-off", "judged", "sent and acknowledged", "delivered", "acme-monitor")

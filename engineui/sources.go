@@ -22,7 +22,7 @@ type sourceData struct {
 // sources is the page of the platforms and what they allow.
 func (c *Console) sources(*view) (any, error) {
 	st := c.engine.Stats()
-	_, long := c.windows.last()
+	_, long, _ := c.windows.last()
 	plan := c.forecast.get()
 	var list []sourceData
 	for _, s := range sourceList(&st) {

@@ -143,10 +143,17 @@ func keep(list []sample, s sample) []sample {
 }
 
 // last returns the last five minutes and the last hour, each shorter while the console has
-// not run for so long.
-func (w *windows) last() (short, long window) {
+// not run for so long, and the steps of the hour.
+func (w *windows) last() (short, long window, hour []window) {
 	s := take(w.now(), w.stats())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return s.since(w.short[0]), s.since(w.long[0])
+	for i := 1; i < len(w.long); i++ {
+		hour = append(hour, w.long[i].since(w.long[i-1]))
+	}
+	last := w.long[len(w.long)-1]
+	if s.at.Sub(last.at) > 0 {
+		hour = append(hour, s.since(last))
+	}
+	return s.since(w.short[0]), s.since(w.long[0]), hour
 }
