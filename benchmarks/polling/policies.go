@@ -42,7 +42,7 @@ func newPaced(n int, budget float64) (policy, error) {
 		return nil, err
 	}
 	for i := range n {
-		if err := p.Resume(int32(i), 0, pace.Account{}); err != nil {
+		if err := p.Resume(int32(i), 0, 0, pace.Account{}); err != nil {
 			return nil, err
 		}
 	}
