@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/fetcher/internal/website"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
@@ -46,7 +45,7 @@ func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 		return refuse(err.Error())
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.RawQuery = robots.NormalizePath(u.RawQuery)
+	u.RawQuery = normalPath(u.RawQuery)
 	if u.Path == "" {
 		u.Path = "/"
 	}

@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 )
 
 // mayRead returns nil if the robots.txt of u's origin allows u, ErrDisallowed if it
 // does not, and another error if the file cannot be read.
 func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *url.URL) error {
-	allowed, err := s.robots.Allowed(ctx, u, func(ctx context.Context, file *url.URL) ([]byte, bool, error) {
+	allowed, err := s.robots.allowed(ctx, u, func(ctx context.Context, file *url.URL) ([]byte, bool, error) {
 		return s.readRobots(ctx, transport, file)
 	})
 	if err == nil && !allowed {
@@ -27,7 +26,7 @@ func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *u
 // readRobots reads an origin's robots.txt. Its redirects are followed (RFC 9309,
 // 2.3.1.2) without reading the robots.txt of their targets.
 func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, file *url.URL) ([]byte, bool, error) {
-	a, err := s.get(ctx, transport, file, robots.MaxFile, func(*url.URL) error { return nil })
+	a, err := s.get(ctx, transport, file, maxRobots, func(*url.URL) error { return nil })
 	var page *fetcher.PageError
 	if errors.As(err, &page) {
 		page.Reason = strings.Replace(page.Reason, "the page", "robots.txt", 1)

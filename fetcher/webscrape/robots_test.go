@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 )
 
 func TestRobotsOfASite(t *testing.T) {
@@ -37,7 +36,7 @@ func TestRobotsOfASite(t *testing.T) {
 			http.Redirect(w, r, elsewhere.URL+"/robots.txt", http.StatusFound)
 		}, false, ErrDisallowed, 0},
 		{"endless: the start counts", func(w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, "User-agent: *\nDisallow: /\n"+strings.Repeat("#", 2*robots.MaxFile))
+			io.WriteString(w, "User-agent: *\nDisallow: /\n"+strings.Repeat("#", 2*maxRobots))
 		}, false, ErrDisallowed, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -52,7 +51,7 @@ var ErrDisallowed = fmt.Errorf("webscrape: robots.txt disallows the page: %w", f
 type Scraper struct {
 	cfg    Config
 	slots  chan struct{}
-	robots *robots.Cache
+	robots *robotsCache
 }
 
 var _ fetcher.Scraper = (*Scraper)(nil)
@@ -94,7 +93,7 @@ func New(cfg Config) (*Scraper, error) {
 	return &Scraper{
 		cfg:    cfg,
 		slots:  make(chan struct{}, cfg.MaxConcurrent),
-		robots: robots.NewCache(cfg.UserAgent, cfg.Now),
+		robots: newRobotsCache(cfg.UserAgent, cfg.Now),
 	}, nil
 }
 

@@ -41,7 +41,7 @@ var levels = [][]string{
 	{"detect"},
 	{"internal/platforms"},
 	{"storage"},
-	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/robots", "fetcher/internal/website",
+	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/website",
 		"fetcher/xapi/xapitest"}, // what the adapters, or their tests, share
 	{"fetcher/internal/socket", "fetcher/feed/internal/websub"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},

@@ -1,30 +1,30 @@
-package robots
+package webscrape
 
 import (
 	"strings"
 )
 
 const (
-	// MaxFile is how many bytes of a file count; RFC 9309, 2.5 asks for as much.
-	MaxFile = 500 << 10
+	// maxRobots is how many bytes of a file count; RFC 9309, 2.5 asks for as much.
+	maxRobots = 500 << 10
 
-	maxRules = 10_000 // kept of a file
-	maxRule  = 2048   // bytes of a rule's path; longer ones are left out
+	maxRobotsRules = 10_000 // kept of a file
+	maxRobotsRule  = 2048   // bytes of a rule's path; longer ones are left out
 )
 
-// Rules are those of a robots.txt that concern one product name.
-type Rules []rule
+// robotsRules are those of a robots.txt that concern one product name.
+type robotsRules []robotsRule
 
-type rule struct {
+type robotsRule struct {
 	path  string // normalized; * stands for any text, a $ at the end for the end
 	allow bool
 }
 
-// Parse reads a robots.txt file (RFC 9309, 2.2): the rules of all groups
+// parseRobots reads a robots.txt file (RFC 9309, 2.2): the rules of all groups
 // that name the agent (in lower case), or else of all that name *. Lines that
 // are no rules are passed over, as the RFC asks for.
-func Parse(file, agent string) Rules {
-	var own, any Rules
+func parseRobots(file, agent string) robotsRules {
+	var own, any robotsRules
 	var named, inOwn, inAny bool // named: an agent's line of this group came
 	agents := true               // the lines before were user-agent lines
 	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(file, "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -42,19 +42,19 @@ func Parse(file, agent string) Rules {
 			agents = true
 			if value == "*" {
 				inAny = true
-			} else if Product(value) == agent {
+			} else if productName(value) == agent {
 				inOwn, named = true, true
 			}
 		case "allow", "disallow":
 			agents = false
-			if value == "" || len(value) > maxRule {
+			if value == "" || len(value) > maxRobotsRule {
 				continue // an empty rule matches nothing
 			}
-			r := rule{NormalizePath(value), key == "allow"}
-			if inOwn && len(own) < maxRules {
+			r := robotsRule{normalPath(value), key == "allow"}
+			if inOwn && len(own) < maxRobotsRules {
 				own = append(own, r)
 			}
-			if inAny && !named && len(any) < maxRules {
+			if inAny && !named && len(any) < maxRobotsRules {
 				any = append(any, r)
 			}
 		}
@@ -65,9 +65,9 @@ func Parse(file, agent string) Rules {
 	return any
 }
 
-// Product is the part of a User-Agent that robots.txt files name, in lower
+// productName is the part of a User-Agent that robots.txt files name, in lower
 // case: letters, - and _ (RFC 9309, 2.2.1), and digits, which are in use too.
-func Product(userAgent string) string {
+func productName(userAgent string) string {
 	end := strings.IndexFunc(userAgent, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 	})
@@ -77,10 +77,10 @@ func Product(userAgent string) string {
 	return strings.ToLower(userAgent)
 }
 
-// Allowed judges a path with its query: the longest rule that matches counts,
+// allowed judges a path with its query: the longest rule that matches counts,
 // Allow when two are as long (RFC 9309, 2.2.2).
-func (rs Rules) Allowed(path string) bool {
-	path = NormalizePath(path)
+func (rs robotsRules) allowed(path string) bool {
+	path = normalPath(path)
 	longest, allow := -1, true
 	for _, r := range rs {
 		if n := len(r.path); (n > longest || n == longest && r.allow) && matchPath(r.path, path) {
@@ -91,7 +91,7 @@ func (rs Rules) Allowed(path string) bool {
 }
 
 // size is about how much memory the rules take, in bytes.
-func (rs Rules) size() int {
+func (rs robotsRules) size() int {
 	n := 200
 	for _, r := range rs {
 		n += 32 + len(r.path)
@@ -115,9 +115,9 @@ func matchPath(rule, path string) bool {
 	return ok && (path == "" || !toEnd)
 }
 
-// NormalizePath makes rules and paths comparable byte by byte: what is not
+// normalPath makes rules and paths comparable byte by byte: what is not
 // printable ASCII is percent-encoded, hexadecimal digits are in upper case.
-func NormalizePath(s string) string {
+func normalPath(s string) string {
 	const hex = "0123456789ABCDEF"
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {

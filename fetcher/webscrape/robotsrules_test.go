@@ -1,4 +1,4 @@
-package robots
+package webscrape
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestRules(t *testing.T) {
+func TestRobotsRules(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
 		path       string
@@ -45,34 +45,34 @@ func TestRules(t *testing.T) {
 		{"rules without a colon", "User-agent *\nDisallow /", "/a", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Parse(tt.file, "streamwatch").Allowed(tt.path); got != tt.want {
+			if got := parseRobots(tt.file, "streamwatch").allowed(tt.path); got != tt.want {
 				t.Errorf("%s allowed: %v, want %v", tt.path, got, tt.want)
 			}
 		})
 	}
 }
 
-func TestBounds(t *testing.T) {
-	many := Parse("User-agent: *\n"+strings.Repeat("Disallow: /a\n", maxRules+5)+"Disallow: /b", "x")
-	if len(many) != maxRules || !many.Allowed("/b") {
-		t.Errorf("%d rules kept, want %d", len(many), maxRules)
+func TestRobotsBounds(t *testing.T) {
+	many := parseRobots("User-agent: *\n"+strings.Repeat("Disallow: /a\n", maxRobotsRules+5)+"Disallow: /b", "x")
+	if len(many) != maxRobotsRules || !many.allowed("/b") {
+		t.Errorf("%d rules kept, want %d", len(many), maxRobotsRules)
 	}
-	if long := Parse("User-agent: *\nDisallow: /"+strings.Repeat("a", maxRule), "x"); len(long) != 0 {
+	if long := parseRobots("User-agent: *\nDisallow: /"+strings.Repeat("a", maxRobotsRule), "x"); len(long) != 0 {
 		t.Error("an endless rule is kept")
 	}
 	clock := time.Unix(0, 0)
-	c := NewCache("x", func() time.Time { return clock })
+	c := newRobotsCache("x", func() time.Time { return clock })
 	for i := range 2000 {
-		c.put(fmt.Sprint("https://", i), Rules{{path: strings.Repeat("a", 100_000)}})
-		if c.bytes > maxCached || len(c.origins) > maxCached/100_000 {
-			t.Fatalf("%d bytes of %d files kept, want %d at most", c.bytes, len(c.origins), maxCached)
+		c.put(fmt.Sprint("https://", i), robotsRules{{path: strings.Repeat("a", 100_000)}})
+		if c.bytes > maxRobotsCached || len(c.origins) > maxRobotsCached/100_000 {
+			t.Fatalf("%d bytes of %d files kept, want %d at most", c.bytes, len(c.origins), maxRobotsCached)
 		}
 	}
 }
 
 // A rule is compared in a time that grows with the lengths of rule and path, not with
 // their product: with that, each of these would take hours.
-func TestHostileRules(t *testing.T) {
+func TestHostileRobotsRules(t *testing.T) {
 	const n = 1 << 23
 	path := "/" + strings.Repeat("a", n)
 	done := make(chan struct{})
@@ -99,9 +99,9 @@ func TestHostileRules(t *testing.T) {
 }
 
 // The rules of a file end with the hour, also when the file is gone then.
-func TestFileThatIsRemoved(t *testing.T) {
+func TestRobotsFileThatIsRemoved(t *testing.T) {
 	clock, there := time.Unix(0, 0), true
-	c := NewCache("x", func() time.Time { return clock })
+	c := newRobotsCache("x", func() time.Time { return clock })
 	read := func(context.Context, *url.URL) ([]byte, bool, error) {
 		return []byte("User-agent: *\nDisallow: /"), there, nil
 	}
@@ -109,16 +109,16 @@ func TestFileThatIsRemoved(t *testing.T) {
 	for _, row := range []struct {
 		after       time.Duration
 		there, want bool
-	}{{0, true, false}, {ttl - 1, false, false}, {1, false, true}, {ttl, true, false}} {
+	}{{0, true, false}, {robotsTTL - 1, false, false}, {1, false, true}, {robotsTTL, true, false}} {
 		clock, there = clock.Add(row.after), row.there
-		if got, err := c.Allowed(t.Context(), page, read); err != nil || got != row.want {
+		if got, err := c.allowed(t.Context(), page, read); err != nil || got != row.want {
 			t.Errorf("after %s, with the file there %t: allowed %t, %v, want %t", clock.Sub(time.Unix(0, 0)), there, got, err, row.want)
 		}
 	}
 }
 
-// FuzzMatchPath compares the matcher with regular expressions.
-func FuzzMatchPath(f *testing.F) {
+// FuzzRobotsPath compares the matcher with regular expressions.
+func FuzzRobotsPath(f *testing.F) {
 	for _, v := range [][2]string{{"/a*b$", "/axb"}, {"/*a*ab", "/aaab"}, {"$", ""}, {"*", "/"}, {"/a$b", "/a$b"}, {"/**x**$", "/yx"}, {"*$", ""}} {
 		f.Add(v[0], v[1])
 	}
@@ -155,16 +155,16 @@ func latin1(s string) string {
 	return string(out)
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /a", "/a")
 	f.Add("user-agent:x\r\nallow:%\ndisallow:*$\n", "/%zz")
 	f.Fuzz(func(t *testing.T, file, path string) {
-		rs := Parse(file, "streamwatch")
-		if rs.Allowed(path) != rs.Allowed(NormalizePath(path)) {
+		rs := parseRobots(file, "streamwatch")
+		if rs.allowed(path) != rs.allowed(normalPath(path)) {
 			t.Errorf("%q is judged in another way once it is normal", path)
 		}
-		if n := NormalizePath(path); NormalizePath(n) != n {
-			t.Errorf("%q is not normal: %q", n, NormalizePath(n))
+		if n := normalPath(path); normalPath(n) != n {
+			t.Errorf("%q is not normal: %q", n, normalPath(n))
 		}
 	})
 }
