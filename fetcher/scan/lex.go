@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// maxDepth is how many lists and objects may be open at once, as in
+// maxDepth is how deep lists and objects may be nested, the same limit as in
 // encoding/json.
 const maxDepth = 10_000
 
-// stack has a bit for every open list or object: 1 for an object.
+// stack has one bit for each open list or object: 1 for an object, 0 for a list.
 type stack [maxDepth/64 + 1]uint64
 
-// space returns the position of the first byte from i on that is not white space.
+// space returns the position of the first byte at or after i that is not white space.
 func space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' {
 		if c := data[i]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -23,13 +23,13 @@ func space(data []byte, i int) int {
 	return i
 }
 
-// skip reads the value at i, of any type, with depth lists and objects open around
-// it. Like all functions here that read, it returns the position of what follows, or
-// the complement of the position of an error.
+// skip reads the value at i, of any type; depth is how many lists and objects are open
+// around it. It returns the position after the value, or ^i if the byte at i is an
+// error. All functions in this file that read a value or a part of one return the same.
 func (s *Scanner) skip(i, depth int) int {
 	data := s.data
 	around := depth
-	object := false // whether the innermost open one is an object
+	object := false // whether the innermost open list or object is an object
 	for {
 		// A value, or in an object a member.
 		if object {
@@ -69,7 +69,7 @@ func (s *Scanner) skip(i, depth int) int {
 			if i >= len(data) || data[i] != c+2 {
 				continue
 			}
-			i++ // it is empty: ] and } are 2 above [ and {
+			i++ // an empty list or object: ']' is '['+2 and '}' is '{'+2
 			depth--
 		case 't':
 			i = literal(data, i, "true")
@@ -83,7 +83,7 @@ func (s *Scanner) skip(i, depth int) int {
 		if i < 0 {
 			return i
 		}
-		// What follows a value: a comma, or the end of what is open.
+		// After a value: a comma, or the end of the innermost list or object.
 		for {
 			if depth == around {
 				return i
@@ -111,16 +111,16 @@ func (s *Scanner) skip(i, depth int) int {
 	}
 }
 
-// text reads the rest of a string, after its opening quote and up to and including
-// the closing one, eight bytes at a time.
+// text reads a string from the byte after its opening quote up to and including its
+// closing quote. It looks at eight bytes at a time.
 func text(data []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for {
 		for i+8 <= len(data) {
 			x := binary.LittleEndian.Uint64(data[i:])
-			// A byte's top bit is set where it is a control character or a
-			// quote (below 0x21 once 0x02 is flipped), or a backslash. Borrows
-			// disturb only bytes above the first that is found.
+			// m has the top bit of each byte that is a control character or a
+			// quote (both below 0x21 once bit 0x02 is flipped) or a backslash.
+			// Borrows can make only bytes above the first such byte wrong.
 			control, slash := (x^(0x02*ones))-0x21*ones, (x^('\\'*ones))-ones
 			m := (control | slash) &^ x & tops
 			if m != 0 {
@@ -147,7 +147,7 @@ func text(data []byte, i int) int {
 	}
 }
 
-// escape reads what follows a backslash.
+// escape reads the rest of an escape sequence, from the byte after its backslash.
 func escape(data []byte, i int) int {
 	if i >= len(data) {
 		return ^i
@@ -171,7 +171,7 @@ func escape(data []byte, i int) int {
 	return ^i
 }
 
-// number reads a number. It fails at a byte that begins no value.
+// number reads a number. Any other byte at i is an error.
 func number(data []byte, i int) int {
 	if data[i] == '-' {
 		i++
@@ -196,7 +196,7 @@ func number(data []byte, i int) int {
 	return i
 }
 
-// digits reads one digit or more.
+// digits reads one or more digits.
 func digits(data []byte, i int) int {
 	start := i
 	for i < len(data) && data[i]-'0' <= 9 {
@@ -208,7 +208,8 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// literal reads true, false or null.
+// literal reads word, which is true, false or null. Its error is at the first byte that
+// differs.
 func literal(data []byte, i int, word string) int {
 	if len(data)-i >= len(word) && string(data[i:i+len(word)]) == word {
 		return i + len(word)

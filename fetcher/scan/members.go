@@ -2,11 +2,10 @@ package scan
 
 import "iter"
 
-// Members yields the members of an object, in order; any other value has none. A
-// switch over the names, which are unquoted and as the document has them, decodes a value
-// in one pass, without checking its syntax again: the value must be valid, as those of a
-// Scanner are once Err is nil, and must not begin with white space. Names and values share
-// the document's memory.
+// Members yields the names and values of an object's members, in order. It yields nothing
+// for a value of another type. Names come without quotes, with their escapes unresolved.
+// Names and values share the document's memory. The value must be valid JSON without
+// leading white space, as is any value of a Scanner after Err has returned nil.
 func (v Value) Members() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		if len(v) == 0 || v[0] != '{' {

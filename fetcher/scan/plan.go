@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// MaxPaths bounds the members that a Plan looks up beside the list, and those in
-// each element, so that a Scanner has room for them without allocating.
+// MaxPaths is how many members a Plan can look up in the document, and how many in each
+// element. The limit lets a Scanner store them without allocating.
 const MaxPaths = 8
 
-// Plan says which list of a document to go through, and which members to look up.
+// Plan says which list of a document a Scanner reads, and which members it looks up.
 // It is immutable and safe for concurrent use.
 type Plan struct {
-	list    string // "" when the document is the list
+	list    string // name of the list; "" if the document itself is the list
 	top     node
 	element node
 }
 
-// NewPlan makes a plan for the list that is the member named list of the
-// document, or with list "" the document itself. The paths in top are members
-// of the document beside the list, those in element are members of each of the
-// list's elements; a dot leads into an object ("post.uri"). It panics on an empty
-// name, a path that is given twice, and more than MaxPaths of a kind.
+// NewPlan returns a plan for the list in the document's member named list; if list is
+// "", the document itself is the list. The paths in top name other members of the
+// document, those in element name members of each element. A dot leads into an object
+// ("post.uri"). NewPlan panics on an empty name, on a path given twice, on more than
+// MaxPaths paths in top or in element, and on paths in top if list is "".
 func NewPlan(list string, top, element []string) *Plan {
 	p := &Plan{list: list, top: newNode(top), element: newNode(element)}
 	if list == "" && len(top) > 0 {
@@ -36,10 +36,10 @@ func NewPlan(list string, top, element []string) *Plan {
 // node is a member to look up, or an object that leads to one.
 type node struct {
 	name     string
-	slot     int // index of its path, where its value is kept; -1 for none
-	list     bool
+	slot     int  // index of its path and of its value; -1 if no path ends here
+	list     bool // it is the plan's list
 	children []*node
-	lengths  uint64 // bit n: a child's name has n bytes; bit 63: that or more
+	lengths  uint64 // bit n is set if a child's name has n bytes; bit 63, 63 or more
 }
 
 func newNode(paths []string) node {
@@ -63,7 +63,7 @@ func newNode(paths []string) node {
 	return root
 }
 
-// child returns the child of that name, and makes it if there is none.
+// child returns the child of that name. It adds one if there is none.
 func (n *node) child(name string) *node {
 	for _, c := range n.children {
 		if c.name == name {
@@ -76,7 +76,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// match returns the child with a name; nil for none.
+// match returns the child of that name, or nil if there is none.
 func (n *node) match(name []byte) *node {
 	if n.lengths>>min(len(name), 63)&1 == 0 {
 		return nil

@@ -7,42 +7,43 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Scanner goes through a list once. The zero value is not usable: see
-// Plan.Scan. It is not safe for concurrent use.
+// Scanner reads the elements of a list, once. Plan.Scan returns one; the zero value is
+// not usable. It is not safe for concurrent use.
 type Scanner struct {
 	plan  *Plan
 	data  []byte
-	pos   int // of the next token
+	pos   int // of the next token in data
 	state state
 	err   error
 
-	len     int // elements of the list so far
-	found   bool
+	len     int  // number of elements read so far
+	found   bool // the document has the list
 	element Value
 	values  [MaxPaths]Value
 	tops    [MaxPaths]Value
 
 	shape shape
 	kinds stack
-	deep  bool // the error is one of depth
+	deep  bool // the error is that the nesting exceeds maxDepth
 }
 
-// state is what comes at pos.
+// state says what Next expects at pos.
 type state uint8
 
 const (
-	atStart   state = iota
-	atFirst         // the list's first element or its end
-	atElement       // what follows an element
-	atMember        // what follows a member of the document
-	atEnd
+	atStart   state = iota // the document
+	atFirst                // the list's first element or its end
+	atElement              // a comma or the end of the list
+	atMember               // a comma or the end of the document's object
+	atEnd                  // nothing but white space
 )
 
-// Scan begins a pass over a document, which must not change meanwhile.
+// Scan returns a Scanner for document, which must not change while it is used.
 func (p *Plan) Scan(document []byte) Scanner { return Scanner{plan: p, data: document} }
 
-// Next moves to the next element. It reports false after the last one, when
-// the rest of the document was read too, and at the first error.
+// Next moves to the next element and reports whether there is one. After the last
+// element it reads the rest of the document and returns false. It also returns false at
+// the first error: see Err.
 func (s *Scanner) Next() bool {
 	for {
 		i := space(s.data, s.pos)
@@ -92,27 +93,27 @@ func (s *Scanner) Next() bool {
 	}
 }
 
-// Err returns nil if what was read of the document is valid JSON; that is all of it
-// once Next has returned false. Otherwise the error wraps fetcher.ErrMalformed and
-// names the byte.
+// Err returns nil if the part of the document read so far is valid JSON. Once Next has
+// returned false, that part is the whole document. Otherwise the error wraps
+// fetcher.ErrMalformed and names the position of the invalid byte.
 func (s *Scanner) Err() error { return s.err }
 
-// Len returns the number of elements so far, of the last list when the document has
-// several of that name; false when it has none.
+// Len returns the number of elements read so far, and whether the document has the list
+// at all. If it has several lists of that name, only the last one counts.
 func (s *Scanner) Len() (n int, ok bool) { return s.len, s.found }
 
-// Element returns the whole current element.
+// Element returns the current element.
 func (s *Scanner) Element() Value { return s.element }
 
-// Value returns the current element's member at element path i of the plan, from 0;
-// nil if it has none.
+// Value returns the current element's member at the plan's element path i, counted from
+// 0. It returns nil if the element has no such member.
 func (s *Scanner) Value(i int) Value { return s.values[i] }
 
-// Top returns the document's member at top path i of the plan, from 0; nil if it has
-// none. It is final once Next has returned false.
+// Top returns the document's member at the plan's top path i, counted from 0. It returns
+// nil if there is no such member. The result is final once Next has returned false.
 func (s *Scanner) Top(i int) Value { return s.tops[i] }
 
-// fail ends the pass with an error at byte i.
+// fail sets the error for the byte at i and ends the scan. It returns false.
 func (s *Scanner) fail(i int) bool {
 	s.state = atEnd
 	switch {
@@ -127,7 +128,8 @@ func (s *Scanner) fail(i int) bool {
 	return false
 }
 
-// start reads the beginning of the document, whose first byte is c.
+// start reads the beginning of the document, at i, where the byte c is. It reads up to
+// the first element, if the list begins there.
 func (s *Scanner) start(i int, c byte) int {
 	switch {
 	case c == '[' && s.plan.list == "":
@@ -157,8 +159,8 @@ func (s *Scanner) endList(i int) int {
 	return i
 }
 
-// member reads a member of the document, up to the first element if it is the
-// list.
+// member reads the member of the document at i. If it is the list, member stops before
+// the first element.
 func (s *Scanner) member(i int) int {
 	name, i := s.key(i)
 	if i < 0 {
@@ -190,8 +192,9 @@ func (s *Scanner) readElement(i int) bool {
 	return true
 }
 
-// memberValue reads the value at i. If n, its node, is not nil, what n looks up in it
-// is kept.
+// memberValue reads the value at i, which is at node n of the plan. It stores the value
+// and its members in values, as far as the plan looks them up. A nil n means that the
+// plan looks up nothing there.
 func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if n == nil {
 		return s.skip(i, depth)
@@ -203,7 +206,8 @@ func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int
 	return end
 }
 
-// look reads the value at i and keeps the members that are looked up below n.
+// look reads the value at i and stores in values those of its members that are looked up
+// below n.
 func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if len(n.children) == 0 || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)
@@ -246,9 +250,9 @@ func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	}
 }
 
-// name reads the name of a member of n, up to its value. child is the node of that
-// name, nil if it is not looked up. m is not nil if the member is expected in the
-// elements that follow.
+// name reads the member name at i and the colon after it. It returns the node of that
+// name below n, or nil if the plan does not look it up; the entry that it added to
+// shape, or nil if it added none; and the position of the member's value.
 func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	name, next := s.key(i)
 	if next < 0 {
@@ -261,9 +265,9 @@ func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	return child, m, next
 }
 
-// pass reads the value at i, which is not looked up. If it begins with the bytes of
-// the object that m had in an earlier element, it is that object, and is not read
-// again: an object ends at its closing brace, whatever follows.
+// pass skips the value at i, which is not looked up. If the bytes at i begin with the
+// object that m had in an earlier element, the value is that same object, and pass skips
+// it without reading it: nothing after the closing brace can belong to it.
 func (s *Scanner) pass(i int, m *member, depth int) int {
 	if m == nil || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)
@@ -278,7 +282,8 @@ func (s *Scanner) pass(i int, m *member, depth int) int {
 	return end
 }
 
-// key reads a member's name and the colon, up to the value.
+// key reads the member name at i and the colon after it. It returns the name, without
+// quotes, and the position of the value.
 func (s *Scanner) key(i int) (name []byte, next int) {
 	if i >= len(s.data) || s.data[i] != '"' {
 		return nil, ^i

@@ -2,32 +2,31 @@ package scan
 
 import "bytes"
 
-// shape is what the elements of a list have in common, to read them faster. A post
-// has the members that the post before it had, mostly in the same order, and on a
-// timeline also the same author object. What is equal to it byte for byte need not be
-// read again.
+// shape remembers the members of earlier elements of a list, to read later ones faster.
+// Most posts have the same members as the post before, in the same order, and on a
+// timeline the same author object. Bytes equal to remembered ones need no parsing.
 type shape struct {
 	members [maxMembers]member
-	n       int // of them
-	at      int // the one that comes next
+	n       int // how many of members are in use
+	at      int // index of the member expected next
 }
 
-// Bounds of what is compared. Posts have some 35 members.
+// Limits of a shape. Posts have some 35 members.
 const (
-	maxMembers = 48
-	lookAhead  = 8 // members that an element may lack
+	maxMembers = 48 // members remembered
+	lookAhead  = 8  // remembered members compared with the next name
 )
 
-// member is a member that an element had.
+// member is a member of an earlier element.
 type member struct {
-	in    *node  // the object that has it
-	child *node  // what is looked up of that name, nil for nothing
-	name  []byte // with the quotes and the colon
-	value []byte // the last value that pass read, if it is an object
+	in    *node  // the node of the object that it belongs to
+	child *node  // its own node; nil if it is not looked up
+	name  []byte // with quotes and colon
+	value []byte // the last object that pass read as its value; nil if none
 }
 
-// next returns the member of in with whose name data begins, nil if it is not among
-// those that are expected next.
+// next returns the remembered member of object in if data begins with its name. It looks
+// only at the next lookAhead members, and returns nil if none of them matches.
 func (s *shape) next(in *node, data []byte) *member {
 	for k := s.at; k < min(s.at+lookAhead, s.n); k++ {
 		if m := &s.members[k]; m.in == in && bytes.HasPrefix(data, m.name) {
@@ -38,8 +37,8 @@ func (s *shape) next(in *node, data []byte) *member {
 	return nil
 }
 
-// add adds a member that next did not find. It returns nil for one that does not come
-// after all others: the first element sets the order.
+// add remembers a member that next did not find, and returns it. It adds nothing and
+// returns nil while remembered members are still expected, or if the shape is full.
 func (s *shape) add(in, child *node, name []byte) *member {
 	if s.at < s.n || s.n == maxMembers {
 		return nil

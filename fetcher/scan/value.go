@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a valid JSON value as it stands in the document, whose memory it
-// shares; nil when there is none.
+// Value is the text of a JSON value, a part of the scanned document, with which it
+// shares memory. It is nil if there is no value.
 type Value []byte
 
-// Text returns the text of a string, and false for a value of another type. It
-// shares the document's memory, and allocates only for strings with escapes or
-// invalid UTF-8, which becomes U+FFFD as in encoding/json.
+// Text returns the content of a JSON string, and false for a value of another type.
+// Invalid UTF-8 becomes U+FFFD, as in encoding/json. The result shares the document's
+// memory unless the string has escapes or invalid UTF-8, which need a copy.
 func (v Value) Text() ([]byte, bool) {
 	if len(v) < 2 || v[0] != '"' {
 		return nil, false
@@ -24,7 +24,8 @@ func (v Value) Text() ([]byte, bool) {
 	return unquote(text), true
 }
 
-// unquote resolves the escapes of a valid string.
+// unquote returns a copy of a string's content with its escapes resolved and invalid
+// UTF-8 replaced.
 func unquote(s []byte) []byte {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
@@ -48,7 +49,8 @@ func unquote(s []byte) []byte {
 	return b
 }
 
-// unescape reads what follows a backslash. Half a surrogate pair is U+FFFD.
+// unescape reads the escape sequence after a backslash; i is the byte after it. It
+// returns the character, U+FFFD for half a surrogate pair, and the position that follows.
 func unescape(s []byte, i int) (rune, int) {
 	switch c := s[i]; c {
 	case 'b':

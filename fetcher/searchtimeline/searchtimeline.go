@@ -13,10 +13,11 @@ import (
 
 // Config sets up a Fetcher.
 type Config struct {
-	// Searcher has to understand "from:" and "OR", and answers newest first. Required.
+	// Searcher must understand "from:" and "OR", and should answer newest post first.
+	// Required.
 	Searcher fetcher.Searcher
-	// MaxLength is the longest query, in characters (Unicode code points), at least
-	// 32. Defaults to 512, the X API v2's bound for a recent search:
+	// MaxLength is the length of the longest query, in characters (Unicode code
+	// points), at least 32. Defaults to 512, the X API v2's limit for a recent search:
 	// docs.x.com/x-api/posts/search/integrate/build-a-query.
 	MaxLength int
 }
@@ -28,16 +29,16 @@ const (
 	from = "from:"
 	or   = " OR "
 
-	// usualHandle is the longest handle of the X platform, in characters.
+	// usualHandle is the length of the longest handle on X, in characters.
 	usualHandle = 15
 
-	// alone begins the cursors of an account that is read with a query of its
-	// own; what follows is the Searcher's cursor, nothing for the newest page.
+	// alone is the prefix of the cursors of an account that is read with its own
+	// query. The Searcher's cursor follows it, or nothing for the newest page.
 	alone = "alone:"
 )
 
-// Fetcher reads timelines by searching. Its methods are safe for concurrent use
-// if the Searcher's are; it keeps nothing between calls.
+// Fetcher reads timelines by searching. It stores nothing between calls. Its methods are
+// safe for concurrent use if the Searcher's are.
 type Fetcher struct {
 	searcher  fetcher.Searcher
 	maxLength int
@@ -58,8 +59,8 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{searcher: cfg.Searcher, maxLength: cfg.MaxLength}, nil
 }
 
-// BatchLimit returns how many accounts fit into one query when their handles are as
-// long as X allows, 15 characters: 21 in 512.
+// BatchLimit returns how many accounts fit into one query if each handle has 15
+// characters, the most that X allows: 21 accounts in a query of 512 characters.
 func (f *Fetcher) BatchLimit() int {
 	return (f.maxLength + len(or)) / (len(from) + usualHandle + len(or))
 }
@@ -69,8 +70,9 @@ func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Pa
 	return f.searcher.Search(ctx, q)
 }
 
-// Timeline reads a page of one account with a query of its own. A handle that
-// cannot be part of a query is fetcher.ErrNotFound; other errors are the Searcher's.
+// Timeline reads a page of one account with a query for this account alone. It returns
+// fetcher.ErrNotFound for a handle that cannot be part of a query, otherwise the errors
+// of the Searcher.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	query, err := f.clause(q.Username)
 	if err != nil {
@@ -89,7 +91,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	} else {
 		var ordered bool
 		if page.OldestAt, ordered = reach(&page); !ordered || q.Cursor != "" {
-			page.Version = 0 // an unchanged page could not tell how far back it reaches
+			page.Version = 0 // an Unchanged page would not say how far back it reaches
 		}
 	}
 	if page.Next != "" {
@@ -101,7 +103,8 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// ask makes one search. The page beside an error says only what the platform charges.
+// ask makes one search. With an error it returns a page with only Billed set, the
+// platform's charge for the search.
 func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	q.Type = "Latest"
 	page, err := f.searcher.Search(ctx, q)
@@ -117,7 +120,8 @@ func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page,
 	return page, nil
 }
 
-// clause returns the query for one account.
+// clause returns the query for one account, or an error if its handle cannot be part of
+// a query.
 func (f *Fetcher) clause(username string) (string, error) {
 	name := handle(username)
 	if !searchable(name) {
@@ -129,11 +133,11 @@ func (f *Fetcher) clause(username string) (string, error) {
 	return from + name, nil
 }
 
-// handle returns a username without the @ that it may begin with.
+// handle returns a username without its leading @, if it has one.
 func handle(username string) string { return strings.TrimPrefix(username, "@") }
 
-// searchable reports whether a handle stays one word of a query, whatever the
-// platform's syntax.
+// searchable reports whether a handle can be used in a query: it has only letters,
+// digits and _-.@, which form one word in any platform's query syntax.
 func searchable(name string) bool {
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.@", r) {

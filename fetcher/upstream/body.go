@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	unknownRoom = 16 << 10 // bytes that a body of unknown length gets at first
-	maxRoom     = 1 << 20  // most bytes that a Content-Length gets at first, or that are kept
+	unknownRoom = 16 << 10 // initial buffer for a body of unknown length, in bytes
+	maxRoom     = 1 << 20  // largest initial buffer, and largest buffer kept for reuse, in bytes
 )
 
-// rooms has the *[]byte of released bodies, to read others into.
+// rooms holds the buffers (*[]byte) of released bodies for reuse.
 var rooms sync.Pool
 
-// readBody is io.ReadAll into memory that was used before, or that has the announced
-// length, so that it need not grow. The announced length of a compressed body is -1.
-// With an error it returns what was read before it.
+// readBody reads all of r, like io.ReadAll, into a reused buffer, or into a new one of
+// the announced length. announced is -1 for an unknown length, as that of a compressed
+// body. On an error it also returns the bytes read before it.
 func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	want := int64(unknownRoom)
 	if announced >= 0 {
@@ -43,9 +43,10 @@ func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	}
 }
 
-// Fill sets Body to what it reads from body, whose announced length is -1 if unknown. It
-// is for adapters that make requests of their own. It reads at most most+1 bytes, so that
-// the caller can tell a longer body, and with an error Body is what was read before it.
+// Fill reads body into r.Body. It is for adapters that make their own requests.
+// announced is the Content-Length, or -1 if unknown. Fill reads at most most+1 bytes: if
+// Body is then longer than most, body was too long. On an error, Body holds the bytes
+// read before it.
 func (r *Response) Fill(body io.Reader, announced, most int64) error {
 	r.Release()
 	var err error
@@ -54,9 +55,9 @@ func (r *Response) Fill(body io.Reader, announced, most int64) error {
 	return err
 }
 
-// Release lets the body's memory be used for another answer. Neither Body nor
-// anything that shares its memory may be used afterwards. A Response need not be
-// released: its memory is then garbage-collected.
+// Release allows the memory of Body to be reused for another answer. Afterwards, neither
+// Body nor anything that shares its memory may be used. Calling Release is optional:
+// otherwise the memory is garbage-collected.
 func (r *Response) Release() {
 	room := r.room
 	r.Body, r.room = nil, nil

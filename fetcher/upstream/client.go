@@ -22,51 +22,51 @@ const DefaultUserAgent = "streamwatch/1 (+https://github.com/streamwatch/streamw
 
 // Config sets up a Client. The zero value of each field means its default.
 type Config struct {
-	// BaseURL is the server, scheme and host, such as "https://mastodon.social".
+	// BaseURL is the server's scheme and host, such as "https://mastodon.social".
 	// Required.
 	BaseURL string
 	// HTTP makes the requests. Defaults to a client with a timeout of 30 s that
-	// follows redirects within the same host only. When Token is set, a copy of the
-	// given client is used, which does not follow redirects to another host either.
+	// follows redirects only within the same scheme and host. When Token is set, a
+	// copy of the given client is used, with the same limit on redirects.
 	HTTP *http.Client
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
 	// Token is sent as a bearer token when set. It prints as ***.
 	Token secret.Value
-	// TokenHeader is a header in which Token is sent as it is, such as "X-Api-Key".
-	// Defaults to none: Token is a bearer token in Authorization.
+	// TokenHeader is the header that carries Token unchanged, such as "X-Api-Key".
+	// If empty, Token is sent as "Authorization: Bearer <token>".
 	TokenHeader string
-	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
-	// 1 GiB.
+	// MaxBody limits a decompressed body, in bytes. Defaults to 8 MiB. The most
+	// that is allowed is 1 GiB.
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// maxBodyLimit bounds Config.MaxBody, in bytes.
+// maxBodyLimit is the largest allowed Config.MaxBody, in bytes.
 const maxBodyLimit = 1 << 30
 
 // Client makes GET requests to one server. It is safe for concurrent use.
 type Client struct {
-	cfg  Config // without the token, as fmt prints unexported fields, too
+	cfg  Config // Token is cleared because fmt prints unexported fields too
 	base *url.URL
-	// token returns the token, "" for none.
+	// token returns Config.Token. A func keeps fmt from printing it.
 	token func() string
 }
 
-// Response is a 2xx answer, or a 304 to a request with a condition.
+// Response is a 2xx answer, or a 304 to a conditional request.
 type Response struct {
 	Body       []byte // valid until Release
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
-	ServerTime time.Time // of the Date header, zero if missing
-	// NotModified says that the answer is a 304: the server still has what the
-	// condition names. Body is empty.
+	ServerTime time.Time // from the Date header; zero if it is missing or invalid
+	// NotModified reports whether the answer is a 304: the content has not changed
+	// since the version that the request's condition names. Body is empty.
 	NotModified bool
 
-	print  fingerprint // of Body and Header, if hashed
+	print  fingerprint // of Body and Header; set once hashed is true
 	hashed bool
-	room   *[]byte // the memory of Body, nil after Release
+	room   *[]byte // the buffer that holds Body; nil after Release
 }
 
 // New checks cfg and returns a client. It makes no request.
@@ -115,14 +115,13 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
 
-// notToken reports whether a header's name cannot have a character (RFC 9110,
-// section 5.6.2).
+// notToken reports whether r is not allowed in a header name (RFC 9110, section 5.6.2).
 func notToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 }
 
-// PlainURL returns a URL without the parts that may be secret (user, password, query and
-// fragment), for an error or a log. It returns "***" for one that cannot be parsed.
+// PlainURL returns a URL for an error or a log: without its user, password, query and
+// fragment, which may be secret. It returns "***" if text is not a valid URL.
 func PlainURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -135,23 +134,23 @@ func plainURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
 }
 
-// pooled is the transport of all clients without a Config.HTTP. It keeps as many idle
-// connections to a server as an engine has fetch slots by default; the standard transport
-// keeps two, and dials again for the rest.
+// pooled returns the transport shared by all clients without a Config.HTTP. It keeps up
+// to 64 idle connections per server, as many as an engine has fetch slots by default.
+// http.DefaultTransport keeps only two and dials again for the rest.
 var pooled = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 1024, 64
 	return t
 })
 
-// Host is the server's host, with the port when one was given.
+// Host returns the server's host, with the port if BaseURL has one.
 func (c *Client) Host() string { return c.base.Host }
 
-// sameHost is a CheckRedirect that does not follow a redirect to another server, so that
-// a token is not sent there.
+// sameHost is a CheckRedirect that follows at most four redirects, and none to another
+// scheme or host: a token must not be sent there.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
-		return errors.New("upstream: more than 5 redirects")
+		return errors.New("upstream: more than 4 redirects")
 	}
 	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse
@@ -159,10 +158,10 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// KeepHome returns a copy of a client that does not follow redirects to another host:
-// the answer is then the redirect. For other redirects the client's own CheckRedirect
-// decides. net/http itself sends the Authorization header on to a subdomain or another
-// port, and other headers with a key to any host.
+// KeepHome returns a copy of a client that does not follow redirects to another scheme
+// or host, but returns the redirect itself. The client's own CheckRedirect decides about
+// other redirects. Without this, net/http would send an Authorization header on to
+// subdomains and other ports, and custom headers with a key to any host.
 func KeepHome(h *http.Client) *http.Client {
 	guarded, own := *h, h.CheckRedirect
 	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -174,12 +173,12 @@ func KeepHome(h *http.Client) *http.Client {
 	return &guarded
 }
 
-// Get requests a path with its query on the server. Any status but 2xx is an error of
-// package fetcher: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
-// *RateLimitError, the rest *StatusError. A body over Config.MaxBody or cut short is
-// ErrMalformed; a timeout is none of these. The header may be nil; its fields are
-// added to the request, and may replace Accept, which is application/json. If it has
-// If-None-Match or If-Modified-Since, a 304 is no error either: see NotModified.
+// Get requests a path, which may have a query, from the server. A status other than 2xx
+// is an error of package fetcher: ErrUnauthorized for 401, ErrProtected for 403,
+// ErrNotFound for 404 and 410, *RateLimitError for 429, otherwise *StatusError. A body
+// that is cut short or over Config.MaxBody is ErrMalformed. The fields of header, which
+// may be nil, are added to the request; the default Accept is application/json. With
+// If-None-Match or If-Modified-Since in header, a 304 sets NotModified and is no error.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -229,7 +228,8 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	return out, nil
 }
 
-// bodyError returns the error for a body of which n bytes were read until err.
+// bodyError returns the error for a body after reading n bytes of it ended with err. It
+// returns nil if the whole body was read and is not too long.
 func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -244,15 +244,15 @@ func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	return nil
 }
 
-// isTimeout reports whether an error is a timeout: a slow server does not make a body
-// malformed, one that cuts it short does.
+// isTimeout reports whether err is a timeout. A body that arrives too slowly is not
+// malformed, unlike one that is cut short.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// AnswerError returns the error for an answer outside 2xx, as Client.Get describes. What
-// the error quotes of the body does not have the token.
+// AnswerError returns the error for an answer outside 2xx, as Client.Get describes. The
+// error quotes the start of the body, with the token replaced by ***.
 func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
 	return answerError(resp, ParseRateLimit(resp.Header, now), now, string(token))
 }
@@ -276,15 +276,15 @@ func answerError(resp *http.Response, rl fetcher.RateLimit, now time.Time, token
 	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
 }
 
-// errorDetail returns what an error quotes of the answer's body.
+// errorDetail reads the start of an answer's body and shortens it for an error: see Detail.
 func errorDetail(body io.Reader, token string) string {
 	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
 	return Detail(string(head), secret.Value(token))
 }
 
-// Detail returns what an error quotes of a server's message: one line of at most 256
-// bytes of valid UTF-8 without control characters, and without the token, which some
-// servers repeat.
+// Detail shortens a server's message for use in an error: one line of at most 256 bytes
+// of valid UTF-8, without control characters. The token, which some servers echo, is
+// replaced by ***.
 func Detail(text string, token secret.Value) string {
 	text = text[:min(len(text), 1024+len(token))]
 	if token != "" {

@@ -343,7 +343,7 @@ func TestRedirects(t *testing.T) {
 	}
 	t.Run("a circle ends", func(t *testing.T) {
 		c := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, nil)
-		if _, err := c.Get(t.Context(), "/", nil); err == nil || !strings.Contains(err.Error(), "more than 5 redirects") {
+		if _, err := c.Get(t.Context(), "/", nil); err == nil || !strings.Contains(err.Error(), "more than 4 redirects") {
 			t.Errorf("error %v", err)
 		}
 	})

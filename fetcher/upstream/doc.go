@@ -10,20 +10,20 @@
 //
 // # Rate limits
 //
-// The rate-limit headers in common use are read: see ParseRateLimit. An adapter copies
-// Response.RateLimit to fetcher.Page.RateLimit. After a page that leaves no calls, the
-// engine makes none until the window ends.
+// The client reads the rate-limit headers in common use: see ParseRateLimit. An adapter
+// copies Response.RateLimit to fetcher.Page.RateLimit. When a page reports that no calls
+// remain, the engine makes no more calls until the window ends.
 //
 // # Unchanged pages
 //
-// Most polls find nothing new. Pages keeps, per account, the validators that the server
-// sent with the newest page and a hash of it. A server that honours its validators (RFC
-// 9110: ETag, else a Last-Modified that is at least five minutes old) answers 304 without
-// a body. With other servers the hash saves the decoding, at a third of the cost of a
-// scan for ids. A page in which only counts (likes) are different has
-// changed: it is decoded, which costs nothing but time.
+// Most polls find nothing new. For each account, Pages keeps the newest page's
+// validators and a hash of its body. The validator is the ETag or, without one, a
+// Last-Modified that is at least five minutes old (RFC 9110). A server that supports
+// validators answers 304 without a body. With other servers, an equal hash saves
+// decoding the page; hashing costs a third of scanning for ids. A page in which only
+// counts (such as likes) differ has changed and is decoded.
 //
-// No post is lost by this: a page is only Unchanged for a caller that was given its
-// posts and says so with TimelineQuery.Known, for the same account and request, and
-// while it is remembered. A server's 304 is trusted, as its 200 is.
+// No post is lost: a page is reported as Unchanged only to a caller that already has its
+// posts and passes its version in TimelineQuery.Known. A server's 304 is trusted, as its
+// 200 is.
 package upstream

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// fingerprint tells different answers to the same request apart.
+// fingerprint identifies an answer's content, to compare answers to the same request.
 type fingerprint struct {
-	etag     string // "" when the server sent none that can be used
-	modified string // Last-Modified, likewise
+	etag     string // the ETag header; "" if missing or unusable
+	modified string // the Last-Modified header; "" if missing or unusable
 	size     int    // of the body, in bytes
-	sum      uint64
-	links    uint64 // of the Link header
+	sum      uint64 // hash of the body
+	links    uint64 // hash of the Link headers
 }
 
-// seed is random for each process, so nobody can make two bodies with the same hash. By
-// accident a changed body of equal length has the same hash once in 2^64 times: at a
-// million changed pages a second, once in 500,000 years.
+// seed is random for each process, which keeps a server from constructing two bodies
+// with the same hash. A changed body of equal length has the same hash by accident once
+// in 2^64 times: at a million changed pages per second, once in 500,000 years.
 var seed = maphash.MakeSeed()
 
-// fingerprint returns the answer's fingerprint, which is computed once, without
-// allocating. It covers the body and the Link header, by which some servers page.
+// fingerprint returns the fingerprint of the body and of the Link header, which some
+// servers use for paging. It is computed at the first call, without allocating.
 func (r *Response) fingerprint() *fingerprint {
 	if r.hashed {
 		return &r.print
@@ -54,8 +54,8 @@ func (f *fingerprint) clone() fingerprint {
 	return c
 }
 
-// header returns the condition for the next request: the entity tag if there is one,
-// since times are less exact (RFC 9110, 13.1.3), nil without a validator.
+// header returns the conditional header for the next request, or nil if there is no
+// validator. It prefers the entity tag, which is more exact (RFC 9110, 13.1.3).
 func (f *fingerprint) header() http.Header {
 	switch {
 	case f.etag != "":
@@ -66,11 +66,11 @@ func (f *fingerprint) header() http.Header {
 	return nil
 }
 
-// maxValidator bounds an entity tag that is kept, in bytes.
+// maxValidator is the length of the longest entity tag that is kept, in bytes.
 const maxValidator = 256
 
-// entityTag returns s if it is an entity tag (RFC 9110, 8.8.3), weak or strong, and ""
-// if not: a bare * would match whatever the server has.
+// entityTag returns s if it is a weak or strong entity tag (RFC 9110, 8.8.3), otherwise
+// "". In particular it rejects a bare *, which would match any content.
 func entityTag(s string) string {
 	opaque := strings.TrimPrefix(s, "W/")
 	if len(s) > maxValidator || len(opaque) < 2 || opaque[0] != '"' || opaque[len(opaque)-1] != '"' ||
@@ -80,14 +80,14 @@ func entityTag(s string) string {
 	return s
 }
 
-// settled is how much older than the answer a Last-Modified has to be. Posts may appear
-// up to three minutes after their time, behind newer ones, and a server may send the
-// newest post's time as the page's.
+// settled is the least age of a usable Last-Modified. A server may send the newest
+// post's time as Last-Modified, and a post may appear below newer ones up to three
+// minutes after its own time: the page then changes while Last-Modified does not.
 const settled = 5 * time.Minute
 
-// lastModified returns the answer's Last-Modified, or "" while the page may still change
-// without another one: it is in whole seconds, so two states of the page in one second
-// have the same (RFC 9110, 8.8.2.2).
+// lastModified returns the answer's Last-Modified, or "" if it is younger than settled:
+// the page may still change while Last-Modified stays the same, also because it counts
+// whole seconds (RFC 9110, 8.8.2.2).
 func (r *Response) lastModified() string {
 	s := r.Header.Get("Last-Modified")
 	if s == "" {

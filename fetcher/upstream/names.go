@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// namesFor is how long ids are remembered: a name may be given to another account
-	// while the one that had it goes on under another name.
+	// namesFor is how long ids are remembered. It is short because an account can be
+	// renamed and its old name given to another account.
 	namesFor = time.Hour
-	// maxNames bounds the names that are remembered; at the bound all are dropped.
+	// maxNames is how many names are remembered. When it is reached, all are dropped.
 	maxNames = 100_000
 )
 
-// Names remembers which account has a name, in any case, for up to an hour. It is safe
-// for concurrent use.
+// Names remembers the ids of accounts by their names, for up to an hour. It ignores the
+// case of names. It is safe for concurrent use.
 type Names struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	ids   map[string]string // by name in lower case
-	since time.Time         // when ids was empty
+	since time.Time         // when ID last emptied ids
 }
 
-// NewNames returns a Names that knows nobody.
+// NewNames returns an empty Names that reads the time from now.
 func NewNames(now func() time.Time) *Names { return &Names{now: now, ids: map[string]string{}} }
 
-// ID returns the id that was set for a name, "" where it has to be looked up.
+// ID returns the id that was set for a name, or "" if none is remembered.
 func (n *Names) ID(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,7 +38,7 @@ func (n *Names) ID(name string) string {
 	return n.ids[strings.ToLower(name)]
 }
 
-// Set notes who has a name.
+// Set remembers the id of the account with that name.
 func (n *Names) Set(name, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// DefaultMaxPages is how many pages a Pages remembers by default, with some 400
-	// bytes each.
+	// DefaultMaxPages is how many pages a Pages remembers by default. Each takes
+	// some 400 bytes.
 	DefaultMaxPages = 100_000
 	maxPagesLimit   = 100_000_000
-	// maxKeptText bounds the texts kept with a page, in bytes. A page that has
-	// more is not remembered.
+	// maxKeptText limits a page's key, Next and UserID together, in bytes. A page
+	// with more is not remembered.
 	maxKeptText = 4 << 10
 )
 
-// Pages remembers the newest page of each account, without its posts, to tell when it is
-// still the same. It implements TimelineQuery.Known and Page.Version for an adapter:
+// Pages remembers a fingerprint of each account's newest page, to detect that the page
+// has not changed. It implements TimelineQuery.Known and Page.Version for an adapter:
 //
 //	kept := pages.Known(path, q)
 //	resp, err := client.Get(ctx, path, kept.Header(0))
@@ -37,9 +37,8 @@ const (
 //		pages.Keep(path, &page, resp)
 //	}
 //
-// The key is the page's path and query on the server, to which validators belong. A page
-// that was made of several answers is unchanged when each of them is. Pages is safe for
-// concurrent use.
+// The key is the path and query of the request. A page that was built from several
+// answers is unchanged if all of them are. Pages is safe for concurrent use.
 type Pages struct {
 	max int
 
@@ -47,7 +46,7 @@ type Pages struct {
 	kept map[string]*Kept
 }
 
-// Kept is a remembered page. It is immutable; a nil *Kept stands for none.
+// Kept is a remembered page. It is immutable. A nil *Kept is valid and means no page.
 type Kept struct {
 	key          string
 	version      uint64
@@ -58,8 +57,8 @@ type Kept struct {
 }
 
 // NewPages returns a Pages that remembers up to n pages, or DefaultMaxPages if n is
-// 0. Beyond that a new page replaces another one, which is decoded again when it is read
-// next.
+// 0. When it is full, a new page replaces an arbitrary one; that one is decoded again at
+// its next poll.
 func NewPages(n int) (*Pages, error) {
 	if n < 0 || n > maxPagesLimit {
 		return nil, fmt.Errorf("upstream: MaxPages %d is not allowed: want 0 (%d) or 1 to %d", n, DefaultMaxPages, maxPagesLimit)
@@ -70,8 +69,8 @@ func NewPages(n int) (*Pages, error) {
 	return &Pages{max: n, kept: make(map[string]*Kept)}, nil
 }
 
-// Known returns the page that a query knows. It is nil when the page is not
-// remembered or has changed since, and for a query with a Cursor or without Seen.
+// Known returns the remembered page of that key if its version is q.Known. It returns
+// nil for any other version, and for a query with a Cursor or without Seen.
 func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
 	if q.Seen == nil || q.Known == 0 || q.Cursor != "" {
 		return nil
@@ -84,8 +83,8 @@ func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
 	return nil
 }
 
-// Header returns the conditions for request i of the page, from 0, or nil when there
-// are none.
+// Header returns the conditional headers (If-None-Match, If-Modified-Since) for the
+// page's request i, counted from 0, or nil if there are none.
 func (k *Kept) Header(i int) http.Header {
 	if k == nil {
 		return nil
@@ -93,14 +92,14 @@ func (k *Kept) Header(i int) http.Header {
 	return k.prints[i].header()
 }
 
-// Same reports whether the answer to request i is equal to the one that the page was made
-// of.
+// Same reports whether resp, the answer to the page's request i, is a 304 or has the
+// same body and links as last time.
 func (k *Kept) Same(i int, resp *Response) bool {
 	return k != nil && (resp.NotModified || k.prints[i].same(resp.fingerprint()))
 }
 
-// Unchanged returns the page for a query that knows it. Same must be true of all of the
-// answers.
+// Unchanged returns the page to give to a caller that already has the posts of k. Same
+// must have reported true for each of the answers.
 func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	page := fetcher.Page{
 		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
@@ -115,8 +114,8 @@ func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	return page
 }
 
-// Keep remembers a first page and sets its Version: the previous one if the page has
-// not changed, else a new one. The answers must have their bodies.
+// Keep remembers an account's newest page and sets page.Version: to the previous version
+// if the page has not changed, otherwise to a new one. Answers must not be released yet.
 func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	if len(key)+len(page.Next)+len(page.UserID) > maxKeptText {
 		return
@@ -148,15 +147,16 @@ func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	page.Version = k.version
 }
 
-// equal reports whether two pages have the same posts, by the same answers.
+// equal reports whether two pages have the same number of posts, the same fields, and
+// answers with the same bodies and links.
 func (k *Kept) equal(other *Kept) bool {
 	return k.posts == other.posts && k.next == other.next && k.userID == other.userID && k.oldestAt.Equal(other.oldestAt) &&
 		slices.EqualFunc(k.prints, other.prints, func(a, b fingerprint) bool { return a.same(&b) })
 }
 
-// lastVersion counts versions for the whole process, so that none is used twice,
-// whatever was evicted. It begins at a random number, so that a version of an earlier
-// process is not taken for one of this process.
+// lastVersion counts versions for the whole process: no version is used twice, even
+// after evictions. It starts at a random number because a version from an earlier
+// process must not match a page of this one.
 var lastVersion = func() *atomic.Uint64 {
 	v := new(atomic.Uint64)
 	v.Store(rand.Uint64() >> 1)

@@ -10,14 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// MaxWait bounds the wait that a server can ask for.
+// MaxWait is the longest wait that is accepted from a server.
 const MaxWait = 24 * time.Hour
 
-// ParseRateLimit reads the rate-limit headers in use among the platforms:
-// X-Rate-Limit-*, X-RateLimit-* and RateLimit-*, each with Limit, Remaining and
-// Reset: Mastodon writes an RFC 3339 time, X a Unix time,
-// others a number of seconds. Counts may have a fraction, which is cut. Invalid values
-// are ignored.
+// ParseRateLimit reads the rate-limit headers that platforms use: X-Rate-Limit-*,
+// X-RateLimit-* and RateLimit-*, each with the suffixes Limit, Remaining and Reset.
+// Reset may be an RFC 3339 time (Mastodon), a Unix time (X), an HTTP date, or a number
+// of seconds. The fraction of a count is dropped. Invalid values are ignored.
 func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	for _, prefix := range []string{"X-Rate-Limit-", "X-Ratelimit-", "Ratelimit-"} {
 		if left, ok := count(h.Get(prefix + "Remaining")); ok {
@@ -28,9 +27,9 @@ func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	return fetcher.RateLimit{}
 }
 
-// parseReset reads the end of a window: a number of seconds, above 1,000,000,000 a Unix
-// time, an RFC 3339 time or an HTTP date. It returns the zero time for another value, and
-// no time later than MaxWait from now.
+// parseReset returns the time at which a window ends. s is an RFC 3339 time, an HTTP
+// date, a number of seconds from now or, above 1e9, a Unix time. A time later than
+// MaxWait from now is cut to that. Any other s gives the zero time.
 func parseReset(s string, now time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return bound(t, now)
@@ -48,7 +47,7 @@ func parseReset(s string, now time.Time) time.Time {
 	return now.Add(time.Duration(min(n, MaxWait.Seconds()) * float64(time.Second)))
 }
 
-// count reads a number of calls. Some servers write it with a fraction: Reddit "0.0".
+// count parses a number of calls and drops its fraction: Reddit, for one, writes "0.0".
 func count(s string) (n int, ok bool) {
 	whole, fraction, _ := strings.Cut(strings.TrimSpace(s), ".")
 	n, err := strconv.Atoi(whole)
@@ -65,9 +64,9 @@ func bound(t, now time.Time) time.Time {
 	return t
 }
 
-// ParseRetryAfter reads a Retry-After value: seconds, whole or with a
-// fraction, or an HTTP date. It reports false for a value it cannot read. A
-// date in the past or a negative number is 0, and MaxWait is the most it returns.
+// ParseRetryAfter parses a Retry-After value: an HTTP date or a number of seconds,
+// which may have a fraction. It returns 0 for a past date or a negative number, and at
+// most MaxWait. It reports false for an invalid value.
 func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
