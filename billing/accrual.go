@@ -9,11 +9,11 @@ import (
 
 const (
 	minutesPerDay = 24 * 60
-	// runway is the time that the balance has to cover for a stream to go on.
-	runway = 60 // minutes
-	// restart is the time that it has to cover for a paused stream to be resumed: more than
-	// runway, so that the stream is not paused again a minute later.
-	restart = 75 // minutes
+	// A running stream is paused unless the balance covers its next runway minutes.
+	runway = 60
+	// A paused stream is resumed if the balance covers its next restart minutes. This is
+	// more than runway: otherwise the stream could be paused again a minute later.
+	restart = 75
 )
 
 // minute counts minutes of wall-clock time since 1970, UTC.
@@ -29,12 +29,12 @@ func minuteOf(t time.Time) minute {
 
 func (m minute) start() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
 
-// ofDay returns the minute of the UTC day, 0 to 1439.
+// ofDay returns the minute of the UTC day, from 0 to 1439.
 func (m minute) ofDay() int64 { return ((int64(m) % minutesPerDay) + minutesPerDay) % minutesPerDay }
 
-// cost returns what n minutes from m on cost at a price per day, for n of up to a day. It is
-// exact: minutes differ by at most a thousandth of a credit, and the minutes of a day, from
-// midnight to midnight UTC, add up to the price.
+// cost returns the price of n minutes starting with m. perDay is the price of a day, and n
+// is at most a day. Minutes differ by at most a thousandth of a credit: the minutes of a
+// day, from midnight to midnight UTC, add up to exactly perDay.
 func cost(perDay Credits, m minute, n int64) Credits {
 	from := m.ofDay()
 	to := from + n
@@ -44,15 +44,16 @@ func cost(perDay Credits, m minute, n int64) Credits {
 	return upTo(perDay, minutesPerDay) - upTo(perDay, from) + upTo(perDay, to-minutesPerDay)
 }
 
-// upTo returns what the first n minutes of a day cost, without a product that could overflow.
+// upTo returns the price of the first n minutes of a day. It computes no product that could
+// overflow.
 func upTo(perDay Credits, n int64) Credits {
 	return perDay/minutesPerDay*Credits(n) + perDay%minutesPerDay*Credits(n)/minutesPerDay
 }
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ChargeID returns the id of the entry that charges a stream for the minute of at. It is the
-// same for all Meters, so that a minute is one entry.
+// ChargeID returns the id of the entry that charges a stream for the minute that contains
+// at. All Meters use the same id, so a minute is charged once.
 func ChargeID(kind Kind, sourceID string, at time.Time) string {
 	return chargeID(kind, sourceID, minuteOf(at))
 }

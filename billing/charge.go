@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Request is a request that an owner pays for, and its price.
+// Request is a request that an owner pays for.
 type Request struct {
-	// ID is unique over all owners; a second request with it is the same charge.
+	// ID is unique over all owners. Two requests with the same ID are one charge.
 	ID       string
 	Owner    string
 	Endpoint string
-	Tier     string  // label in the entry; may be ""
-	Price    Credits // 0 costs nothing
-	// HoldFor is how long the credits stay reserved when neither Commit nor Release
-	// is called, as after a crash. It must be longer than a request takes. Defaults
-	// to 60 s.
+	Tier     string  // TierLabel of the entry; may be ""
+	Price    Credits // 0 for a free request
+	// HoldFor is how long the credits stay reserved if neither Commit nor Release
+	// is called, for example after a crash. It must be longer than a request takes.
+	// Defaults to 60 s.
 	HoldFor time.Duration
 	// At is when the request arrived. Defaults to time.Now.
 	At time.Time
 }
 
-// Charge is the price of a request that is under way:
+// Charge holds the price of a request until Commit or Release:
 //
 //	charge, err := billing.Hold(ctx, ledger, request) // ErrInsufficient: 402
 //	…
@@ -32,16 +32,16 @@ type Request struct {
 //	… answer …
 //	err = charge.Commit(ctx)  // once the answer is out; Release then does nothing
 //
-// The first call decides: after Commit, even one that failed, Release does nothing,
-// and after Release Commit returns ErrResolved. Both may be repeated, and work after
-// the request's context has ended. It is safe for concurrent use.
+// The first call decides: after Commit, even one that failed, Release does nothing;
+// after Release, Commit returns ErrResolved. Both may be repeated, and work even if ctx
+// has ended. A Charge is safe for concurrent use.
 type Charge struct {
 	ledger Ledger
 	req    Request
 
 	mu      sync.Mutex
 	decided decision
-	done    bool // the ledger has taken it
+	done    bool // the ledger has carried out decided
 }
 
 type decision uint8
@@ -52,12 +52,12 @@ const (
 	release
 )
 
-// settleTimeout bounds a Commit or Release.
+// settleTimeout limits how long a Commit or Release may take.
 const settleTimeout = 5 * time.Second
 
 // Hold reserves a request's price. It returns ErrInsufficient if the balance does not
-// cover it, and ErrResolved if a request with that id has been resolved. Concurrent
-// requests with one id are one charge.
+// cover it, and ErrResolved if a request with that ID has been committed or released.
+// Concurrent requests with the same ID are one charge.
 func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	if r.Price < 0 || r.HoldFor < 0 {
 		return nil, fmt.Errorf("billing: a request of price %d held for %s is not allowed: want neither below 0", r.Price, r.HoldFor)
@@ -78,15 +78,15 @@ func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	return c, nil
 }
 
-// Commit makes the charge. After an error of the ledger it may be repeated; otherwise
-// the credits are released after HoldFor.
+// Commit charges the owner. After an error of the ledger, call it again; otherwise the
+// credits are released after HoldFor.
 func (c *Charge) Commit(ctx context.Context) error {
 	return c.settle(ctx, commit, func(ctx context.Context) error {
 		return c.ledger.Commit(ctx, c.req.ID, Entry{Kind: KindRequest, At: c.req.At, Endpoint: c.req.Endpoint, TierLabel: c.req.Tier})
 	})
 }
 
-// Release gives the credits back, unless Commit was called before.
+// Release returns the credits to the owner. It does nothing after Commit.
 func (c *Charge) Release(ctx context.Context) error {
 	err := c.settle(ctx, release, func(ctx context.Context) error { return c.ledger.Release(ctx, c.req.ID) })
 	if errors.Is(err, ErrResolved) {
@@ -95,7 +95,7 @@ func (c *Charge) Release(ctx context.Context) error {
 	return err
 }
 
-// Price is what Commit charges.
+// Price returns the amount that Commit charges.
 func (c *Charge) Price() Credits { return c.req.Price }
 
 func (c *Charge) settle(ctx context.Context, how decision, do func(context.Context) error) error {

@@ -23,17 +23,17 @@ var (
 	ErrResolved = errors.New("billing: reservation already resolved")
 	// ErrNotFound: no such reservation.
 	ErrNotFound = errors.New("billing: reservation not found")
-	// ErrAmount: the amount is not allowed: a negative reservation, or more
-	// than a balance can count.
+	// ErrAmount: the amount is not allowed. It is a negative reservation, or a balance
+	// would exceed an int64.
 	ErrAmount = errors.New("billing: amount not allowed")
 	// ErrCursor: EntryQuery.Cursor is not the Next of a page.
 	ErrCursor = errors.New("billing: cursor not allowed: want the Next of a page of the same query")
 )
 
-// FieldError reports a field whose value is not allowed.
+// FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
-// Kind says what an entry is for.
+// Kind is what an entry charges for, or a top-up.
 type Kind string
 
 // Kinds of entries.
@@ -46,28 +46,28 @@ const (
 
 // Entry is one line of the ledger.
 type Entry struct {
-	ID    string // unique over all owners; the same id again changes nothing
+	ID    string // unique over all owners; an entry with a known id changes nothing
 	Owner string
 	Kind  Kind
-	// Amount changes the balance: negative for a charge, positive for a top-up.
+	// Amount is added to the balance: negative for a charge, positive for a top-up.
 	Amount Credits
 	At     time.Time
 
-	SourceID    string // the monitor or rule, when Kind says so
+	SourceID    string // id of the monitor or rule, for KindMonitor and KindRule
 	SourceName  string
-	Endpoint    string // the request's endpoint, when Kind says so
+	Endpoint    string // for KindRequest
 	NumAccounts int
 	TierLabel   string
 	Rate        Credits // per account and day
 
-	// Balance is what the owner has after this entry, in the order of the ledger:
-	// the sum of the entries up to it. Open reservations are not subtracted. The
-	// ledger sets it, whatever the caller had there.
+	// Balance is the owner's balance after this entry: the sum of the owner's entries up
+	// to it, in the order of the ledger. Open reservations are not subtracted. The ledger
+	// sets it and ignores the caller's value.
 	Balance Credits
 }
 
-// Validate reports an entry without ID as a *FieldError. Stores call it before
-// they make an entry of Ledger.Append or of a commit's charges.
+// Validate returns a *FieldError if the entry has no ID. Stores call it before they
+// append an entry.
 func (e *Entry) Validate() error {
 	if e.ID == "" {
 		return invalid.Field("billing", "Entry.ID", "", "the id of the entry")
@@ -75,22 +75,22 @@ func (e *Entry) Validate() error {
 	return nil
 }
 
-// Source is a stream that entries are for: a monitor or a rule.
+// Source identifies a stream that is charged: a monitor or a rule.
 type Source struct {
 	Owner string
 	Kind  Kind   // KindMonitor or KindRule
 	ID    string // Entry.SourceID
 }
 
-// Source returns the stream to whose total in Ledger.Totals the entry is added. It reports
-// false for an entry of another kind than KindMonitor and KindRule, or without SourceID.
+// Source returns the stream that the entry is for; Ledger.Totals adds up entries by it. It
+// reports false if the Kind is not KindMonitor or KindRule, or if SourceID is "".
 func (e *Entry) Source() (Source, bool) {
 	s := Source{Owner: e.Owner, Kind: e.Kind, ID: e.SourceID}
 	return s, s.ID != "" && (s.Kind == KindMonitor || s.Kind == KindRule)
 }
 
-// AddTotal returns total + amount, or the largest or smallest int64 if the sum is beyond it. A
-// Ledger adds to totals with it.
+// AddTotal returns total + amount, or the largest or smallest int64 if the sum would
+// overflow. A Ledger uses it for Totals.
 func AddTotal(total, amount Credits) Credits {
 	switch {
 	case amount > 0 && total > math.MaxInt64-amount:
@@ -101,19 +101,20 @@ func AddTotal(total, amount Credits) Credits {
 	return total + amount
 }
 
-// Reservation holds an amount back until it is committed, released or expires.
+// Reservation keeps an amount from being spent until it is committed or released, or
+// expires.
 type Reservation struct {
 	ID     string // unique over all owners and entries
 	Owner  string
 	Amount Credits // ≥ 0
-	// ExpiresAt is when the reservation ends as by Release, by the store's clock: from
-	// that moment on every balance and every charge has its amount again. Zero means that
-	// it does not expire.
+	// ExpiresAt is when the reservation ends as if released, by the store's clock. From
+	// that moment on the amount is available again. Zero means that the reservation does
+	// not expire.
 	ExpiresAt time.Time
 }
 
-// Validate reports a reservation without ID as a *FieldError, and one of a
-// negative amount as ErrAmount. Stores call it in Ledger.Reserve.
+// Validate returns a *FieldError if the reservation has no ID, and ErrAmount if its
+// amount is negative. Stores call it in Ledger.Reserve.
 func (r *Reservation) Validate() error {
 	switch {
 	case r.ID == "":
@@ -124,7 +125,7 @@ func (r *Reservation) Validate() error {
 	return nil
 }
 
-// Balance is what an owner has.
+// Balance is an owner's credits.
 type Balance struct {
 	Available Credits // can be spent now
 	Reserved  Credits // held by open reservations
@@ -134,80 +135,78 @@ type Balance struct {
 type EntryQuery struct {
 	Owner    string
 	SourceID string // "" for all
-	// Since and Until select by an entry's At: at Since or later and before
-	// Until. The zero time is no bound.
+	// Since and Until select entries with an At from Since on and before Until. The zero
+	// time is no bound.
 	Since, Until time.Time
-	// Cursor, the Next of a page of the same query, asks for the entries after that page,
-	// whatever was added or removed meanwhile. Page is then ignored. PageSize may differ.
-	// Any other text is refused with ErrCursor.
+	// Cursor is the Next of an earlier page of the same query, or "". It selects the
+	// entries after that page, even if entries were added or removed since then. Page is
+	// then ignored; PageSize may differ. For any other text, Entries returns ErrCursor.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
-	// NoTotal allows EntryPage.Total to be 0, as a store may take long to count.
+	// NoTotal lets a store leave EntryPage.Total at 0, because counting may take long.
 	NoTotal bool
 }
 
 // EntryPage is one page of entries.
 type EntryPage struct {
 	Entries []Entry
-	Total   int // entries of all pages
+	Total   int // number of entries on all pages
 	// Next is the Cursor for the next page, "" after the last entry or if the page is
-	// empty. Its form is up to the ledger, in at most 4,096 bytes. It stays valid, also
-	// when entries of this page are removed.
+	// empty. It has at most 4,096 bytes, in a form that the ledger chooses. It stays
+	// valid even if entries of this page are removed.
 	Next string
 }
 
 // Ledger keeps the balances. Every method is safe for concurrent use, does all or nothing,
-// and is idempotent by id, so that a caller that got no answer may repeat the call;
-// storage.Store has the rules for all ports. If Entry.Validate or Reservation.Validate
+// and is idempotent by id: a caller that got no answer may repeat the call. The rules of
+// storage.Store for all ports apply, too. If Entry.Validate or Reservation.Validate
 // returns an error, the call fails with that error.
 //
 // No balance is ever below zero, and an owner's available and reserved credits
-// together never exceed an int64. The sum of an owner's entries is what is
-// available and reserved, also when old entries have been removed. The ids of removed
-// entries and of resolved reservations stay known.
+// together never exceed an int64. They are the sum of the owner's entries, including
+// old entries that have been removed. The ids of removed entries and of resolved
+// reservations stay known.
 type Ledger interface {
-	// Reserve holds r.Amount back. It returns the first of these that applies:
+	// Reserve reserves r.Amount. It returns the first of these that applies:
 	//
 	//  1. the error of r.Validate;
-	//  2. nil, without a change, if a reservation with the id is open, whatever its owner,
-	//     amount and ExpiresAt, and whatever the balance;
+	//  2. nil, without a change, if a reservation with the id is open, even with another
+	//     owner, amount or ExpiresAt;
 	//  3. ErrResolved if a reservation with the id has ended, or an entry has the id;
 	//  4. ErrInsufficient if the available balance does not cover the amount.
 	//
 	// After an error, an id that was free is still free.
 	Reserve(ctx context.Context, r Reservation) error
-	// Commit turns a reservation into a charge: the entry e, with the reservation's id
-	// and owner and minus its amount in place of those of e. If Append has made an entry
-	// with that id meanwhile, the reservation ends and nothing more is charged. After a
-	// Commit of the same id it does nothing; after Release or expiry it returns
-	// ErrResolved. It returns ErrNotFound if there is no such reservation, also if an
-	// entry has the id.
+	// Commit turns a reservation into a charge. It appends e with the reservation's id,
+	// its owner and its negated amount. If an entry with that id exists already, Commit
+	// only ends the reservation. A second Commit of the same id does nothing. After
+	// Release or expiry, Commit returns ErrResolved. It returns ErrNotFound if there is
+	// no such reservation, even if an entry has the id.
 	Commit(ctx context.Context, id string, e Entry) error
-	// Release gives a reservation back. After a Release of the same id, or after expiry,
-	// it does nothing; after Commit it returns ErrResolved. It returns ErrNotFound if
-	// there is no such reservation.
+	// Release ends a reservation and makes its amount available again. After a Release of
+	// the same id, or after expiry, it does nothing; after Commit it returns ErrResolved.
+	// It returns ErrNotFound if there is no such reservation.
 	Release(ctx context.Context, id string) error
-	// Append adds entries in order, all or none, also those with an amount of 0. It skips
-	// an entry whose id is known, whatever its owner and amount, or occurs earlier in the
-	// call. It returns ErrInsufficient if the credits that are available in its turn do not
-	// cover a charge, and ErrAmount if a balance would exceed an int64. No entry of another
-	// call comes between those of one call.
+	// Append adds entries in order, all or none, including those with an amount of 0. It
+	// skips an entry with a known id, even of another owner or amount, and one with the id
+	// of an earlier entry in the call. It returns ErrInsufficient if the credits available
+	// at an entry's turn do not cover its charge, and ErrAmount if a balance would exceed
+	// an int64. The entries of one call follow each other without entries of other calls.
 	Append(ctx context.Context, entries ...Entry) error
 	// Balance returns an owner's balance, zero for an unknown owner.
 	Balance(ctx context.Context, owner string) (Balance, error)
 	// Entries returns one page of an owner's entries in the order in which they were
-	// made, whatever their At, the last first unless q.Asc.
+	// added, not by At: the last first, or the first if q.Asc.
 	Entries(ctx context.Context, q EntryQuery) (EntryPage, error)
-	// Totals returns, for each of the sources in turn, the sum of the amounts of all
-	// entries ever made for it, below zero for charges; 0 for one without entries. A
-	// source may occur twice. The sums are of one moment, and are read in one call.
+	// Totals returns, for each source in order, the sum of the amounts of all entries
+	// ever added for it: negative for charges, 0 if there are none. A source may occur
+	// twice. All sums are as of the same moment.
 	//
-	// A total changes in the transaction that makes the entry (see Entry.Source and
-	// AddTotal), and stays when entries are removed by retention. It is removed when
-	// the monitor or rule is deleted from the same store, in that transaction. So a
-	// store has one for each monitor or rule that was charged, and one for each that
-	// was charged after its deletion, as by a Meter's tick that was under way.
+	// The transaction that adds an entry also changes the total (see Entry.Source and
+	// AddTotal). Retention removes entries and leaves totals as they are. The transaction
+	// that deletes a monitor or rule from the same store removes its total. A charge after
+	// that, for example by a Meter's tick that was under way, makes a new total.
 	Totals(ctx context.Context, sources ...Source) ([]Credits, error)
 }

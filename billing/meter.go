@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Stream is a monitor or rule as a Meter sees it.
+// Stream is a monitor or rule that a Meter charges for.
 type Stream struct {
 	Kind      Kind // KindMonitor or KindRule
 	ID        string
@@ -18,22 +18,22 @@ type Stream struct {
 	Accounts  int // of a monitor
 	Price     Price
 	CreatedAt time.Time
-	// Paused says that the stream is paused for lack of credits. A Meter does not see
-	// streams that are paused for another reason.
+	// Paused means that the stream is paused for lack of credits. Streams that are paused
+	// for another reason are not passed to a Meter.
 	Paused bool
 }
 
-// Streams is what a Meter charges for. The engine implements it.
+// Streams lists, pauses and resumes the streams of a Meter. The engine implements it.
 type Streams interface {
-	// Each calls fn for every stream that is active or paused for lack of credits, of
-	// every owner, in any order, until fn returns an error, which Each returns.
+	// Each calls fn for every stream of every owner that is active or paused for lack of
+	// credits, in any order. If fn returns an error, Each stops and returns it.
 	Each(ctx context.Context, fn func(Stream) error) error
-	// Pause pauses an active stream for lack of credits, and does not change any other.
+	// Pause pauses s for lack of credits. It does nothing if s is not active.
 	Pause(ctx context.Context, s Stream) error
-	// Resume resumes a stream that was paused for lack of credits, and does not change any
-	// other. The stream finds what was published meanwhile. Resume returns
-	// ErrInsufficient, and the stream stays paused, if the credits were used otherwise
-	// since the Meter read them.
+	// Resume resumes s. It does nothing if s is not paused for lack of credits. The stream
+	// then finds the posts that were published while it was paused. Resume returns
+	// ErrInsufficient, and s stays paused, if the credits have been spent since the Meter
+	// read the balance.
 	Resume(ctx context.Context, s Stream) error
 }
 
@@ -42,39 +42,39 @@ type MeterConfig struct {
 	// Ledger and Streams are required.
 	Ledger  Ledger
 	Streams Streams
-	// Thresholds are balances at which OnThreshold is called, in any order.
-	// Defaults to none.
+	// Thresholds are balances for OnThreshold, in any order. Defaults to none.
 	Thresholds []Credits
-	// OnThreshold is called when a tick finds an owner of streams at or below a threshold,
-	// and not again before the balance was above it, or the owner had no stream; after a
-	// restart it may be called again. It must not block. Defaults to none.
+	// OnThreshold is called when a tick finds that the balance of an owner with streams is
+	// at or below a threshold. It is called again for that threshold only after the balance
+	// was above it, the owner had no stream, or a restart. It must not block. Defaults to
+	// none.
 	OnThreshold func(Threshold)
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger receives errors and each pause or resume. Defaults to none.
 	Logger *slog.Logger
-	// Now is the wall clock that minutes are counted by; waiting uses the
-	// runtime's timers. Defaults to time.Now.
+	// Now is the wall clock by which minutes are charged; waiting uses the runtime's
+	// timers. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Threshold is a balance that has fallen to a mark.
+// Threshold reports that an owner's balance has fallen to a mark or below.
 type Threshold struct {
 	Owner   string
 	Mark    Credits // one of MeterConfig.Thresholds
 	Balance Credits // available
 }
 
-// Meter charges active streams by the minute, and pauses those that their
-// owners' credits do not cover. See the package's documentation for the rules.
+// Meter charges active streams by the minute, and pauses streams that their owners'
+// credits do not cover. The package comment has the rules.
 type Meter struct {
 	cfg   MeterConfig
-	marks []Credits // descending
+	marks []Credits // the thresholds, descending
 
 	count counts
 
-	// The rest belongs to Run.
+	// The fields below are used by Run's goroutine only.
 	paid map[streamKey]payment
-	low  map[string]int // owner → how many of marks were reported
-	// first is the owner whom the next tick charges first, "" for the first by name.
+	low  map[string]int // owner → number of marks that were reported
+	// first is the owner that the next tick charges first; "" for the first by name.
 	first string
 }
 
@@ -83,25 +83,25 @@ type streamKey struct {
 	id   string
 }
 
-// payment is how far a running stream has been charged.
+// payment records up to which minute a running stream has been charged.
 type payment struct {
-	minute minute    // the last minute for which it owes nothing
+	minute minute    // the last minute that is charged or free
 	wall   time.Time // the time of that tick, by MeterConfig.Now
-	at     time.Time // the same by the runtime's clock, which does not jump
+	at     time.Time // the same time by the runtime's clock, which does not jump
 }
 
 const (
-	// catchUp bounds the minutes that are charged later because a tick was late or failed.
+	// catchUp is the most minutes that are charged later because a tick was late or failed.
 	catchUp = 60
-	// tickTimeout bounds the charges of a tick, so that a store that hangs delays one
-	// or two.
+	// tickTimeout limits how long a tick may charge. It is less than a minute: if the
+	// store hangs, one or two ticks are late and no more.
 	tickTimeout = 50 * time.Second
-	// balanceTimeout is how long of tickTimeout a tick may read balances.
+	// balanceTimeout is the part of tickTimeout in which a tick may read balances.
 	balanceTimeout = 40 * time.Second
-	// changeTimeout is how long after its beginning a tick may pause and resume streams: the
-	// next one makes the changes that are left.
+	// changeTimeout is how long after its start a tick may pause and resume streams. The
+	// next tick makes the changes that are left.
 	changeTimeout = 55 * time.Second
-	// appendBatch is how many entries go to the ledger in one call.
+	// appendBatch is the most entries that one call of the ledger adds.
 	appendBatch = 256
 )
 
@@ -127,7 +127,7 @@ func NewMeter(cfg MeterConfig) (*Meter, error) {
 	return m, nil
 }
 
-// Run charges at once and then at the beginning of every minute of the wall
+// Run charges streams at once and then at the beginning of every minute of the wall
 // clock, until ctx ends. It may be called once.
 func (m *Meter) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
@@ -149,9 +149,9 @@ func (m *Meter) Run(ctx context.Context) error {
 }
 
 // Covers returns ErrInsufficient if an owner's available credits do not cover the next hour of
-// streams at these prices together. A program calls it with the prices of all streams that
-// will run, before one is created, resumed or raised in price: the next tick would pause what
-// is not covered.
+// streams at these prices together. Call it before a stream is created, resumed or raised in
+// price, with the prices of all the owner's active streams after that change: otherwise the
+// next tick pauses those that are not covered.
 func (m *Meter) Covers(ctx context.Context, owner string, prices ...Price) error {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {

@@ -2,28 +2,27 @@ package billing
 
 import "time"
 
-// Price is what a stream costs.
+// Price is the price of a stream.
 type Price struct {
 	PerAccountPerDay Credits // for a monitor; zero for a rule
-	PerDay           Credits // in all
+	PerDay           Credits // for the whole stream
 	Tier             string  // label, such as "11-50"
 }
 
 // Pricing is a price list. Presets is the default one.
 type Pricing interface {
-	// Monitor returns the price of a monitor with so many accounts.
+	// Monitor returns the price of a monitor with this number of accounts.
 	Monitor(accounts int) Price
-	// Rule returns the price of a rule that is polled at that interval.
+	// Rule returns the price of a rule that is polled at this interval.
 	Rule(interval time.Duration) Price
-	// Request returns the price of one call of an endpoint of the HTTP surface, by its
-	// name.
+	// Request returns the price of one call of the HTTP endpoint with this name.
 	Request(endpoint string) Credits
 }
 
 // Presets is the default price list.
 type Presets struct{}
 
-// Monitor returns a price by the number of accounts: the more, the less for each.
+// Monitor returns a price by the number of accounts: with more accounts, each costs less.
 func (Presets) Monitor(accounts int) Price {
 	p := Price{PerAccountPerDay: 833 * Credit, Tier: "over 100"}
 	switch {
@@ -38,7 +37,7 @@ func (Presets) Monitor(accounts int) Price {
 	return p
 }
 
-// Rule returns a price by the interval: the shorter, the higher.
+// Rule returns a price by the interval: a shorter interval costs more.
 func (Presets) Rule(interval time.Duration) Price {
 	switch {
 	case interval <= 500*time.Millisecond:
@@ -53,10 +52,10 @@ func (Presets) Rule(interval time.Duration) Price {
 	return Price{PerDay: 100 * Credit, Tier: "> 600 s"}
 }
 
-// EndpointProduct names the marketplace product endpoint in Pricing.Request.
+// EndpointProduct is the name of the marketplace product endpoint for Pricing.Request.
 const EndpointProduct = "marketplace_product"
 
-// Request costs one credit, a marketplace product five.
+// Request returns five credits for EndpointProduct and one for any other endpoint.
 func (Presets) Request(endpoint string) Credits {
 	if endpoint == EndpointProduct {
 		return 5 * Credit

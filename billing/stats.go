@@ -2,29 +2,28 @@ package billing
 
 import "sync"
 
-// Stats counts what a Meter did since it was made, and has the state at its latest
-// tick.
+// Stats has a Meter's counters since it was made, and the state at its latest tick.
 type Stats struct {
-	// Charged is what streams were charged. Several Meters on one store count the same
-	// minutes.
+	// Charged is the sum of charges for streams. If several Meters share a store, each
+	// counts all charges.
 	Charged Credits
 	Refused int64 // times that Covers returned ErrInsufficient
 	Paused  int64 // streams paused for lack of credits
 	Resumed int64 // streams resumed when credits covered them again
 	Failed  int64 // ticks that left charges for a later one
 
-	Running int64 // streams that are charged now
-	Waiting int64 // streams that wait for credits now
+	Running int64 // streams that are active now
+	Waiting int64 // streams that are paused for lack of credits now
 }
 
-// Stats reads the counters. They are of one moment.
+// Stats returns all counters as of the same moment.
 func (m *Meter) Stats() Stats {
 	m.count.mu.Lock()
 	defer m.count.mu.Unlock()
 	return m.count.stats
 }
 
-// counts is the live form of Stats.
+// counts is a Stats with its lock.
 type counts struct {
 	mu    sync.Mutex
 	stats Stats
@@ -36,7 +35,7 @@ func (c *counts) add(change func(*Stats)) {
 	change(&c.stats)
 }
 
-// tick counts a tick that has ended.
+// tick counts a tick that ended with err.
 func (c *counts) tick(err error) {
 	if err != nil {
 		c.add(func(s *Stats) { s.Failed++ })

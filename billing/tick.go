@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// bill is what one owner's streams owe at a tick.
+// bill lists the charges and changes of one owner's streams at a tick.
 type bill struct {
 	owner   string
-	balance Credits
+	balance Credits // available before the charges
 	entries []Entry
-	streams []streamKey // those that the entries are for, and those that are free
-	// The streams that the balance does not cover any more, and those that it covers again.
+	streams []streamKey // the streams that go on, including free ones
+	// The streams that the balance no longer covers, and the paused ones that it covers again.
 	pause, resume []Stream
 }
 
-// tick charges all streams for the current minute. Only then does it pause and resume
-// streams, so that many such changes do not delay the charges.
+// tick charges all streams up to the current minute. After that it pauses and resumes
+// streams: many such changes do not delay the charges.
 func (m *Meter) tick(ctx context.Context) error {
 	at := time.Now()
 	bills, err := m.chargeAll(ctx, at)
@@ -46,7 +46,7 @@ func (m *Meter) tick(ctx context.Context) error {
 	return err
 }
 
-// chargeAll charges all streams for the current minute, and returns what each owner owed.
+// chargeAll charges all streams up to the current minute, and returns the owners' bills.
 func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 		return nil, fmt.Errorf("billing: list streams: %w", err)
 	}
 	m.count.add(func(s *Stats) { s.Running, s.Waiting = int64(len(running)), int64(waiting) })
-	for k := range m.paid { // a stream that does not run owes nothing
+	for k := range m.paid { // a stream that is not active owes nothing
 		if !running[k] {
 			delete(m.paid, k)
 		}
@@ -86,9 +86,9 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	return m.chargeEach(ctx, owners, payment{now, wall, at})
 }
 
-// chargeEach charges the streams of each owner in turn. It charges as it reads the balances, so
-// that what takes too long leaves only the owners after it uncharged: the next tick begins with
-// these.
+// chargeEach charges the streams of each owner in turn. It charges while it still reads the
+// balances of others. If the time is over, only the owners that are left are not charged, and
+// the next tick begins with these.
 func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid payment) ([]*bill, error) {
 	reading, cancel := context.WithDeadline(ctx, paid.at.Add(balanceTimeout))
 	defer cancel()
@@ -121,9 +121,10 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 	return bills, errors.Join(append(errs, m.charge(ctx, due, paid))...)
 }
 
-// billOf decides which of an owner's streams the balance pays for. Running streams
-// come first, oldest first: each goes on if the rest covers what it owes and its next
-// hour. What is left resumes paused streams, oldest first. It changes no stream.
+// billOf decides which of an owner's streams the balance pays for. Active streams
+// come first, oldest first: each goes on if the credits that are left cover what it owes
+// and its next hour. Paused streams follow, oldest first: each is resumed if the credits
+// that are left cover its next restart minutes. billOf itself changes no stream.
 func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now minute, at time.Time) (*bill, error) {
 	balance, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {
@@ -153,7 +154,7 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 		need := cost(s.Price.PerDay, now-minute(missed), missed) + cost(s.Price.PerDay, now, runway)
 		if left < need {
 			out.pause = append(out.pause, s)
-			delete(m.paid, key) // also if the pause fails: what is not covered is not charged
+			delete(m.paid, key) // what is not covered is not charged, even if the pause fails
 			continue
 		}
 		left -= need
@@ -170,10 +171,10 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 	return out, nil
 }
 
-// missed returns how many minutes before this one a stream ran and was not charged. Minutes
-// count only if they have begun by the wall clock of the last payment plus the time that has
-// passed since, so that a wall clock that jumps ahead charges nothing. That time is rounded to
-// the nearest minute, since timers are not exact.
+// missed returns how many minutes before now a stream was active and not charged. It counts
+// no more minutes than have passed since the last payment by the runtime's clock, so a jump
+// of the wall clock charges nothing. That time is rounded to the nearest minute, because
+// timers are not exact.
 func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 	p, ok := m.paid[key]
 	if !ok || now <= p.minute {
@@ -206,8 +207,8 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 }
 
 // charge appends the entries of several owners in one call of the ledger. If that returns
-// ErrInsufficient, it appends those of each owner alone, so that an owner who has spent
-// credits meanwhile does not delay the others.
+// ErrInsufficient, because an owner has spent credits since the balance was read, it appends
+// the entries of each owner alone: the others are charged.
 func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	var errs []error
 	for len(bills) > 0 {
@@ -244,8 +245,8 @@ func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	return errors.Join(errs...)
 }
 
-// append makes entries, a batch at a time. After an error some may have been
-// made: they are made again with the same ids, which changes nothing.
+// append adds entries to the ledger in batches. After an error some may have been added;
+// the next tick adds them again with the same ids, which changes nothing.
 func (m *Meter) append(ctx context.Context, entries []Entry) error {
 	for batch := range slices.Chunk(entries, appendBatch) {
 		if err := m.cfg.Ledger.Append(ctx, batch...); err != nil {
@@ -255,7 +256,7 @@ func (m *Meter) append(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// settled notes up to which minute streams are charged, and reports low balances.
+// settled records that the streams of b are charged, and reports low balances.
 func (m *Meter) settled(b *bill, paid payment) {
 	var charged Credits
 	for i := range b.entries {

@@ -1,26 +1,26 @@
 package fetcher
 
-// Billed counts what a platform charges for in an answer, where it bills what it
-// returns. What is free, or billed already, such as a post that is charged for once a
-// day, is not counted.
+// Billed counts the items of an answer that the platform charges for. Free items are not
+// counted, nor items that were charged for before, for example by a platform that
+// charges for a post once a day.
 type Billed struct {
-	Posts  int64 // posts returned, those that the engine knew included
+	Posts  int64 // posts returned, including those that the engine knew
 	Users  int64 // accounts returned
-	Events int64 // what a stream pushed, if it is not billed as a post
+	Events int64 // signals of a stream, if they are not billed as posts
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of b and o.
 func (b Billed) Plus(o Billed) Billed {
 	return Billed{Posts: b.Posts + o.Posts, Users: b.Users + o.Users, Events: b.Events + o.Events}
 }
 
-// Prices are what a platform charges for each of Billed, in its own currency. The zero
-// value is for a platform that charges nothing.
+// Prices are the prices of the items counted by Billed, in the platform's own currency.
+// The zero value is for a platform that charges nothing.
 type Prices struct {
 	Post, User, Event float64
 }
 
-// Cost is the price of b.
+// Cost returns the price of all items in b.
 func (p Prices) Cost(b Billed) float64 {
 	return float64(b.Posts)*p.Post + float64(b.Users)*p.User + float64(b.Events)*p.Event
 }

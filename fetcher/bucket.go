@@ -1,25 +1,25 @@
 package fetcher
 
-// Bucketer names the limits that calls count against, where a platform, or the hosts
-// behind it, have several. When a call is refused for being over a limit, or an answer
-// says that no call is left, calls of the same bucket wait, and no others.
+// Bucketer names the rate limit that a call counts against, for a platform with several
+// limits or several hosts. If the platform refuses a call for its rate, or says that no
+// calls are left, only the calls of the same bucket wait.
 type Bucketer interface {
-	// Bucket returns the name of a call's bucket, such as an endpoint or a host; "" is
-	// that of all calls: it closes every one. It is called often, from several
-	// goroutines, and must not block.
+	// Bucket returns the name of a call's bucket, such as an endpoint or a host. If a
+	// call of the bucket "" is refused, the calls of all buckets wait. Bucket is called
+	// often, from several goroutines, and must not block.
 	Bucket(c Call) string
 }
 
-// Call says what a call is for.
+// Call describes a call for a Bucketer.
 type Call struct {
 	Role    Role
-	Account Account // of RoleTimeline
+	Account Account // set for RoleTimeline
 }
 
-// Role is what a platform is asked for.
+// Role is the kind of a call.
 type Role uint8
 
-// Roles of a call. Timelines of several accounts in one call count as that of the first.
+// Roles of a call. A call for several timelines counts as a call for the first of them.
 const (
 	RoleTimeline Role = iota + 1
 	RoleSearch

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the post as its wire-format JSON object to b and returns
-// the extended slice. The bytes depend on the record alone.
+// AppendJSON appends the post to b as a JSON object in the wire format, and returns the
+// extended slice. Equal records give equal bytes.
 func (t *Tweet) AppendJSON(b []byte) []byte {
 	b = strMember(b, `{"id":`, t.ID)
 	b = strMember(b, `,"text":`, t.Text)
@@ -65,10 +65,10 @@ func (t *Tweet) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// MarshalJSON is AppendJSON for encoding/json.
+// MarshalJSON returns the JSON of AppendJSON.
 func (t Tweet) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
-// AppendJSON appends the account as its wire-format JSON object to b.
+// AppendJSON appends the account to b as a JSON object in the wire format.
 func (u *User) AppendJSON(b []byte) []byte {
 	b = strMember(b, `{"id":`, u.ID)
 	b = strMember(b, `,"username":`, u.Username)
@@ -165,7 +165,8 @@ func (p *Place) append(b []byte) []byte {
 func appendStringItem(s *string, b []byte) []byte { return AppendString(b, *s) }
 func appendIntItem(n *int, b []byte) []byte       { return strconv.AppendInt(b, int64(*n), 10) }
 
-// The members: a key with its punctuation, such as `,"id":`, then the value.
+// The functions below append an object's member: key includes the punctuation, such as
+// `,"id":`; v is the value.
 
 func strMember(b []byte, key, v string) []byte {
 	return AppendString(append(b, key...), v)
@@ -217,7 +218,7 @@ const hexDigits = "0123456789abcdef"
 // control characters and U+2028, U+2029 are escaped; '<', '>' and '&' are not.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	start, again := 0, 0 // again: from where a plain word may be expected
+	start, again := 0, 0 // again is the index from which plain8 is tried
 	for i := 0; i < len(s); {
 		if i >= again && i+8 <= len(s) {
 			if plain8(s[i : i+8]) {

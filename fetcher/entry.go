@@ -1,10 +1,10 @@
 package fetcher
 
-// Entry is what an entry of a feed has, and a post of a social platform has not. A
-// Tweet of any other platform has none, and its wire format does not change.
+// Entry has the fields of a feed's entry that posts of social platforms do not have. It is
+// nil in a Tweet of any other platform, and then left out of the JSON.
 type Entry struct {
 	Title      string      `json:"title"`
-	Link       string      `json:"link"` // its page, absolute
+	Link       string      `json:"link"` // absolute URL of the entry's web page
 	Categories []string    `json:"categories"`
 	Enclosures []Enclosure `json:"enclosures"`
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Errors a Fetcher returns so that the engine knows what to do next. Wrap them
-// with %w to add detail. Any other error counts as transient: the target backs
-// off and is polled again.
+// Errors of a Fetcher that the engine handles in a special way. Wrap them with %w to
+// add detail. The engine takes any other error as transient, and polls the target
+// again after a pause that grows with each failure.
 var (
 	// ErrNotFound: the account, post or page does not exist (any more).
 	ErrNotFound = errors.New("fetcher: not found")
@@ -22,30 +22,30 @@ var (
 	// ErrMalformed: the answer could not be understood: HTML in place of JSON,
 	// a cut body, a body over the size cap.
 	ErrMalformed = errors.New("fetcher: malformed answer")
-	// ErrUnsupported: the platform does not offer what was asked for. It is not
-	// asked for again until the program starts anew.
+	// ErrUnsupported: the platform does not offer this kind of call. The engine does
+	// not make it again until the program is restarted.
 	ErrUnsupported = errors.New("fetcher: not offered by the platform")
-	// ErrResubscribe: a Streamer has to connect again for other accounts. It is
-	// not a failure.
+	// ErrResubscribe: a Streamer must reconnect to subscribe to other accounts. It
+	// does not count as a failure.
 	ErrResubscribe = errors.New("fetcher: the stream has to be opened again for other accounts")
 )
 
 // RateLimitError reports that the platform refused a call because of a rate limit. A wait of
-// 10 s and more holds for the next process, too, unless Target is set.
+// 10 s or more is stored and also observed after a restart, unless Target is set.
 type RateLimitError struct {
-	// RetryAfter is how long to wait; 0 when the platform did not say. The engine honours
-	// up to 15 minutes of it, and then asks again: an adapter that must not ask the
-	// platform by then answers with the rest of the wait.
+	// RetryAfter is how long to wait; 0 if the platform did not say. The engine waits at
+	// most 15 minutes and then calls again. If an adapter still must not ask the platform
+	// then, it returns the rest of the wait.
 	RetryAfter time.Duration
-	// Target is true when the limit concerns the polled target alone; by
-	// default it closes the whole Fetcher until RetryAfter has passed, or the call's
-	// bucket where there is a Bucketer.
+	// Target means that only the polled target must wait. Without Target and All, all
+	// calls of the same bucket wait until RetryAfter has passed, or all calls of the
+	// Fetcher if it has no Bucketer.
 	Target bool
-	// All closes the whole Fetcher, whatever the call's bucket: no call succeeds
-	// before RetryAfter has passed, as when credits are used up. Target goes before.
+	// All means that all calls of the Fetcher must wait, in every bucket, for example
+	// because credits are used up. It is ignored if Target is set.
 	All bool
-	// Reason says which limit, where a platform has several, or what an operator has
-	// to do before it opens: "the account's credits are used up". It may be "".
+	// Reason names the limit if the platform has several, or says what an operator must
+	// do: "the account's credits are used up". It may be "".
 	Reason string
 }
 
@@ -60,8 +60,8 @@ func (e *RateLimitError) Error() string {
 	return text
 }
 
-// RetryAfter returns how long err, a *RateLimitError or *StatusError or one that wraps
-// these, asks to wait; 0 when it does not say.
+// RetryAfter returns the RetryAfter of the *RateLimitError or *StatusError that err is or
+// wraps; 0 if there is none.
 func RetryAfter(err error) time.Duration {
 	var rl *RateLimitError
 	var se *StatusError
@@ -77,10 +77,10 @@ func RetryAfter(err error) time.Duration {
 // StatusError is an HTTP answer outside 2xx that none of the sentinels covers.
 type StatusError struct {
 	Code int
-	// RetryAfter is how long the server asked to wait, 0 when it did not. It is honoured
-	// as that of a RateLimitError.
+	// RetryAfter is how long the server asked to wait, 0 if it did not. The engine
+	// observes it like that of a RateLimitError.
 	RetryAfter time.Duration
-	// Detail is the start of the body, at most 256 bytes, one line.
+	// Detail is the start of the body on one line, at most 256 bytes.
 	Detail string
 }
 
@@ -93,18 +93,18 @@ func (e *StatusError) Error() string {
 
 // ArgumentError reports an argument that an adapter refuses before it makes a
 // request: the caller is at fault, not the platform. Field is the name in the
-// interface, such as "url"; Value is short, without a password or query.
+// interface, such as "url". Value is shortened, without a URL's password and query.
 type ArgumentError = invalid.FieldError
 
-// PageError reports why a web page cannot be read. The page is at fault, neither the
-// service nor a platform: the caller is told, and an operator need not be.
+// PageError reports that a web page cannot be read because of the page itself. The
+// caller receives the reason; the operator has nothing to mend.
 type PageError struct {
-	// Reason is for the caller: it says what is wrong with the page, and nothing
-	// about the service's own network.
+	// Reason says what is wrong with the page. It is shown to the caller, and says
+	// nothing about the service's own network.
 	Reason string
-	// Refused means that asking again does not help: no page of this kind is read.
+	// Refused means that a retry is useless: pages of this kind are never read.
 	Refused bool
-	// Err is the matching error of this package, nil for none.
+	// Err is the error of this package that fits, or nil.
 	Err error
 }
 

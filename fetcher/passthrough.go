@@ -2,9 +2,9 @@ package fetcher
 
 import "context"
 
-// The one-method roles below serve the pass-through endpoints. An embedding service
-// implements those that its platform has. Their calls count against the same budget
-// as polls, and they return the sentinel errors of this package.
+// The one-method interfaces below serve the pass-through endpoints. An embedding service
+// implements those that its platform offers. Their calls count against the same budget
+// as polls, and return the sentinel errors of this package.
 
 // UserByUsername looks up one account by its handle, without @.
 type UserByUsername interface {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Prober tells with one cheap call which of many accounts have changed. What it
-// says is a hint: the engine polls an account whose mark has changed at once,
-// and goes on polling the others, more seldom the better the marks prove to be.
+// Prober finds out with one cheap call which of many accounts have changed. The engine
+// takes the answer as a hint: it polls an account at once if its mark has changed, and
+// goes on polling the others, the less often the more reliable the marks prove to be.
 type Prober interface {
 	// Probe returns one mark for each account, in the same order, for at most
 	// ProbeLimit accounts. It is called from several goroutines at once. On an
 	// error the marks are ignored; after ErrUnsupported it is not called again.
 	Probe(ctx context.Context, accounts []Account) (Probe, error)
-	// ProbeLimit is how many accounts one call takes, at least 1.
+	// ProbeLimit returns how many accounts one call may have, at least 1.
 	ProbeLimit() int
 }
 
@@ -21,28 +21,27 @@ type Prober interface {
 type Account struct {
 	// Username is the account's handle without @, in the user's spelling.
 	Username string
-	// UserID is the account's id as a page gave it in Page.UserID, "" until one
-	// did.
+	// UserID is the account's id from an earlier Page.UserID, "" if none is known.
 	UserID string
 }
 
 // Probe is a Prober's answer.
 type Probe struct {
-	// Marks says of each account asked for how it is now.
+	// Marks has one mark for each account asked for, in the same order.
 	Marks []Mark
-	// RateLimit is what the answer said about the caller's budget.
+	// RateLimit is the caller's remaining budget, as the answer gave it.
 	RateLimit RateLimit
-	// ServerTime is the upstream's clock when it answered, zero if unknown.
+	// ServerTime is the platform's clock when it answered, zero if unknown.
 	ServerTime time.Time
 	// Billed is what the platform charges for this answer.
 	Billed Billed
 }
 
-// Mark stands for what a platform tells of an account without showing its
-// posts: a count, the newest id, a revision. Unequal marks mean that the account
-// has probably changed; equal ones prove nothing. NoMark is for an account that
-// the answer leaves out.
+// Mark represents the state of an account, computed from something that is cheaper to
+// read than its posts: a count, the newest id, a revision. Different marks mean that the
+// account has probably changed; equal marks prove nothing. Use NoMark for an account
+// that is missing from the answer.
 type Mark uint64
 
-// NoMark says nothing: the account's mark stays as it was.
+// NoMark means that nothing is known: the account keeps its last mark.
 const NoMark Mark = 0

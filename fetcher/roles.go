@@ -1,27 +1,26 @@
 package fetcher
 
-// Roles are what a platform can be asked for beside the timeline of one account. A
-// nil role means that it cannot be asked for that.
+// Roles are the kinds of calls that a platform offers besides the timeline of one
+// account. A nil role means that the platform does not offer it.
 type Roles struct {
 	Batch  BatchFetcher // timelines of several accounts in one call
 	Search Searcher     // posts that match a query
-	// Probe tells which accounts have changed. It is never taken from a Fetcher's
-	// methods: on some platforms a probe costs money.
+	// Probe returns which accounts have changed. RolesOf does not set it, because on
+	// some platforms a probe costs money.
 	Probe Prober
-	// Buckets names the limits of timelines and searches; without it there is one for
-	// all.
+	// Buckets names the rate limits that timelines and searches count against. If it is
+	// nil, all calls share one limit.
 	Buckets Bucketer
-	// Stream pushes posts as they are published. Like Probe, it is never taken from a
-	// Fetcher's methods.
+	// Stream pushes posts of accounts as they are published. RolesOf does not set it.
 	Stream Streamer
-	// SearchStream pushes posts that match queries, as they are published. A query that
-	// it does not take is searched for as without it.
+	// SearchStream pushes posts that match queries as they are published. The engine
+	// polls for the queries that it does not accept. RolesOf does not set it.
 	SearchStream Streamer
 }
 
-// RolesOf returns the roles that f has by its methods, Probe and the streams aside. A wrapper that embeds a
-// Fetcher has only the methods of that interface: whoever wraps one passes on the
-// roles of what it wraps, or wraps these as well.
+// RolesOf returns the roles that f implements, without Probe and the streams. A wrapper
+// that embeds the Fetcher interface implements none of them: pass the roles of the
+// wrapped Fetcher to the engine, or wrap these as well.
 func RolesOf(f Fetcher) (r Roles) {
 	r.Batch, _ = f.(BatchFetcher)
 	r.Search, _ = f.(Searcher)
@@ -29,7 +28,7 @@ func RolesOf(f Fetcher) (r Roles) {
 	return r
 }
 
-// Or returns r with what it lacks taken from other.
+// Or returns r with each nil role replaced by that of other.
 func (r Roles) Or(other Roles) Roles {
 	if r.Batch == nil {
 		r.Batch = other.Batch

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// snowflakeEpoch is the millisecond the X platform's ids count from,
-// 2010-11-04T01:42:54.657Z.
+// snowflakeEpoch is the time that post ids of X count from, 2010-11-04T01:42:54.657Z, as
+// Unix milliseconds.
 const snowflakeEpoch = 1288834974657
 
-// firstSnowflake is about the last id given out before ids carried a time;
-// smaller ones decode to within two hours of the epoch and mean nothing.
+// firstSnowflake is about the last post id issued before ids contained a time. Ids up to
+// this one contain no time.
 const firstSnowflake = 29_700_000_000
 
-// SnowflakeTime reads the publication time, to the millisecond, out of an X
-// post id. It reports false for ids that are not numeric or are older than
-// the scheme.
+// SnowflakeTime returns the publication time in an X post id, to the millisecond. It
+// reports false for an id that is not a number or contains no time.
 func SnowflakeTime(id string) (time.Time, bool) {
 	if id == "" || id[0] == '+' {
 		return time.Time{}, false
@@ -27,8 +26,8 @@ func SnowflakeTime(id string) (time.Time, bool) {
 	return time.UnixMilli(int64(n>>22) + snowflakeEpoch).UTC(), true
 }
 
-// SnowflakeAt gives the smallest id a post published at t can have, so that
-// ids can be compared with a moment. Moments before the epoch give 0.
+// SnowflakeAt returns the smallest id that an X post published at t can have, or 0 for
+// times before the first of these ids.
 func SnowflakeAt(t time.Time) uint64 {
 	ms := t.UnixMilli() - snowflakeEpoch
 	if ms < 0 {

@@ -5,89 +5,90 @@ import (
 	"time"
 )
 
-// Streamer receives what a platform pushes: posts of accounts, as Roles.Stream, or
-// posts that match queries, as Roles.SearchStream.
+// Streamer receives posts that a platform pushes: posts of accounts, as Roles.Stream,
+// or posts that match queries, as Roles.SearchStream.
 //
-// Posts that it brings are taken as a poll's are, and told apart by their ids.
-// Polls of the accounts go on, more seldom, and find what the stream left out;
-// so a Streamer need not be complete, and may bring a post again.
+// The engine treats a pushed post like one found by a poll, and recognizes a repeated
+// post by its id. It goes on polling the accounts, less often, and finds the posts that
+// the stream left out. So a Streamer may miss posts and may push a post twice.
 type Streamer interface {
 	// Stream connects and calls emit for each Signal, one at a time and in the
 	// order in which the platform sent them. It returns when ctx ends, when the
-	// connection breaks, or with the error of emit. It is called again after a
-	// pause that grows with each failure, and that is at least the RetryAfter of a
-	// RateLimitError or StatusError, up to an hour.
+	// connection breaks, or with the error of emit. The engine then calls it again
+	// after a pause that grows with each failure. After a RateLimitError or
+	// StatusError the pause is at least RetryAfter, up to an hour.
 	Stream(ctx context.Context, q StreamQuery, emit func(Signal) error) error
-	// Brings reports whether the stream is meant to bring a post, found by a
-	// poll: false for those that the platform leaves out by design, such as
-	// replies to strangers. A post that it is meant to bring and does not
-	// counts against the stream's health.
+	// Brings reports whether the stream should push t, a post that a poll found. It
+	// returns false for posts that the platform leaves out by design, such as
+	// replies to strangers. A post that the stream should have pushed and did not
+	// counts against its health.
 	Brings(t *Tweet) bool
 }
 
 // StreamQuery says what a Streamer should push.
 type StreamQuery struct {
-	// Accounts are those wanted when the stream begins. A platform that knows
+	// Accounts are the accounts to subscribe to at first. A platform that knows
 	// accounts by id alone leaves out those without a UserID.
 	Accounts []Account
-	// Changes brings all accounts wanted anew whenever they have changed. A
-	// Streamer whose protocol can, changes its subscription without
-	// reconnecting; others return ErrResubscribe. Only the newest value counts. When
-	// it is closed, nothing changes any more, and the stream goes on.
+	// Changes receives the complete list of accounts each time it changes. A Streamer
+	// changes its subscription without reconnecting if its protocol allows that;
+	// otherwise Stream returns ErrResubscribe. Only the newest list counts. Closing
+	// the channel means that no more changes follow; the stream goes on.
 	Changes <-chan []Account
-	// Queries are those wanted of a Roles.SearchStream when it begins, each with the
-	// Type "Latest", and QueryChanges brings all wanted anew, as Changes does.
-	// Accounts and Changes are nil then.
+	// Queries and QueryChanges take the place of Accounts and Changes for a
+	// Roles.SearchStream; Accounts and Changes are nil then. Each query has the Type
+	// "Latest".
 	Queries      []SearchQuery
 	QueryChanges <-chan []SearchQuery
-	// Position is where to resume, a Signal's Position, "" for the present.
+	// Position is the Position of the Signal to resume after, or "" to start with the
+	// posts published from now on.
 	Position string
 }
 
-// SignalKind says what a Signal tells.
+// SignalKind is the kind of a Signal.
 type SignalKind uint8
 
 // Kinds of signals.
 const (
-	// SignalUp is the first: the platform has accepted the subscription, and
-	// brings the posts of Accounts from now on. Resumed says whether it also
-	// brings everything since StreamQuery.Position.
+	// SignalUp is the first signal: the platform has accepted the subscription, and
+	// pushes the posts of Accounts from now on. Resumed reports whether it also
+	// pushes every post since StreamQuery.Position.
 	SignalUp SignalKind = iota + 1
-	// SignalAccounts says that the stream brings the posts of Accounts, and of no
-	// others, from now on. An account that is new among them has no past there.
-	// Of a Roles.SearchStream it says so of Queries, as SignalUp does.
+	// SignalAccounts says that from now on the stream pushes the posts of Accounts
+	// and of no others. Earlier posts of a new account are not pushed. SignalUp and
+	// SignalAccounts of a Roles.SearchStream list Queries in place of Accounts.
 	SignalAccounts
-	// SignalPost brings a new post.
+	// SignalPost contains a new post.
 	SignalPost
-	// SignalEdit brings a post that was edited; SignalDelete the id of one that
-	// was deleted. Neither is a new post.
+	// SignalEdit contains an edited post, SignalDelete the id of a deleted post.
+	// Neither counts as a new post.
 	SignalEdit
 	SignalDelete
 	// SignalHeartbeat shows that the stream is alive.
 	SignalHeartbeat
-	// SignalGap says that the stream has left something out: of Accounts, which are
-	// polled at once, or, without any, of all that it brings. Accounts that it does
-	// not bring may be among them.
+	// SignalGap says that the stream may have missed posts of Accounts, which are then
+	// polled at once. Without Accounts it means all subscribed accounts. Accounts that
+	// are not subscribed are allowed.
 	SignalGap
 )
 
-// Signal is one thing that a stream tells.
+// Signal is one event of a stream.
 type Signal struct {
 	Kind SignalKind
-	// Post of SignalPost and SignalEdit. Its UserID or Username tells whose it is.
+	// Post is set in SignalPost and SignalEdit. Its UserID or Username names its author.
 	Post *Tweet
-	// ID of the post that SignalDelete is about.
+	// ID is the id of the deleted post in SignalDelete.
 	ID string
-	// Accounts of SignalUp, SignalAccounts and SignalGap, as StreamQuery named them.
+	// Accounts is set in SignalUp, SignalAccounts and SignalGap, with names as in StreamQuery.
 	Accounts []Account
-	// Queries, of a Roles.SearchStream, are in SignalUp and SignalAccounts what it
-	// brings, in SignalGap as Accounts are, and in SignalPost which of these the
-	// post matches: each the Query of a SearchQuery as StreamQuery had it.
+	// Queries is set by a Roles.SearchStream: in SignalUp, SignalAccounts and SignalGap
+	// it takes the place of Accounts; in SignalPost it lists the queries that the post
+	// matches. Each is the Query of a SearchQuery in StreamQuery.
 	Queries []string
-	// Resumed is SignalUp's.
+	// Resumed belongs to SignalUp.
 	Resumed bool
-	// Position resumes the stream after this signal, "" where the platform has
-	// no such thing. Resuming may bring some signals again.
+	// Position resumes the stream after this signal. It is "" if the platform cannot
+	// resume. After resuming, some signals may be repeated.
 	Position string
 	// At is when the platform sent the signal, by its own clock; zero if unknown.
 	At time.Time

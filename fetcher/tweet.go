@@ -2,15 +2,15 @@ package fetcher
 
 import "time"
 
-// Tweet is one post of any platform in the wire format's shape. Fields a
-// platform does not have stay at their zero value; lists encode as [] and
-// never as null, Poll, Place, User and Entry are left out when nil.
+// Tweet is one post of any platform, with the fields of the wire format. Fields that
+// a platform does not have stay zero. A nil list encodes as [], not as null; Poll,
+// Place, User and Entry are left out if nil.
 type Tweet struct {
 	ID       string `json:"id"` // opaque; unique within the platform; at most 512 bytes
 	Text     string `json:"text"`
-	FullText string `json:"full_text"` // untruncated; same as Text where the platform does not cut
-	// CreatedAt is the platform's textual form, "Mon Jan 02 15:04:05 -0700 2006"
-	// (see FormatTime). It is cut to the second: use PublishedAt for latency.
+	FullText string `json:"full_text"` // not cut; the same as Text if the platform does not cut texts
+	// CreatedAt is the publication time in the form "Mon Jan 02 15:04:05 -0700 2006"
+	// (see FormatTime), in whole seconds. Use PublishedAt to measure latency.
 	CreatedAt string `json:"created_at"`
 	Lang      string `json:"lang"` // language code, "" or "und" when unknown
 
@@ -56,18 +56,18 @@ type Tweet struct {
 	HasCommunityNotes bool   `json:"has_community_notes"`
 	Source            string `json:"source"` // client name
 
-	// User is the author's full record where the platform sends it along.
+	// User is the author's full record, if the platform sends it with the post.
 	User *User `json:"user,omitempty"`
-	// Entry is what the post of a feed has beside this; nil on other platforms.
+	// Entry has the further fields of a feed's entry; nil on other platforms.
 	Entry *Entry `json:"entry,omitempty"`
 
-	// PublishedAt is when the post was published, to the millisecond or better:
-	// from the id where the platform's ids carry it, else from the post. A post
-	// without it is dropped as malformed.
+	// PublishedAt is when the post was published, to the millisecond if possible: take
+	// it from the id if the platform's ids contain the time, otherwise from the post.
+	// The engine drops a post without it as malformed.
 	PublishedAt time.Time `json:"-"`
-	// Permalink is the post's public address, "" to have the engine derive one.
+	// Permalink is the post's public URL. If it is "", the engine derives one.
 	Permalink string `json:"-"`
-	// Pinned marks a post that stands at the top of the timeline out of order.
+	// Pinned marks a post that is shown at the top of the timeline, out of order.
 	Pinned bool `json:"-"`
 }
 
@@ -131,13 +131,13 @@ type Place struct {
 	CountryCode string `json:"country_code"` // ISO 3166-1 alpha-2
 }
 
-// IsReply reports whether the post answers another.
+// IsReply reports whether the post is a reply to another post.
 func (t *Tweet) IsReply() bool { return t.InReplyToStatusID != "" }
 
-// FormatTime gives t in the textual form of created_at, in UTC.
+// FormatTime returns t in the form of created_at, in UTC.
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RubyDate) }
 
-// ParseTime reads the textual form of created_at; it also accepts RFC 3339.
+// ParseTime parses a time in the form of created_at or of RFC 3339.
 func ParseTime(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t, nil

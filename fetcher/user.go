@@ -1,7 +1,7 @@
 package fetcher
 
-// User is an account. Pointers are the fields the wire format calls nullable:
-// nil encodes as null.
+// User is an account. Pointer fields are those that may be null in the wire format: nil
+// encodes as null.
 type User struct {
 	ID                string   `json:"id"`
 	Username          string   `json:"username"` // without @

@@ -14,7 +14,7 @@ const (
 	maxExp  = 50 // 13 days
 	buckets = 1 + (maxExp-minExp)<<subBits
 
-	// longest is what longer durations count as.
+	// longest is the longest duration; longer ones count as this.
 	longest = time.Duration(1<<maxExp - 1)
 )
 
@@ -22,15 +22,15 @@ const (
 // are safe for concurrent use; it must not be copied.
 type Histogram struct {
 	counts [buckets]atomic.Uint64
-	micros atomic.Int64 // sum: nanoseconds would overflow after 292 years in all
-	max    atomic.Int64 // ns
+	micros atomic.Int64 // sum in µs: in ns it would overflow at 292 years
+	max    atomic.Int64 // in ns
 }
 
-// Record counts d: as 0 when it is negative, as 2^50 ns (13 days) when it is
-// longer. It takes no lock and allocates nothing.
+// Record counts d. A negative d counts as 0, one longer than 2^50 ns (13 days) as 2^50 ns.
+// Record takes no lock and does not allocate.
 func (h *Histogram) Record(d time.Duration) {
 	d = min(max(d, 0), longest)
-	// The bucket goes last: a snapshot that has it has the maximum as well.
+	// The bucket is updated last: a snapshot that counts d also has it in its maximum.
 	for {
 		old := h.max.Load()
 		if int64(d) <= old || h.max.CompareAndSwap(old, int64(d)) {
@@ -41,8 +41,8 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[bucketOf(d)].Add(1)
 }
 
-// Snapshot returns what has been recorded so far. A duration that is recorded at the
-// same time may be in the counts and not yet in the sum, or the other way round.
+// Snapshot returns the counts so far. A duration that is recorded at the same time may be
+// missing from the counts or from the sum.
 func (h *Histogram) Snapshot() Snapshot {
 	r := new(record)
 	for i := range h.counts {
@@ -57,7 +57,7 @@ func (h *Histogram) Snapshot() Snapshot {
 	return Snapshot{r}
 }
 
-// bucketOf is the bucket of a duration from 0 to longest.
+// bucketOf returns the bucket of d, which must be from 0 to longest.
 func bucketOf(d time.Duration) int {
 	exp := bits.Len64(uint64(d)) - 1
 	if exp < minExp {
@@ -67,7 +67,7 @@ func bucketOf(d time.Duration) int {
 	return 1 + (exp-minExp)<<subBits + sub
 }
 
-// upperBound is the longest duration of a bucket.
+// upperBound returns the longest duration that the bucket counts.
 func upperBound(bucket int) time.Duration {
 	if bucket == 0 {
 		return 1<<minExp - 1

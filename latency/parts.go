@@ -2,14 +2,15 @@ package latency
 
 import "time"
 
-// Cause is a part of the latency and its share of the whole.
+// Cause is one part of the latency.
 type Cause struct {
 	Name  string        `json:"name"`
-	Share float64       `json:"share"` // of the time of all posts, 0 to 1
+	Share float64       `json:"share"` // of the whole latency, 0 to 1
 	Mean  time.Duration `json:"mean_ns"`
 }
 
-// Shares sets the Share of each cause from the Means.
+// Shares sets each cause's Share to its Mean divided by the sum of the Means, and returns
+// causes.
 func Shares(causes []Cause) []Cause {
 	var sum time.Duration
 	for _, c := range causes {
@@ -23,34 +24,34 @@ func Shares(causes []Cause) []Cause {
 	return causes
 }
 
-// Parts tell where the time from publication to commit went: each part is a
-// histogram over the posts for which an event was committed, and the parts of
-// one post add up to its Total. Posts from gaps are not among them: they say
-// nothing of the polls.
+// Parts divide the time from a post's publication to the commit of its event. Each part is
+// a histogram over all posts with a committed event, except those found while reading a
+// gap, which say nothing about the polls. The parts of one post add up to its Total.
 type Parts struct {
 	// Schedule is from publication to the first poll due after it.
 	Schedule Snapshot
-	// Visibility is from there to the poll that found the post, where polls
-	// between did not show it: the upstream was late.
+	// Visibility is from that poll to the poll that found the post, if the polls before
+	// it succeeded and did not show the post: the platform was late.
 	Visibility Snapshot
-	// Failure is the same time where polls or commits between had failed.
+	// Failure is the same time if polls or commits in between failed.
 	Failure Snapshot
 	// Queue is from when the poll was due until its call began: waiting for the
-	// budget, a rate limit, a slot, and for the pages before.
+	// budget, a rate limit or a free slot, and reading the pages before.
 	Queue Snapshot
-	// Fetch is the call that brought the post.
+	// Fetch is how long the call lasted that returned the post.
 	Fetch Snapshot
-	// Process is from the answer until the post was known to be new: reading
-	// the pages behind it, and waiting for the shard's goroutine.
+	// Process is from that answer until the post was found to be new: reading
+	// the older pages, and waiting for the shard's goroutine.
 	Process Snapshot
-	// Commit is from there until the journal had it.
+	// Commit is from then until the journal had stored the event.
 	Commit Snapshot
-	// Total is from publication to commit, and Detection to detection.
+	// Total is from publication to the commit, Detection from publication to the
+	// detection of the post.
 	Total, Detection Snapshot
 }
 
-// Causes are the parts in the order in which they follow each other, with
-// their shares of the total time.
+// Causes returns the parts in the order in which they happen, with their shares of the
+// sum of all parts.
 func (l *Parts) Causes() []Cause {
 	return Shares([]Cause{
 		{Name: "schedule", Mean: l.Schedule.Mean()}, {Name: "visibility", Mean: l.Visibility.Mean()},
@@ -59,7 +60,7 @@ func (l *Parts) Causes() []Cause {
 	})
 }
 
-// Add returns what l and other hold together.
+// Add returns the durations of l and other together.
 func (l Parts) Add(other Parts) Parts {
 	return Parts{
 		Schedule: l.Schedule.Add(other.Schedule), Visibility: l.Visibility.Add(other.Visibility), Failure: l.Failure.Add(other.Failure),

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Snapshot is the content of a Histogram at a time, or what was added between
-// two times. It does not change and may be copied; the zero value is empty.
-// Comparing two with == says nothing about their content.
+// Snapshot has the counts of a Histogram at one time, or of the durations recorded
+// between two times. It does not change and may be copied; the zero value is empty.
+// Do not compare snapshots with ==: equal counts may compare as different.
 type Snapshot struct{ r *record } // nil when empty
 
 // record is read-only once it is in a Snapshot.
@@ -28,7 +28,7 @@ func (s Snapshot) Count() int64 {
 	return int64(s.r.count)
 }
 
-// Sum returns the sum of the durations, to 1 µs each, at most 292 years.
+// Sum returns the sum of the durations, each rounded to 1 µs; at most 292 years.
 func (s Snapshot) Sum() time.Duration {
 	switch {
 	case s.r == nil:
@@ -39,7 +39,7 @@ func (s Snapshot) Sum() time.Duration {
 	return time.Duration(s.r.micros) * time.Microsecond
 }
 
-// Mean returns the mean duration, to 1 µs; 0 when there is none.
+// Mean returns the mean duration, to 1 µs; 0 if nothing was recorded.
 func (s Snapshot) Mean() time.Duration {
 	if s.r == nil {
 		return 0
@@ -48,8 +48,8 @@ func (s Snapshot) Mean() time.Duration {
 	return min(time.Duration(mean), s.r.max)
 }
 
-// Max returns the longest duration: exact, except in the difference of two snapshots,
-// where it may be up to 1/16 more than the longest in between.
+// Max returns the longest duration. It is exact, except in the result of Sub, where it
+// may be up to 1/16 too long.
 func (s Snapshot) Max() time.Duration {
 	if s.r == nil {
 		return 0
@@ -57,10 +57,10 @@ func (s Snapshot) Max() time.Duration {
 	return s.r.max
 }
 
-// Quantile returns the q-quantile: the upper bound of the bucket in which it lies, so
-// that at least a share q of the durations do not exceed it. It is never below the
-// true quantile, at most 1/16 above it, and never above Max. A q below 0 or NaN
-// counts as 0, one above 1 as 1. It is 0 when nothing was recorded.
+// Quantile returns the q-quantile, as the upper bound of its bucket: at least a share q of
+// the durations are not longer. The result is never below the true quantile, at most 1/16
+// above it, and never above Max. A q below 0 or NaN counts as 0, a q above 1 as 1.
+// Quantile returns 0 if nothing was recorded.
 func (s Snapshot) Quantile(q float64) time.Duration {
 	if s.r == nil {
 		return 0
@@ -78,8 +78,8 @@ func (s Snapshot) Quantile(q float64) time.Duration {
 	return s.r.max
 }
 
-// AtMost returns how many durations are at most d, to whole buckets: durations less
-// than 1/16 below d may be left out.
+// AtMost returns how many durations are d or shorter. It counts whole buckets, and may
+// leave out durations that are less than 1/16 below d.
 func (s Snapshot) AtMost(d time.Duration) int64 {
 	switch {
 	case s.r == nil || d < 0:
@@ -112,13 +112,13 @@ func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	if d.count == 0 {
 		return Snapshot{}
 	}
-	if d.max = s.r.max; d.max == earlier.r.max { // the record was not broken in between
+	if d.max = s.r.max; d.max == earlier.r.max { // no new maximum in between
 		d.max = min(d.max, upperBound(last))
 	}
 	return Snapshot{d}
 }
 
-// Add returns what s and other hold together.
+// Add returns the durations of s and other together.
 func (s Snapshot) Add(other Snapshot) Snapshot {
 	switch {
 	case s.r == nil:
@@ -136,13 +136,14 @@ func (s Snapshot) Add(other Snapshot) Snapshot {
 	return Snapshot{&sum}
 }
 
-// String returns one line, to three digits: count, mean, p50, p95, p99, max.
+// String returns count, mean, p50, p95, p99 and max on one line, with three significant
+// digits.
 func (s Snapshot) String() string {
 	return fmt.Sprintf("count %d, mean %s, p50 %s, p95 %s, p99 %s, max %s", s.Count(),
 		brief(s.Mean()), brief(s.Quantile(0.50)), brief(s.Quantile(0.95)), brief(s.Quantile(0.99)), brief(s.Max()))
 }
 
-// brief rounds to three digits, from 1 µs on.
+// brief rounds d to three significant digits, but to no less than 1 µs.
 func brief(d time.Duration) time.Duration {
 	unit := time.Microsecond
 	for d >= 1000*unit {
@@ -151,8 +152,8 @@ func brief(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// MarshalJSON encodes count, mean_ms, p50_ms, p95_ms, p99_ms and max_ms, in
-// milliseconds to 1 µs.
+// MarshalJSON encodes count, mean_ms, p50_ms, p95_ms, p99_ms and max_ms. Durations are in
+// milliseconds with three decimals.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
 	ms := func(d time.Duration) float64 {
 		return float64(d.Round(time.Microsecond).Microseconds()) / 1000
