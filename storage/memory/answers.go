@@ -13,14 +13,14 @@ import (
 // answers implements fleet.Answers.
 type answers struct{ s *Store }
 
-// kept has the requests that were begun or answered.
+// kept holds the requests that have begun, and the answers of those that have finished.
 type kept struct {
-	underWay map[requestKey]*request // including some whose lease is over: see begin
-	sweepAt  int                     // how many under way make begin remove these
+	underWay map[requestKey]*request // may include requests whose lease has expired: see begin
+	sweepAt  int                     // length of underWay at which begin removes expired requests
 	answered map[requestKey]*request
-	order    []*request     // those in answered, the oldest first
-	ofOwner  map[string]int // how many in answered
-	bytes    int            // of the texts
+	order    []*request     // the requests in answered, oldest first
+	ofOwner  map[string]int // number of answered requests by owner
+	bytes    int            // total length of the answers' texts
 }
 
 func newKept() kept {
@@ -32,7 +32,7 @@ type requestKey struct{ owner, id string }
 type request struct {
 	requestKey
 	asked, by string
-	until     time.Time // end of the lease, or of the answer
+	until     time.Time // end of the lease; once answered, when the answer expires
 	text      []byte    // of the answer
 }
 
@@ -88,15 +88,15 @@ func (a answers) Finish(ctx context.Context, q fleet.Request, text []byte) error
 	return nil
 }
 
-// expire removes answers that are over.
+// expire removes the answers that have expired.
 func (k *kept) expire(now time.Time) {
 	for len(k.order) > 0 && !now.Before(k.order[0].until) {
 		k.remove(k.order[0])
 	}
 }
 
-// begin notes that a request is under way. Those that nobody has finished are removed
-// whenever there are twice as many as were left the last time.
+// begin records that a request is under way. When the number of such requests has doubled since
+// the last sweep, it first removes those with an expired lease.
 func (k *kept) begin(r *request, now time.Time) {
 	if len(k.underWay) >= k.sweepAt {
 		maps.DeleteFunc(k.underWay, func(_ requestKey, r *request) bool { return !now.Before(r.until) })
@@ -105,7 +105,7 @@ func (k *kept) begin(r *request, now time.Time) {
 	k.underWay[r.requestKey] = r
 }
 
-// keep stores an answer, and removes the oldest ones beyond the bounds.
+// keep stores an answer, then removes the oldest answers until the limits are met.
 func (k *kept) keep(r *request) {
 	k.answered[r.requestKey] = r
 	k.order = append(k.order, r)
@@ -130,7 +130,7 @@ func (k *kept) remove(r *request) {
 	}
 }
 
-// erase removes what an owner has, and returns how much it was.
+// erase removes an owner's requests and answers, and returns how many there were.
 func (k *kept) erase(owner string) (n int) {
 	for key := range k.underWay {
 		if key.owner == owner {

@@ -8,16 +8,16 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// balances holds the accounts of all owners, the entries of the ledger, and the open
-// reservations. The caller holds the store's lock.
+// balances holds all owners' accounts, the ledger's entries, and the open reservations. The
+// caller holds the store's lock.
 type balances struct {
 	maxEntries int
 	owners     map[string]*account
 	entries    []*billing.Entry // retained, of all owners, oldest first
-	ids        recent[struct{}] // of entries, retained and removed
+	ids        recent[struct{}] // ids of all retained entries and of recently removed ones
 	totals     map[billing.Source]billing.Credits
 	holds      map[string]*hold // open reservations
-	expiring   minHeap[*hold]   // those of holds that expire
+	expiring   minHeap[*hold]   // the open reservations that have an ExpiresAt
 	resolved   recent[outcome]
 }
 
@@ -49,7 +49,7 @@ func newBalances(opts Options) balances {
 	return balances{
 		maxEntries: opts.MaxEntries,
 		owners:     make(map[string]*account),
-		// Retained entries are the newest, so this always knows all of them.
+		// Large enough that the id of a retained entry is never forgotten.
 		ids:      newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
 		totals:   make(map[billing.Source]billing.Credits),
 		holds:    make(map[string]*hold),
@@ -88,14 +88,14 @@ func (b *balances) reserve(r billing.Reservation) {
 	}
 }
 
-// expire releases the reservations that have expired by now.
+// expire releases the reservations that have expired at now.
 func (b *balances) expire(now time.Time) {
 	for len(b.expiring) > 0 && !b.expiring[0].ExpiresAt.After(now) {
 		b.resolve(b.expiring[0], givenBack)
 	}
 }
 
-// resolve ends an open reservation and makes its amount available.
+// resolve ends an open reservation and returns its amount to the available balance.
 func (b *balances) resolve(h *hold, as outcome) {
 	a := b.account(h.Owner)
 	a.reserved -= h.Amount
@@ -107,8 +107,8 @@ func (b *balances) resolve(h *hold, as outcome) {
 	b.resolved.put(keyOf(h.ID), as)
 }
 
-// resolvedAs returns what a commit or release of a reservation that is not open
-// returns: nil if it was resolved the same way before.
+// resolvedAs returns the result of a Commit or Release of a reservation that is not open: nil if
+// the reservation was resolved the same way before, otherwise an error.
 func (b *balances) resolvedAs(id string, as outcome) error {
 	switch b.resolved.values[keyOf(id)] {
 	case as:
@@ -119,8 +119,8 @@ func (b *balances) resolvedAs(id string, as outcome) error {
 	return billing.ErrResolved
 }
 
-// post makes one entry, unless its id is known or its amount is refused, and
-// removes the oldest entries beyond the maximum.
+// post adds one entry, then removes the oldest entries above the maximum. It does nothing if the
+// entry's id is known, and returns an error if the amount is refused.
 func (b *balances) post(e billing.Entry) error {
 	k := keyOf(e.ID)
 	if b.ids.has(k) {
@@ -138,7 +138,7 @@ func (b *balances) post(e billing.Entry) error {
 	b.entries = append(b.entries, &e)
 	a.entries = append(a.entries, &e)
 	for len(b.entries) > b.maxEntries {
-		// The oldest of all is also the oldest of its owner.
+		// The oldest entry of all owners is also the first in its owner's list.
 		oldest := popFront(&b.entries)
 		of := b.account(oldest.Owner)
 		popFront(&of.entries)

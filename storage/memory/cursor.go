@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// place is the position of a row in a log: of a delivery, its event's sequence number
-// and its index among the event's deliveries; of a ledger entry, its number.
+// place is the position of a row in a log. For a delivery, n is the event's sequence number and
+// sub the delivery's index within the event. For a ledger entry, n is its number and sub 0.
 type place struct{ n, sub uint64 }
 
 func (p place) before(q place) bool { return p.n < q.n || p.n == q.n && p.sub < q.sub }
@@ -15,7 +15,7 @@ func (p place) String() string {
 	return strconv.FormatUint(p.n, 10) + "." + strconv.FormatUint(p.sub, 10)
 }
 
-// placeOf parses a place as String formats it.
+// placeOf parses the format that place.String writes.
 func placeOf(cursor string) (p place, ok bool) {
 	n, sub, _ := strings.Cut(cursor, ".")
 	var errN, errSub error
@@ -24,9 +24,9 @@ func placeOf(cursor string) (p place, ok bool) {
 	return p, errN == nil && errSub == nil
 }
 
-// cut returns which of n rows, in the order asked for, are on a page: the given one
-// without a cursor, else the one that follows the cursor. next is the cursor of the
-// page after it; ok is false if cursor is malformed.
+// cut returns the bounds of a page among n rows: of the page with the given number if cursor is
+// empty, otherwise of the page after cursor. next is the cursor for the page that follows. ok is
+// false if cursor is malformed.
 func cut(n int, at func(i int) place, cursor string, asc bool, page, size int) (from, to int, next string, ok bool) {
 	from, to = pageBounds(n, page, size)
 	if cursor != "" {

@@ -1,41 +1,38 @@
-// Package memory has a storage.Store in this process's memory: for tests, and for
-// services in which nothing needs to survive a restart.
+// Package memory implements storage.Store in the memory of this process. It is for tests, and
+// for services that need nothing to survive a restart.
 //
 //	store := memory.New(memory.Options{})
 //	defer store.Close(context.Background())
 //
-// Each role keeps the contract of its port. One mutex guards all of them, so that a
-// commit is seen whole or not at all. Calls are short, start no goroutines, and block
-// on nothing but the mutex. If the context ends before a call takes effect, the call
-// returns ctx.Err() and changes nothing.
+// Each role keeps the contract of its port. One mutex guards all of them: readers see a commit
+// whole or not at all. Calls are short, start no goroutines, and block on nothing but the mutex.
+// If the context ends before a call takes effect, the call returns ctx.Err() and changes
+// nothing.
 //
 // # What is kept, and how long
 //
-// Open deliveries, those that are not final, are never removed, whatever the Options
-// say. Their number is not bounded here: it depends on how many posts there are in
-// the time until the dispatcher gives up on a receiver. An event stays while one of
-// its deliveries is open. Once all are final, the event, its deliveries and their
-// attempts are removed after Options.Retention, or sooner if there are more than
-// Options.MaxEvents events: those first whose deliveries became final first. A call
-// removes some 1,000 at most beyond what it adds, so that no other waits for long; what
-// is past its retention is not shown, removed or not.
+// Open deliveries (those that are not final) are never removed, whatever the Options say, and
+// their number is not limited. An event stays while one of its deliveries is open. Once all are
+// final, the event, its deliveries and their attempts are removed after Options.Retention, or
+// sooner if there are more than Options.MaxEvents events. The events that became final first are
+// removed first. Each call removes about 1,000 events more than it adds, to keep other callers
+// from waiting. An event past its retention is not shown, even before it is removed.
 //
-// The ids of the last Options.MaxEventIDs removed events stay known, so that a post
-// found again is still a duplicate. Balances are exact, however many ledger entries
-// were removed. Cursors, endpoints, monitors and rules stay until they are deleted or
-// replaced. Sequence numbers and balances of owners stay for good. What a monitor or
-// rule was charged in all is kept until it is deleted.
+// The ids of the last Options.MaxEventIDs removed events are remembered: a post found again is
+// still a duplicate. Balances are exact, however many ledger entries were removed. Cursors,
+// endpoints, monitors and rules stay until they are deleted or replaced. An owner's sequence
+// number and balance stay for good. The total charged for a monitor or rule is kept until the
+// monitor or rule is deleted.
 //
 // # Several engines
 //
-// The engines of one process may share a store, as nodes of a fleet: see storage.Sharing.
-// Leases go by Options.Now. The feed keeps the last 10,000 changes or more. Signals reach
-// every receiver, unless 1,024 wait for it already: then it gets a SignalLook in their
-// place.
+// The engines of one process may share a store, as nodes of a fleet: see storage.Sharing. Leases
+// expire by Options.Now. The feed keeps at least the last 10,000 changes. Signals reach every
+// receiver. If 1,024 signals already wait for a receiver, one SignalLook replaces all of them.
 //
 // # What is shared
 //
-// Records are copied when they are stored and when they are returned. The exceptions
-// are what the ports declare read-only: an event's Body, and the *deliver.Event that
-// all deliveries of an event share.
+// Records are copied when they are stored and when they are returned. The exceptions are the
+// values that the ports declare read-only: an event's Body, and the *deliver.Event that all
+// deliveries of an event share.
 package memory

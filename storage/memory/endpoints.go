@@ -120,7 +120,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// Scan calls fn for the endpoints as they were when it began, oldest first.
+// Scan calls fn for each endpoint that exists when Scan begins, oldest first.
 func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	s := es.s
 	if err := s.lock(ctx); err != nil {

@@ -8,25 +8,25 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// events holds the retained events with their deliveries, and the queue of open
-// deliveries. The caller holds the store's lock.
+// events holds the retained events with their deliveries, and the queue of open deliveries. The
+// caller holds the store's lock.
 type events struct {
 	retention  time.Duration
 	maxEvents  int
 	owners     map[string]*history
-	erased     uint64         // the greatest number that an erased owner had: new owners begin after it
-	byID       map[key]*event // retained
+	erased     uint64         // highest sequence number of any erased owner; a new owner's numbers start after it
+	byID       map[key]*event // retained events only
 	removed    recent[struct{}]
-	settled    []*event // retained, without open deliveries, in the order in which they became so
+	settled    []*event // retained events without open deliveries, in the order in which they were settled
 	deliveries map[string]*delivery
 	open       queue
 }
 
-// history has the events of an owner.
+// history holds the events of one owner.
 type history struct {
-	seq    uint64   // last sequence number given
-	events []*event // ascending by seq; may hold removed ones
-	gaps   int      // how many of events are removed
+	seq    uint64   // last sequence number assigned
+	events []*event // by ascending seq; may include removed ones
+	gaps   int      // number of removed events in events
 }
 
 // event is a retained event with its deliveries.
@@ -36,7 +36,7 @@ type event struct {
 	seq        uint64
 	ev         *deliver.Event // read-only; nil once removed
 	deliveries []*delivery
-	open       int       // deliveries that are not final
+	open       int       // number of deliveries that are not final
 	settledAt  time.Time // when open became 0
 }
 
@@ -51,13 +51,13 @@ type delivery struct {
 	attempts   []deliver.Attempt
 	uncounted  int           // see deliver.Delivery
 	waited     time.Duration // see deliver.Delivery
-	orphaned   bool          // it ended because its endpoint was deleted
+	orphaned   bool          // the delivery ended because its endpoint was deleted
 
-	n     uint64 // number of the delivery, which decides among those due at the same time
+	n     uint64 // counts up; orders deliveries that are due at the same time
 	index int    // in its lane's heap
 }
 
-// view returns the delivery as callers see it.
+// view returns the delivery in the form that the ports return.
 func (d *delivery) view() deliver.Delivery {
 	return deliver.Delivery{
 		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
@@ -77,7 +77,7 @@ func newEvents(opts Options) events {
 	}
 }
 
-// owner returns the owner's history, and creates it if there is none.
+// owner returns the owner's history, creating it if there is none.
 func (l *events) owner(name string) *history {
 	h := l.owners[name]
 	if h == nil {
@@ -87,8 +87,8 @@ func (l *events) owner(name string) *history {
 	return h
 }
 
-// peek returns the owner's history for reading. It creates none, so that reading the
-// log of unknown owners takes no memory.
+// peek returns the owner's history for reading, or an empty one if there is none. It creates no
+// entry: reading the log of unknown owners takes no memory.
 func (l *events) peek(owner string) *history {
 	if h := l.owners[owner]; h != nil {
 		return h
@@ -96,8 +96,8 @@ func (l *events) peek(owner string) *history {
 	return new(history)
 }
 
-// record stores a new event under the owner's next sequence number. It returns nil if
-// its id is known.
+// record stores a new event under the owner's next sequence number. It returns nil if the
+// event's id is known.
 func (l *events) record(ev deliver.Event, now time.Time) *event {
 	k := keyOf(ev.ID)
 	if l.byID[k] != nil || l.removed.has(k) {
@@ -113,8 +113,8 @@ func (l *events) record(ev deliver.Event, now time.Time) *event {
 	return e
 }
 
-// deliverTo creates the event's delivery to an endpoint. It returns nil if there is
-// one already, as for a handler that is named twice.
+// deliverTo creates the event's delivery to an endpoint. It returns nil if that delivery exists,
+// for example if a handler is named twice.
 func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *delivery {
 	id := deliver.DeliveryID(e.ev.ID, endpointID)
 	if l.deliveries[id] != nil {
@@ -140,8 +140,8 @@ func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delive
 	return l.deliverTo(e, endpointID, due, e.ev.CommittedAt)
 }
 
-// nextSeq returns the sequence number of the owner's first retained event after the
-// given number, the largest uint64 if there is none.
+// nextSeq returns the sequence number of the owner's first retained event after the given
+// number, or the largest uint64 if there is none.
 func (l *events) nextSeq(owner string, after uint64, now time.Time) uint64 {
 	events := l.peek(owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })

@@ -7,19 +7,19 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// feedKept is how many changes the feed keeps at least. It keeps twice as many at most.
+// feedKept is the minimum number of changes that the feed keeps. It keeps up to twice as many.
 const feedKept = 10_000
 
 // feedView implements fleet.Feed.
 type feedView struct{ s *Store }
 
-// feed holds the last changes of records. The caller holds the store's lock.
+// feed holds the most recent changes of records. The caller holds the store's lock.
 type feed struct {
-	last    uint64         // number of the newest
-	changes []fleet.Change // the newest last, without a hole
+	last    uint64         // number of the newest change
+	changes []fleet.Change // oldest first, consecutive numbers
 }
 
-// Feed returns the changes of records, of which it keeps the last 10,000 to 20,000.
+// Feed returns the feed of changed records. It keeps the last 10,000 to 20,000 changes.
 func (s *Store) Feed() fleet.Feed { return feedView{s} }
 
 func (f *feed) add(kind fleet.Kind, owner, id string) {

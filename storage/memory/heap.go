@@ -1,7 +1,7 @@
 package memory
 
-// ordered is an element of a minHeap. What heapIndex points to is its index in the heap, -1
-// when it is in none, so that it can be moved and removed.
+// ordered is an element of a minHeap. heapIndex returns a pointer to the element's index in the
+// heap, which is -1 while the element is in none.
 type ordered[T any] interface {
 	before(T) bool
 	heapIndex() *int
@@ -27,7 +27,7 @@ func (h *minHeap[T]) Push(x any) {
 func (h *minHeap[T]) Pop() any {
 	last := len(*h) - 1
 	v := (*h)[last]
-	clear((*h)[last:]) // else the array would keep it alive
+	clear((*h)[last:]) // lets the garbage collector free it
 	*h = (*h)[:last]
 	*v.heapIndex() = -1
 	return v

@@ -28,7 +28,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	if err := s.roster.fenced(batches, now); err != nil {
 		return err
 	}
-	s.balances.expire(now) // charges may use what expired reservations held
+	s.balances.expire(now) // charges may use the credits of expired reservations
 	n := 0
 	for _, b := range batches {
 		s.commit(b, now)
@@ -53,14 +53,14 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	return found, nil
 }
 
-// cursor is a detect.Cursor without its Target. There is one for each account.
+// cursor is a detect.Cursor without its Target. There is one for each target.
 type cursor struct {
 	since  time.Time
 	userID string
-	rare   *rareCursor // nil when all of it is empty, as for most accounts
+	rare   *rareCursor // nil if all its fields are empty, as for most targets
 }
 
-// rareCursor has the fields that few cursors have.
+// rareCursor holds the fields of a detect.Cursor that are usually empty.
 type rareCursor struct {
 	gaps     []detect.Gap
 	position string
@@ -74,7 +74,7 @@ func newCursor(c *detect.Cursor) cursor {
 	return kept
 }
 
-// of returns the cursor as a target's.
+// of returns the cursor as a detect.Cursor of the given target.
 func (c cursor) of(target string) detect.Cursor {
 	out := detect.Cursor{Target: target, Since: c.since, UserID: c.userID}
 	if c.rare != nil {
@@ -98,7 +98,7 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 		s.addressees(e.ev, func(endpointID string) {
 			due := b.DeliverBy
 			if deliver.ViaOf(endpointID) == deliver.ViaWebhook && !b.Lanes.Has(fleet.PartOf(endpointID)) {
-				due = now // another engine sends it
+				due = now // another engine sends to this endpoint
 			}
 			if d := s.events.deliverTo(e, endpointID, due, now); d != nil {
 				b.Deliveries = append(b.Deliveries, d.view())
@@ -115,8 +115,8 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 	}
 }
 
-// addressees calls each for the endpoints that get the event: the active ones bound
-// to its source, in order of creation, then its handlers.
+// addressees calls each for every endpoint that receives the event: first the active endpoints
+// bound to its source, in order of creation, then its handlers.
 func (s *Store) addressees(ev *deliver.Event, each func(endpointID string)) {
 	for _, r := range s.bound[sourceKey{ev.Source.Owner, ev.Source.ID}] {
 		if r.rec.Status == deliver.EndpointActive {

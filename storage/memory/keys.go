@@ -10,7 +10,7 @@ import (
 // keys implements apikey.Store.
 type keys struct{ s *Store }
 
-// keyRecords holds the API keys, which are also found by Lookup, without an owner.
+// keyRecords holds the API keys by id, and by the value of Key.Lookup.
 type keyRecords struct {
 	*table[apikey.Key]
 	byLookup map[string]*row[apikey.Key]
@@ -21,7 +21,7 @@ func newKeyRecords() keyRecords {
 	return keyRecords{newTable(byID), make(map[string]*row[apikey.Key])}
 }
 
-// Keys returns the store of API keys. It has their hashes, not their secrets.
+// Keys returns the store of API keys. It stores the keys' hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
 func (ks keys) Create(ctx context.Context, k apikey.Key) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledger implements billing.Ledger. Neither the available nor the reserved credits of
-// an account are ever below zero, and their sum fits an int64.
+// ledger implements billing.Ledger. An account's available and reserved credits are never
+// negative, and their sum fits an int64.
 type ledger struct{ s *Store }
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
@@ -43,7 +43,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 	if h == nil {
 		return b.resolvedAs(id, committed)
 	}
-	// Under the lock nobody sees the amount available before it is charged.
+	// The lock is held: nobody sees the amount available before it is charged.
 	b.resolve(h, committed)
 	e.ID, e.Owner, e.Amount = id, h.Owner, -h.Amount
 	return b.post(e)
@@ -69,7 +69,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	// Tried on copies of the accounts first: if one entry is refused, none is made.
+	// Tried on copies of the accounts first: if one entry is refused, none is added.
 	trial := make(map[string]*account)
 	ids := make(map[string]bool)
 	for i := range entries {
@@ -154,7 +154,7 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// lockLedger calls lock, and releases the reservations that have expired.
+// lockLedger is lock, followed by the release of expired reservations.
 func (s *Store) lockLedger(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err

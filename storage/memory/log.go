@@ -105,8 +105,7 @@ func matchesEvent(q *deliver.LogQuery, ev *deliver.Event) bool {
 		within(ev.DetectedAt, q.Since, q.Until)
 }
 
-// within reports whether t is at or after since and before until; a zero time is no
-// bound.
+// within reports whether t is in [since, until). A zero until sets no limit.
 func within(t, since, until time.Time) bool {
 	return !t.Before(since) && (until.IsZero() || t.Before(until))
 }

@@ -34,15 +34,15 @@ type term struct {
 	beats      uint64
 	applied    uint64
 	says       []byte
-	until      time.Time // the end of its lease
+	until      time.Time // when the lease expires
 }
 
 func newRoster() roster { return roster{terms: make(map[string]*term), free: fleet.All()} }
 
 func (t *term) over(now time.Time) bool { return !t.until.After(now) }
 
-// Members returns who is in the fleet. Terms end with the process, like all else here:
-// it is for engines of one process.
+// Members returns the members of the fleet. Terms end with the process: this store can only be
+// shared by engines of one process.
 func (s *Store) Members() fleet.Members { return members{s} }
 
 func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
@@ -121,17 +121,17 @@ func (m members) Look(ctx context.Context) (fleet.State, error) {
 	return m.s.state(m.s.opts.Now()), nil
 }
 
-// end removes a term and frees what it had.
+// end removes a term and frees its parts.
 func (r *roster) end(t *term) {
 	delete(r.terms, t.id)
 	r.free = r.free.Plus(t.parts)
 }
 
-// count counts a join or beat, and draws an epoch if a node has seen more of them than
-// there were.
+// count counts a join or beat. It draws a new epoch if a node has seen more of them than were
+// counted, which means that this store has lost some.
 func (r *roster) count(seen uint64, lost bool) {
 	if seen > r.beats || lost {
-		// 53 bits, so that any JSON reader can keep it.
+		// 53 bits: a JSON reader may keep it in a float64.
 		var b [8]byte
 		for was := r.epoch; r.epoch == was || r.epoch == 0; {
 			rand.Read(b[:])
@@ -141,7 +141,8 @@ func (r *roster) count(seen uint64, lost bool) {
 	r.beats = max(r.beats, seen) + 1
 }
 
-// grant replaces what a term has of the budgets.
+// grant replaces a term's grants. Each is the rate asked for, limited to the part of the total
+// that other terms do not have.
 func (r *roster) grant(t *term, asks []fleet.Ask) {
 	t.grants = make(map[string]float64, len(asks))
 	for _, a := range asks {
@@ -155,7 +156,7 @@ func (r *roster) grant(t *term, asks []fleet.Ask) {
 	}
 }
 
-// state returns the fleet without what is about one term.
+// state returns the fleet's state without the fields that describe one term.
 func (s *Store) state(now time.Time) fleet.State {
 	r := &s.roster
 	st := fleet.State{Free: r.free.Len(), Feed: s.feed.last, Beats: r.beats, Epoch: r.epoch}
@@ -176,8 +177,8 @@ func (s *Store) stateOf(t *term, now time.Time) fleet.State {
 	return st
 }
 
-// fenced returns why batches may not be committed, nil if they may. When an engine without a
-// fleet may commit, it ends the terms whose leases are over.
+// fenced returns nil if the batches may be committed, otherwise ErrFenced or ErrShared. For an
+// engine without a fleet it ends all terms, provided that their leases have expired.
 func (r *roster) fenced(batches []*detect.Batch, now time.Time) error {
 	alone := false
 	for _, b := range batches {

@@ -19,8 +19,8 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	defer s.mu.Unlock()
 	now := r.Now.Round(0) // see queue.add
 	skipped := s.events.open.detach(r.Skip)
-	// All are taken out before any is put back: otherwise a lease of no length would
-	// be claimed again within this call.
+	// All deliveries are taken out before any is put back. Otherwise a lease of length zero
+	// would let this call claim the same delivery again.
 	var claimed []*delivery
 	for len(claimed) < r.Limit {
 		d := s.events.open.first()
@@ -75,7 +75,6 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 	return time.Time{}, false, nil
 }
 
-// Reopen implements deliver.Outbox.
 func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
 	s := o.s
 	if err := s.lock(ctx); err != nil {

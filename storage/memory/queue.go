@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// queue holds the open deliveries: a lane for each endpoint, ordered by due time, and
-// the lanes ordered by their first delivery. Every step takes time logarithmic in the
-// length of the queue. Leaving out an endpoint is one step, however long its lane is.
+// queue holds the open deliveries: a lane for each endpoint, ordered by due time, and the lanes
+// ordered by their first delivery. Every step takes O(log n) time, including leaving out an
+// endpoint, however long its lane is.
 type queue struct {
 	byEndpoint map[string]*lane // no lane is empty
 	lanes      minHeap[*lane]
@@ -21,7 +21,7 @@ type queue struct {
 type lane struct {
 	part  fleet.Part
 	due   minHeap[*delivery]
-	index int // in queue.lanes, -1 while detached
+	index int // index in queue.lanes; -1 while detached
 }
 
 func (d *delivery) before(o *delivery) bool {
@@ -35,8 +35,8 @@ func (d *delivery) heapIndex() *int { return &d.index }
 func (l *lane) before(o *lane) bool { return l.due[0].before(o.due[0]) }
 func (l *lane) heapIndex() *int     { return &l.index }
 
-// add queues a delivery. Due times are those of the wall clock, because the monotonic one
-// stands still while the machine is suspended.
+// add queues a delivery. It removes the monotonic reading of the due time, because the monotonic
+// clock stops while the machine is suspended.
 func (q *queue) add(d *delivery) {
 	d.due = d.due.Round(0)
 	l := q.byEndpoint[d.endpointID]
@@ -44,7 +44,7 @@ func (q *queue) add(d *delivery) {
 		l = &lane{part: fleet.PartOf(d.endpointID)}
 		heap.Push(&l.due, d)
 		q.byEndpoint[d.endpointID] = l
-		heap.Push(&q.lanes, l) // after its first delivery, which lanes are compared by
+		heap.Push(&q.lanes, l) // lanes are compared by their first delivery, hence after the push above
 		return
 	}
 	heap.Push(&l.due, d)
@@ -62,7 +62,7 @@ func (q *queue) remove(d *delivery) {
 	heap.Fix(&q.lanes, l.index)
 }
 
-// move sets when a queued delivery is due.
+// move changes the due time of a queued delivery.
 func (q *queue) move(d *delivery, due time.Time) {
 	l := q.byEndpoint[d.endpointID]
 	d.due = due.Round(0)
@@ -70,7 +70,7 @@ func (q *queue) move(d *delivery, due time.Time) {
 	heap.Fix(&q.lanes, l.index)
 }
 
-// first returns the delivery due first, nil if there is none.
+// first returns the delivery with the earliest due time, or nil if the queue is empty.
 func (q *queue) first() *delivery {
 	if len(q.lanes) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (q *queue) first() *delivery {
 	return q.lanes[0].due[0]
 }
 
-// takeLane removes all deliveries to an endpoint, and returns them by due time.
+// takeLane removes all deliveries to an endpoint and returns them in order of due time.
 func (q *queue) takeLane(endpointID string) []*delivery {
 	l := q.byEndpoint[endpointID]
 	if l == nil {
@@ -95,10 +95,10 @@ func (q *queue) takeLane(endpointID string) []*delivery {
 	return l.due
 }
 
-// firstIn is first for the endpoints of some parts. Beside the one that it returns, it looks
-// only at lanes that are due before that, and in each at the first delivery.
+// firstIn is like first, limited to endpoints in the given parts. It visits only lanes that are
+// due before the result, and in each only the first delivery.
 func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
-	look := []int{0} // indices in the heap, whose subtrees are still to be looked at
+	look := []int{0} // indices of heap nodes still to be visited
 	for len(look) > 0 {
 		i := look[len(look)-1]
 		look = look[:len(look)-1]
@@ -114,8 +114,8 @@ func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
 	return first
 }
 
-// detach hides the lanes of these endpoints until they are attached again. The
-// deliveries in them must not be touched meanwhile.
+// detach hides the lanes of these endpoints until attach. Callers must not change the deliveries
+// in a detached lane.
 func (q *queue) detach(endpointIDs []string) (detached []*lane) {
 	for _, id := range endpointIDs {
 		if l := q.byEndpoint[id]; l != nil && l.index >= 0 {

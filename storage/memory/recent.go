@@ -2,7 +2,7 @@ package memory
 
 import "crypto/sha256"
 
-// key stands for an id: half of its SHA-256, which takes 16 bytes for any id.
+// key identifies an id by the first half of its SHA-256: 16 bytes, however long the id is.
 type key [16]byte
 
 func keyOf(id string) key {
@@ -10,7 +10,7 @@ func keyOf(id string) key {
 	return key(sum[:16])
 }
 
-// recent keeps the last max ids that were put, each with a value.
+// recent keeps the last max ids put into it, each with a value.
 type recent[V any] struct {
 	max    int
 	values map[key]V
@@ -21,7 +21,7 @@ func newRecent[V any](max int) recent[V] {
 	return recent[V]{max: max, values: make(map[key]V)}
 }
 
-// put adds an id that is not there yet.
+// put adds an id that is not present yet.
 func (r *recent[V]) put(k key, v V) {
 	r.values[k] = v
 	r.order = append(r.order, k)
@@ -35,8 +35,8 @@ func (r *recent[V]) has(k key) bool {
 	return ok
 }
 
-// popFront removes and returns the first element. When append next grows the slice, it
-// copies only what is left, so that the array does not outgrow the queue for long.
+// popFront removes and returns the first element. The array does not grow for ever: the next
+// append that has to grow it copies only the remaining elements.
 func popFront[T any](q *[]T) T {
 	first := (*q)[0]
 	clear((*q)[:1])

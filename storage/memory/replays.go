@@ -13,7 +13,7 @@ import (
 // replays implements deliver.Replays.
 type replays struct{ s *Store }
 
-// replaySpan is how many events a step looks at.
+// replaySpan is the maximum number of events that a step looks at.
 const replaySpan = 1024
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {

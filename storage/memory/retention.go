@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// settle adds an event without open deliveries to those that may be removed.
+// settle marks an event without open deliveries as removable.
 func (l *events) settle(e *event, now time.Time) {
 	e.settledAt = now
 	l.settled = append(l.settled, e)
 }
 
-// unsettle removes an event that has an open delivery again from those that may be
-// removed.
+// unsettle makes an event not removable, because it has an open delivery again.
 func (l *events) unsettle(e *event) {
 	if i := slices.Index(l.settled, e); i >= 0 {
 		l.settled = slices.Delete(l.settled, i, i+1)
 	}
 }
 
-// retainStep bounds how many events a call removes, in about 2 ms, beyond twice as many as it
-// may have settled. Many may be due at once: when an endpoint with many open deliveries is
-// deleted, all its events are settled in the same call.
+// retainStep is the number of events that a call removes at most (in about 2 ms), in addition to
+// twice the number it may settle. Many events can become removable at once: deleting an endpoint
+// settles the events of all its open deliveries in one call.
 const retainStep = 1024
 
-// retain removes settled events that are too old or too many: retainStep and twice n at
-// most. Calls that may settle n events call it before they unlock, those that read events
-// first.
+// retain removes settled events that are too old or too many, at most retainStep + 2n. A call
+// that may settle n events calls it before it unlocks; a call that reads events calls it first,
+// with n = 0.
 func (l *events) retain(now time.Time, n int) {
 	for range retainStep + 2*n {
 		if len(l.settled) == 0 {
@@ -40,12 +39,12 @@ func (l *events) retain(now time.Time, n int) {
 	}
 }
 
-// gone reports whether an event was removed, or is too old and about to be.
+// gone reports whether an event was removed or is past its retention.
 func (l *events) gone(e *event, now time.Time) bool {
 	return e.ev == nil || e.open == 0 && now.Sub(e.settledAt) >= l.retention
 }
 
-// forget removes an event with its deliveries; only its id stays known.
+// forget removes an event with its deliveries, and remembers only its id.
 func (l *events) forget(e *event) {
 	delete(l.byID, e.key)
 	l.removed.put(e.key, struct{}{})
@@ -54,9 +53,8 @@ func (l *events) forget(e *event) {
 	}
 	e.ev, e.deliveries = nil, nil
 
-	// The owner's list is compacted when more than half of it is removed. Events are
-	// not removed in order, and shifting the list for each would take time quadratic
-	// in its length.
+	// Compact the owner's list only when more than half of it is removed. Events are removed in
+	// any order, and shifting the list for each would take quadratic time.
 	h := e.owner
 	if h.gaps++; h.gaps > len(h.events)/2 {
 		h.events = slices.DeleteFunc(h.events, func(e *event) bool { return e.ev == nil })

@@ -16,7 +16,7 @@ func ruleKeys(r *rule.Rule) (owner, id, tag string) { return r.Owner, r.ID, r.Ta
 func (s *Store) ruleRecords() records[rule.Rule] {
 	return records[rule.Rule]{
 		s: s, t: s.rules,
-		clone:      func(r rule.Rule) rule.Rule { return r }, // nothing in it is shared
+		clone:      func(r rule.Rule) rule.Rule { return r }, // a Rule has no slices or pointers
 		version:    func(r *rule.Rule) *int64 { return &r.Version },
 		ledgerKind: billing.KindRule,
 		feedKind:   fleet.Rule,

@@ -13,12 +13,12 @@ func (l *events) conclude(st *deliver.Settlement, now time.Time) {
 	case d == nil || d.state.Final() && !(d.orphaned && st.Attempt != nil):
 	case st.Attempt == nil && st.EndpointDeleted:
 		l.orphan(d, now)
-	case st.Attempt == nil: // given back
+	case st.Attempt == nil: // the claim is given back
 		l.open.move(d, st.Due)
 	case d.attempted(st.Attempt.N):
 	default:
 		d.attempts = append(d.attempts, *st.Attempt)
-		if d.orphaned { // it was under way
+		if d.orphaned { // the attempt was under way when the endpoint was deleted
 			if st.State == deliver.StateDelivered {
 				d.state, d.orphaned = st.State, false
 			}
@@ -46,19 +46,19 @@ func (d *delivery) attempted(n int) bool {
 	return false
 }
 
-// orphan ends an open delivery whose endpoint is gone.
+// orphan ends an open delivery because its endpoint was deleted.
 func (l *events) orphan(d *delivery, now time.Time) {
 	d.orphaned = true
 	l.finish(d, deliver.StateFailed, now)
 }
 
-// finish ends an open delivery, and settles the event if that was its last open one.
+// finish ends an open delivery, and settles the event if it has no other open delivery.
 func (l *events) finish(d *delivery, state deliver.State, now time.Time) {
 	l.open.remove(d)
 	l.end(d, state, now)
 }
 
-// end is finish for a delivery that is not in the queue any more.
+// end is finish for a delivery that is no longer in the queue.
 func (l *events) end(d *delivery, state deliver.State, now time.Time) {
 	d.state = state
 	if d.event.open--; d.event.open == 0 {

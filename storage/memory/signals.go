@@ -7,17 +7,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// signalQueue is how many signals wait for a receiver at most. One more replaces all of
-// them by a SignalLook.
+// signalQueue is the maximum number of signals that wait for a receiver. One more replaces all
+// of them with a SignalLook.
 const signalQueue = 1024
 
 // signals implements fleet.Signals.
 type signals struct{ s *Store }
 
-// receiver is a Receive under way. The store's lock guards it, but for wake.
+// receiver is a Receive call in progress. The store's lock guards queue.
 type receiver struct {
 	queue []fleet.Signal
-	wake  chan struct{} // has room for one, and one while there is something to do
+	wake  chan struct{} // buffered, size 1; holds a value while the receiver has something to do
 }
 
 // Signals returns the signals between the engines that use this store, all in one

@@ -25,23 +25,23 @@ var ErrClosed = errors.New("memory: store is closed")
 
 // Options configure a Store. Zero or a negative number means the default.
 type Options struct {
-	// Retention is how long an event, its deliveries and their attempts stay
-	// after the last of the deliveries became final. Defaults to 7 days.
+	// Retention is how long an event, its deliveries and their attempts are kept after the last
+	// of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many events are retained. Those with open deliveries count,
-	// but are never removed, so that there may be more. Defaults to 100,000.
+	// MaxEvents is how many events are kept. Events with open deliveries count towards it but
+	// are never removed, even above this number. Defaults to 100,000.
 	MaxEvents int
-	// MaxEventIDs is how many ids of removed events are kept to recognise
-	// duplicates; beyond it the oldest are forgotten. The same number of ids of
-	// removed ledger entries, and of resolved reservations, is kept. An id takes
-	// about 60 bytes. Defaults to 1,000,000.
+	// MaxEventIDs is how many ids of removed events are remembered to recognise duplicates; the
+	// oldest are forgotten first. The same number applies to the ids of removed ledger entries,
+	// and to the ids of resolved reservations. An id takes about 60 bytes. Defaults to
+	// 1,000,000.
 	MaxEventIDs int
-	// MaxEntries is how many ledger entries are retained for all owners together;
-	// beyond it the oldest are removed. Defaults to 100,000.
+	// MaxEntries is how many ledger entries are kept for all owners together; the oldest are
+	// removed first. Defaults to 100,000.
 	MaxEntries int
-	// Now stamps events and deliveries and decides what has expired, leases too. It is
-	// called with the store locked, so it must not call the store. Defaults to
-	// time.Now.
+	// Now returns the current time. It stamps events and deliveries, and decides which leases,
+	// reservations and events have expired. It is called with the store locked and must not call
+	// the store. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	opts Options
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	closed bool
 
 	monitors  *table[monitor.Monitor]
@@ -127,16 +127,16 @@ func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 // Replays returns the store of replays. A step looks at up to 1,024 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log returns the log of deliveries and events. Its Deliveries reads all deliveries
-// that are retained of the owner.
+// Log returns the log of deliveries and events. Each call of its Deliveries method scans all of
+// the owner's retained deliveries.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
 // Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt
 // does not expire.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
-// Close makes every later call return ErrClosed, Close itself included. It
-// never waits and ignores the context: a call under way finishes by itself.
+// Close makes every later call return ErrClosed, including a second Close. It does not wait for
+// calls in progress, and ignores the context.
 func (s *Store) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +150,8 @@ func (s *Store) Close(context.Context) error {
 	return nil
 }
 
-// lock locks the mutex for a call, unless it returns an error. The context is checked
-// under the mutex, because it may have ended while lock waited.
+// lock locks the mutex unless it returns an error. It checks the context after locking, because
+// the context may end while lock waits.
 func (s *Store) lock(ctx context.Context) error {
 	s.mu.Lock()
 	err := ctx.Err()
@@ -164,8 +164,8 @@ func (s *Store) lock(ctx context.Context) error {
 	return err
 }
 
-// pageBounds returns which of n items are on a page of size items. Pages count from 1;
-// zero means page 1 and size 20.
+// pageBounds returns the bounds of a page among n items. Pages count from 1. A zero page means
+// 1, a zero size means 20.
 func pageBounds(n, page, size int) (from, to int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// table holds records by id, with another key that is unique for each owner. The
-// caller holds the store's lock.
+// table holds records by id. Each record has a second key, unique for its owner. The caller
+// holds the store's lock.
 type table[T any] struct {
 	keys   func(*T) (owner, id, unique string)
 	byID   map[string]*row[T]
@@ -19,10 +19,10 @@ type table[T any] struct {
 	last   uint64               // n of the newest row
 }
 
-// row is a record in a table. What rec points to never changes: a change replaces the
-// pointer, so that a copy of the row can be read without the lock.
+// row is a record in a table. The value behind rec never changes: an update replaces the
+// pointer, and a copy of the row can be read without the lock.
 type row[T any] struct {
-	n   uint64 // number of the row, in order of creation
+	n   uint64 // counts up in order of creation
 	rec *T
 }
 
@@ -49,7 +49,7 @@ func (t *table[T]) create(rec *T) *row[T] {
 	return r
 }
 
-// get returns nil if the id is unknown or of another owner.
+// get returns the row, or nil if the id is unknown or belongs to another owner.
 func (t *table[T]) get(owner, id string) *row[T] {
 	r := t.byID[id]
 	if r == nil {
@@ -61,8 +61,8 @@ func (t *table[T]) get(owner, id string) *row[T] {
 	return r
 }
 
-// replace replaces r's record by rec, which has the same owner and id. It returns
-// false, and changes nothing, if another record has the unique key.
+// replace replaces r's record with rec, which must have the same owner and id. It returns false
+// and changes nothing if another record has rec's unique key.
 func (t *table[T]) replace(r *row[T], rec *T) bool {
 	owner, _, before := t.keys(r.rec)
 	_, _, after := t.keys(rec)
@@ -90,15 +90,15 @@ func (t *table[T]) remove(r *row[T]) {
 	}
 }
 
-// records implements what monitor.Store and rule.Store have in common: all but List.
-// A record has a version, and is changed by compare-and-set.
+// records implements the methods that monitor.Store and rule.Store share: all but List. A record
+// has a version and is changed by compare-and-set.
 type records[T any] struct {
 	s          *Store
 	t          *table[T]
 	clone      func(T) T
 	version    func(*T) *int64
-	ledgerKind billing.Kind // of their entries in the ledger
-	feedKind   fleet.Kind   // of their entries in the feed
+	ledgerKind billing.Kind // kind of the records' ledger entries
+	feedKind   fleet.Kind   // kind of the records' changes in the feed
 
 	notFound, duplicate, conflict error
 }
@@ -167,8 +167,8 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// Scan calls fn for the records as they were when it began, oldest first. It stops
-// when the context ends.
+// Scan calls fn for each record that exists when Scan begins, oldest first. It stops when the
+// context ends.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	if err := rs.s.lock(ctx); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return nil
 }
 
-// list returns a page of the owner's records that match, and how many do.
+// list returns a page of the owner's matching records, and the number of all that match.
 func (rs records[T]) list(ctx context.Context, owner string, match func(*T) bool, page, size int) ([]T, int, error) {
 	if err := rs.s.lock(ctx); err != nil {
 		return nil, 0, err
