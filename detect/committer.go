@@ -12,19 +12,18 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// committer groups whatever batches have arrived while the last commit ran
-// into the next one; it never waits for more. It is one goroutine.
+// committer puts all batches that arrived during the last commit into the next one, without
+// waiting for more. It is one goroutine.
 type committer struct {
 	d *Detector
-	// queue is bounded by the shards, which stop polling when too many of their
-	// targets wait.
+	// queue needs no limit: the shards stop polling when too many of their targets wait.
 	queue *batch.Queue[waiting]
-	stop  chan struct{} // closed when no batch will come any more
+	stop  chan struct{} // closed after the last batch
 	turn  chan struct{} // a semaphore of one slot, for commits
 }
 
-// waiting is a batch and its poll, nil for a cursor or a position alone. settle is told how
-// the commit ended.
+// waiting is a batch and its poll; poll is nil for a cursor or a position alone. settle is
+// called with the result of the commit.
 type waiting struct {
 	batch  *Batch
 	poll   *poll.Poll
@@ -43,7 +42,8 @@ func newCursor(target string, c *poll.Cursor) *Cursor {
 	return &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}
 }
 
-// gapsAs converts gaps from or to the form that polls know; nil when there are none.
+// gapsAs converts gaps from or to the form used by package poll; it returns nil if there
+// are none.
 func gapsAs[To, From Gap | poll.Gap](gaps []From) (out []To) {
 	for _, g := range gaps {
 		out = append(out, To(g))
@@ -55,17 +55,17 @@ func newCommitter(d *Detector) *committer {
 	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{}), turn: make(chan struct{}, 1)}
 }
 
-// take queues the outcome of a poll for the next commit.
+// take queues the result of a poll for the next commit.
 func (c *committer) take(sh *shards.Shard, p *poll.Poll, events []deliver.Event) {
 	c.queue.Put(waiting{newBatch(p, events), p, func(err error) { sh.Settled(p, err) }})
 }
 
-// store is shards.Config.Store.
+// store implements shards.Config.Store.
 func (c *committer) store(target string, cursor *poll.Cursor, done func(error)) {
 	c.queue.Put(waiting{&Batch{Cursor: newCursor(target, cursor)}, nil, done})
 }
 
-// run commits until stop is closed and nothing waits.
+// run commits batches until stop is closed and the queue is empty.
 func (c *committer) run(ctx context.Context) {
 	for group := c.queue.Wait(c.stop, maxGroup); len(group) > 0; group = c.queue.Wait(c.stop, maxGroup) {
 		c.turn <- struct{}{}
@@ -74,8 +74,8 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// commit settles every batch of the group: committed with the others, or
-// failed. One batch that the journal refuses does not fail the others.
+// commit settles every batch of the group, as committed or as failed. If the journal
+// refuses one batch, the others are still committed.
 func (c *committer) commit(ctx context.Context, group []waiting) {
 	for len(group) > 0 {
 		err := c.try(ctx, group)
@@ -83,7 +83,7 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 			c.handOver(group)
 			return
 		}
-		if errors.Is(err, fleet.ErrFenced) { // another node has the targets now
+		if errors.Is(err, fleet.ErrFenced) { // another node has taken the targets
 			c.d.deps.Logger.Debug("commit refused", "batches", len(group), "error", err)
 			c.d.count.fenced.Add(int64(len(group)))
 			settleAll(group, err)
@@ -111,8 +111,8 @@ func settleAll(group []waiting, err error) {
 	}
 }
 
-// try commits the batches of the group in one transaction, with the positions that go with
-// them.
+// try commits the batches of the group in one transaction, together with the positions that
+// belong to them.
 func (c *committer) try(ctx context.Context, group []waiting) error {
 	limit, end := context.WithTimeout(ctx, commitTimeout)
 	defer end()
@@ -134,7 +134,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 	return nil
 }
 
-// handOver passes on the deliveries of a group that is committed, and settles its batches.
+// handOver passes on the deliveries of a committed group, and settles its batches.
 func (c *committer) handOver(group []waiting) {
 	c.d.count.commits.Add(1)
 	var out []deliver.Delivery

@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Bounds that are not configurable.
+// Limits that are not configurable.
 const (
 	maxGroup      = 1024                 // batches in one commit
 	maxRate       = 1e6                  // calls a second
@@ -26,93 +26,92 @@ const (
 
 // Config tunes a Detector. The zero value of each field means its default.
 type Config struct {
-	// Pace says what decides when an account is polled: its interval, or
-	// FetchRate as a budget. Defaults to PaceInterval.
+	// Pace selects what sets the time of an account's polls: its interval, or FetchRate as a
+	// budget. Defaults to PaceInterval.
 	Pace Pace
-	// Shards is the number of goroutines that own accounts. Defaults to
-	// GOMAXPROCS, at most 16, but to 1
-	//   - when accounts share calls, or probes have a ProbeRate, because each shard
-	//     makes calls for its own accounts only;
-	//   - when FetchRate is at most 1,000, because shards wait for it in turn, and
-	//     those with few accounts would poll them more often.
-	// When a budget sets the pace, no other value than 1 is allowed, because it is
-	// spent on all accounts together.
+	// Shards is the number of goroutines that own accounts. Defaults to GOMAXPROCS, at most
+	// 16. It defaults to 1
+	//  - when accounts share calls, or probes have a ProbeRate, because each shard
+	//    makes calls for its own accounts only;
+	//  - when FetchRate is at most 1,000, because shards take turns to use it, and a
+	//    shard with few accounts would poll them more often.
+	// When a budget sets the pace, only 1 is allowed, because the budget is spent on all
+	// accounts together.
 	Shards int
-	// FetchSlots bounds the upstream calls under way at once. Defaults to 64.
+	// FetchSlots limits the upstream calls under way at once. Defaults to 64.
 	FetchSlots int
-	// FetchRate bounds the upstream calls per second; 0 means unbounded.
+	// FetchRate limits the upstream calls per second; 0 means no limit.
 	FetchRate float64
-	// FetchBurst is how many calls may be made at once after a lull. Defaults
-	// to one second's worth, 10 ms' worth when a budget sets the pace, and at
-	// least 1. It needs FetchRate. When a budget sets the pace, calls beyond the
-	// default are saved while no account is due, for when many are: accounts often
-	// post at the same minutes. None are saved while probes share FetchRate, while
-	// accounts wait for their first poll, and until a rate limit is over. In any
-	// time t there are FetchRate × t + FetchBurst calls at most. A Plan does not
-	// count what saved calls gain.
+	// FetchBurst is how many calls may be made at once after a pause; at least 1. It needs
+	// FetchRate. With PaceInterval it defaults to one second's worth of calls. When a budget
+	// sets the pace it defaults to 10 ms' worth; calls beyond that default are saved while no
+	// account is due and spent when many are, because accounts often post at the same
+	// minutes. No calls are saved while probes share FetchRate, while accounts wait for their
+	// first poll, or until a rate limit is over. In any time t there are at most FetchRate ×
+	// t + FetchBurst calls. A Plan does not count the gain from saved calls.
 	FetchBurst int
-	// ProbeRate is how many calls a second Roles.Probe may be called beside those
-	// that FetchRate allows: for platforms that limit it apart. With 0 probes and
-	// polls share FetchRate, in parts that follow from how many posts the marks
-	// miss; that needs PaceBudget.
+	// ProbeRate is how many calls per second Roles.Probe may make in addition to FetchRate,
+	// for platforms that limit probes separately. With 0, probes and polls share FetchRate,
+	// in a ratio that depends on how many posts the marks miss; this needs PaceBudget.
 	ProbeRate float64
-	// AuditEvery is the time between two polls of an account or query whose posts a stream
-	// brings, while the stream misses none. If all its subscriptions have a longer Interval,
-	// the shortest of these counts. Defaults to 30 min.
+	// AuditEvery is the time between two polls of an account or query that a stream covers,
+	// as long as the stream misses no posts. If all subscriptions of the target have a longer
+	// Interval, the shortest of these applies. Defaults to 30 min.
 	AuditEvery time.Duration
-	// Cost says what the platform charges, and bounds it.
+	// Cost holds the platform's prices and a limit on spending.
 	Cost Cost
-	// BatchSize is how many accounts go in one call where calls can be shared (see
-	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
-	// of Roles.Batch says, where it has that method, and else to 20.
+	// BatchSize is how many accounts are read in one call where calls can be shared (see
+	// Deps.Roles); 1 turns sharing off. Defaults to the result of Roles.Batch's method
+	// BatchLimit() int if it has one, otherwise to 20.
 	BatchSize int
-	// Gather is a window of time: polls that are due within it begin together, at its end. On
-	// average a poll is late by half of Gather, and requests that go out together take less
-	// CPU: at 500 a second a quarter less with 10 ms, two fifths with 25 ms. It needs
-	// PaceInterval. At most 1 s; 0, the default, begins each poll when it is due.
+	// Gather is a window of time: polls that fall due within it begin together, at its end.
+	// This delays a poll by Gather/2 on average and saves CPU time: at 500 requests a second
+	// a quarter with 10 ms, two fifths with 25 ms. It needs PaceInterval. At most 1 s; with
+	// 0, the default, each poll begins when it is due.
 	Gather time.Duration
-	// FetchTimeout bounds one call. Defaults to 30 s.
+	// FetchTimeout limits the time of one call. Defaults to 30 s.
 	FetchTimeout time.Duration
-	// Overlap is how far a poll looks back beyond the one before, because posts
-	// become visible late. Defaults to 180 s. It follows what the posts need,
-	// from MinOverlap, by default Overlap, to MaxOverlap, by default 30 min.
+	// Overlap is how far a poll reads back beyond the previous one, because posts become
+	// visible late. Defaults to 180 s. It adapts to the delays observed, between MinOverlap
+	// (by default Overlap) and MaxOverlap (by default 30 min).
 	Overlap                time.Duration
 	MinOverlap, MaxOverlap time.Duration
-	// Horizon is the age beyond which a post that turns up late is taken for
-	// history. Defaults to 7 days; journals must know event ids for longer.
+	// Horizon is the greatest age at which a post that becomes visible late is still new;
+	// older ones count as history. Defaults to 7 days. Journals must remember event ids for
+	// longer.
 	Horizon time.Duration
-	// MaxPages bounds the pages of one poll. Defaults to 10.
+	// MaxPages limits the pages of one poll. Defaults to 10.
 	MaxPages int
-	// PageSize is how many posts the Fetcher is asked for in a page; 0 leaves it to the
-	// Fetcher.
+	// PageSize is how many posts the Fetcher is asked for per page; with 0 the Fetcher
+	// decides.
 	PageSize int
 	// DeliverBy is how long after a commit only this process may send its deliveries: see
 	// Batch.DeliverBy. Defaults to 45 s.
 	DeliverBy time.Duration
-	// Backoff bounds the wait after a failed poll.
+	// Backoff limits the wait after a failed poll.
 	Backoff Backoff
 }
 
-// Backoff is a wait that doubles with each failure in a row, from Min, by default 1 s, to
-// Max, by default 5 min.
+// Backoff is a wait that doubles with each consecutive failure, from Min (by default 1 s)
+// to Max (by default 5 min).
 type Backoff struct{ Min, Max time.Duration }
 
-// Cost is what a platform charges for what it returns.
+// Cost holds a platform's prices and a limit on spending.
 type Cost = spend.Cost
 
-// Pace says what decides when accounts are polled.
+// Pace selects what sets the time of polls.
 type Pace uint8
 
 const (
-	// PaceInterval polls every account at the shortest interval of its
-	// subscriptions. FetchRate only bounds the calls: polls wait for it in turn.
+	// PaceInterval polls every account at the shortest interval of its subscriptions.
+	// FetchRate only limits the calls: polls wait their turn for it.
 	PaceInterval Pace = iota
-	// PaceBudget spends FetchRate where it finds posts earliest: see package
-	// pace. A subscription's Interval is the longest time between two polls, as far
-	// as the cap of its owner allows; when the budget does not suffice for all, Stats.Pace
-	// and the log say so.
+	// PaceBudget spends FetchRate where it finds posts earliest: see package pace. A
+	// subscription's Interval is the longest time between two polls, within the cap of its
+	// owner. When the budget does not suffice for all intervals, Stats.Pace and the log say
+	// so.
 	PaceBudget
-	// PaceAtLeast is PaceBudget, but with Interval as the shortest time.
+	// PaceAtLeast is PaceBudget, except that Interval is the shortest time between two polls.
 	PaceAtLeast
 )
 
@@ -128,17 +127,16 @@ func (p Pace) String() string {
 	return fmt.Sprint(uint8(p))
 }
 
-// Trouble is an account or a query whose polls keep failing, or that has
-// recovered.
+// Trouble reports that the polls of an account or a query keep failing, or have recovered.
 type Trouble struct {
 	Username string         // of the account, or
 	Query    string         // its text
-	Source   deliver.Source // a monitor or rule that has it; each is told
+	Source   deliver.Source // a monitor or rule that has the target; OnTrouble is called for each
 	Err      error          // nil: recovered
 }
 
-// withDefaults fills in the defaults for a platform that reads several timelines
-// in one call by b, which is nil where it cannot.
+// withDefaults checks c and fills in the defaults. b reads several timelines in one call;
+// it is nil if the platform cannot.
 func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, maxRate)))
 	switch {
@@ -223,7 +221,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	return c, nil
 }
 
-// checkProbes checks the settings of probes; has says whether there is a Prober.
+// checkProbes checks the settings of probes; has reports whether there is a Prober.
 func (c *Config) checkProbes(has bool) error {
 	switch {
 	case !(c.ProbeRate >= 0) || c.ProbeRate > maxRate:

@@ -20,23 +20,23 @@ import (
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
-// Detector polls the accounts that its subscriptions name and commits what is
-// new. Its methods are safe for concurrent use.
+// Detector polls the accounts of its subscriptions and commits their new posts. Its methods
+// are safe for concurrent use.
 type Detector struct {
 	cfg       Config
 	deps      Deps
 	epoch     time.Time
-	env       *poll.Env // what all polls share
+	env       *poll.Env // shared by all polls
 	late      *lateness.Tracker
 	shards    []*shards.Shard
 	committer *committer
 	count     counters
 	router    *router
-	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
+	paced     *schedule.ByBudget // belongs to the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*push.Stream    // by poll.Kind, nil without a Streamer
 	sharing   *sharing
-	gate      shards.Gate // see rulesWait
+	gate      shards.Gate // closed at the start, for rulesWait at most, and by Hold
 
 	teller  shards.Teller
 	stop    chan struct{} // closed by Stop
@@ -47,7 +47,7 @@ type Detector struct {
 // ErrStopped is returned by calls made after Stop.
 var ErrStopped = errors.New("detect: detector has stopped")
 
-// cursorChunk is how many cursors are asked for in one call of the journal.
+// cursorChunk is how many cursors one call asks the journal for.
 const cursorChunk = 1000
 
 // New checks cfg and deps and returns a detector. It starts nothing: see Run.
@@ -101,7 +101,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	return d, nil
 }
 
-// newSweep gives a shard its part of the probes.
+// newSweep returns the probes of a shard, with its part of ProbeRate.
 func (d *Detector) newSweep(sh *shards.Shard) *probe.Sweep {
 	return probe.New(probe.Config{
 		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: sh.Accounts,
@@ -110,7 +110,7 @@ func (d *Detector) newSweep(sh *shards.Shard) *probe.Sweep {
 	})
 }
 
-// newEnv returns what all polls share.
+// newEnv returns the environment that all polls share.
 func (d *Detector) newEnv() *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
@@ -131,9 +131,10 @@ func (d *Detector) newEnv() *poll.Env {
 }
 
 // Run polls until Stop is called, and returns when every poll and commit under way has
-// ended; when ctx ends it cuts them short. It may be called once. Before the first polls it
-// reads from the journal how far the queries set before were read, and the overlap, for
-// 2 s at most. The next process finds again what was fetched and not committed.
+// ended. If ctx ends, polls and commits are cancelled. Run may be called once. Before the
+// first polls it reads from the journal, for 2 s at most, the overlap and how far the
+// queries set so far were read. Posts that were fetched and not committed are found again
+// by the next process.
 func (d *Detector) Run(ctx context.Context) error {
 	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
@@ -146,7 +147,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	for _, sh := range d.shards {
 		running.Go(func() { sh.Run(ctx) })
 	}
-	soft, end := context.WithCancel(ctx) // ends with Stop
+	soft, end := context.WithCancel(ctx) // ended by Stop
 	defer end()
 	running.Go(func() {
 		select {
@@ -167,7 +168,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Stop makes Run end softly: no new poll starts. It does not wait.
+// Stop makes Run return after the polls under way: no new poll starts. It does not wait.
 func (d *Detector) Stop() {
 	d.stopped.Do(func() {
 		close(d.stop)
@@ -182,10 +183,9 @@ func (d *Detector) ring() {
 	}
 }
 
-// Set adds a subscription, or replaces the one its source has, and returns
-// when it is in effect; before Run it only takes note. An account that nobody
-// watched is polled at once. Posts published before an account's Since are not
-// events.
+// Set adds a subscription, or replaces its source's present one, and returns when it is in
+// effect. Before Run it only records the subscription. An account that had no subscription
+// is polled at once. Posts published before an account's Since are not events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 	defer d.router.accountsChanged()
 	return d.set(ctx, sub)
@@ -201,8 +201,8 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	return d.sharing.put(ctx, &sub)
 }
 
-// Remove ends a source's subscription and returns when nothing of it can be
-// committed any more. It is no error if the source has none.
+// Remove ends a source's subscription and returns when none of its events can be committed
+// any more. It returns nil if the source has no subscription.
 func (d *Detector) Remove(ctx context.Context, sourceID string) error {
 	defer d.router.accountsChanged()
 	return d.remove(ctx, sourceID)
@@ -220,21 +220,21 @@ func (d *Detector) remove(ctx context.Context, sourceID string) error {
 	})
 }
 
-// Spend takes one call out of the budget that all polls share, and waits until
-// it may be made: for calls of the same upstream that are not polls. The error
-// is ctx's or ErrStopped; the call is then left to others.
+// Spend takes one call out of the budget that all polls share, and waits until it may be
+// made. It is for calls to the same upstream that are not polls. It returns ctx's error or
+// ErrStopped; the call then stays in the budget.
 func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }
 
-// shardOf is the shard that owns an account.
+// shardOf returns the shard that owns an account.
 func (d *Detector) shardOf(username string) *shards.Shard {
 	return d.shards[accounts.HashName(username)%uint64(len(d.shards))]
 }
 
-// clock is the detector's own time, in nanoseconds since it was made: it does
-// not follow jumps of the wall clock.
+// clock returns the nanoseconds since the detector was made. It does not follow jumps of
+// the wall clock.
 func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
 
-// wall gives the time of the day for a moment of the detector's clock.
+// wall converts a time of the detector's clock to wall time.
 func (d *Detector) wall(at int64) time.Time {
 	return d.deps.Now().Add(time.Duration(at - d.clock()))
 }

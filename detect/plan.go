@@ -13,53 +13,52 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Plan predicts what polling will bring and cost, from how often the accounts have posted,
+// Plan predicts the latency and cost of polling, from how often the accounts have posted,
 // how many pages a poll has read and how long calls have taken so far. It assumes that
-// these stay as they are and that nothing fails. Where a budget is too small for bounds
-// that differ much, latency may be better than planned.
+// these stay the same and that nothing fails. If a budget is too small for bounds that
+// differ much, latency may be better than planned.
 type Plan struct {
-	// Budget is how many calls a second are spent where they find posts earliest, with
-	// intervals as bounds; 0 when intervals set the pace.
+	// Budget is how many calls per second are spent where they find posts earliest, with
+	// intervals as bounds. It is 0 when intervals set the pace.
 	Budget float64
-	// Mean and P95 are of the time from publication to detection, over posts; they
-	// contain the mean time of a call.
+	// Mean and P95 are the mean and the 95th percentile, over posts, of the time from
+	// publication to detection, including the mean time of a call.
 	Mean, P95       time.Duration
 	CallsPerMinute  float64
-	LongestInterval time.Duration // of any account
-	// Feasible: the calls allowed suffice to keep every interval, or every bound on the
-	// time between polls. Otherwise Shortfall is how many calls a minute are missing, and
-	// the other figures take that into account. The cap of owners is left
-	// out: the posts of an owner above it come later than planned.
+	LongestInterval time.Duration // the longest of any account
+	// Feasible is true if the calls allowed suffice to keep every interval, or every bound on
+	// the time between polls. Otherwise Shortfall is how many calls per minute are missing,
+	// and the other figures take that into account. The plan ignores the cap of owners: posts
+	// of an owner above the cap come later than planned.
 	Feasible  bool
 	Shortfall float64
 }
 
-// Plans are the plan for the present budget, and for others.
+// Plans holds the plan for the present budget, and the plans for others.
 type Plans struct {
 	Accounts int
 	Now      Plan
 	Other    []Plan
-	// Queries lists every query, with its calls and the reason. The calls are contained in
-	// CallsPerMinute; Mean, P95 and LongestInterval are of accounts alone.
+	// Queries lists every query, with its calls and the reason. CallsPerMinute includes these
+	// calls; Mean, P95 and LongestInterval cover accounts alone.
 	Queries []PlannedQuery
-	// Probes is Now as Roles.Probe changes it, by the share of posts that marks have missed
-	// so far; nil without a Prober.
+	// Probes is the plan Now with the effect of Roles.Probe, given the share of posts that
+	// marks have missed so far; nil without a Prober.
 	Probes *ProbePlan
-	// CostPerDay is what the platform will charge a day by Config.Cost.Prices: for each of
-	// the accounts' posts, returned once, as TimelineQuery.Since allows; for each probed
-	// account once; for the stream; and for posts of queries, at the rate at which they were
-	// found so far, 0 before Run.
+	// CostPerDay is how much the platform will charge per day by Config.Cost.Prices. It
+	// counts each post of the accounts once, as TimelineQuery.Since allows, each probed
+	// account once, the stream, and posts of queries at the rate found so far (0 before Run).
 	CostPerDay float64
 }
 
-// ProbePlan predicts what probes bring.
+// ProbePlan predicts the latency and calls with probes.
 type ProbePlan struct {
 	Mean           time.Duration // as Plan.Mean
 	CallsPerMinute float64       // probes and polls
 }
 
-// PlanFor predicts for subscriptions and queries that nobody polls yet, at the
-// detector's settings; every account counts alike, with a post a day.
+// PlanFor makes plans for subscriptions and queries that nobody polls yet, with the
+// detector's settings. It assumes one post per day of every account.
 func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, budgets ...float64) (Plans, error) {
 	watched := map[string]*pace.Group{}
 	for _, sub := range subs {
@@ -89,10 +88,10 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 	return planner{d: d}.plans(groups, planned, budgets)
 }
 
-// Plan predicts what the present subscriptions will bring, and what they would bring with
-// other budgets, in calls a second. It waits for Run to begin. In a fleet the plan is for
-// all nodes together and the whole FetchRate; accounts of other nodes are taken to post as
-// often as this node's own.
+// Plan makes plans for the present subscriptions, with the present budget and with other
+// budgets, in calls per second. It waits until Run has begun. In a fleet the plan is for
+// all nodes together and the whole FetchRate; it assumes that other nodes' accounts post as
+// often as this node's.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ type planner struct {
 	fleet bool // plans are for all nodes
 }
 
-// settings returns the settings and measurements that plans are made from, but for Fetch.
+// settings returns the settings and measurements for plans, without Fetch.
 func (p planner) settings() forecast.Settings {
 	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
 		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards), Pages: p.pagesPer(poll.Accounts)}
@@ -143,13 +142,13 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	return out, nil
 }
 
-// queryPosts returns how many posts a second searches have found so far.
+// queryPosts returns how many posts per second searches have found so far.
 func (p planner) queryPosts() float64 {
 	posts := p.d.env.Count.Kinds[poll.Queries].Stages.Detection.Snapshot().Count()
 	return float64(posts) / max(1, time.Duration(p.d.clock()).Seconds())
 }
 
-// probes returns a plan as probes change it; nil without a Prober.
+// probes returns the plan now with the effect of probes; nil without a Prober.
 func (p planner) probes(s forecast.Settings, now Plan, accounts int) *ProbePlan {
 	if p.d.probes == nil {
 		return nil
@@ -161,7 +160,7 @@ func (p planner) probes(s forecast.Settings, now Plan, accounts int) *ProbePlan 
 	return &plan
 }
 
-// pollRate returns how many accounts a second can be polled with the calls allowed.
+// pollRate returns how many accounts per second can be polled with the calls allowed.
 func (p planner) pollRate() float64 {
 	together := max(1, min(int64(p.d.cfg.BatchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
 	rate := forecast.ForAccounts(p.rate(), math.Float64frombits(p.d.count.queryRate.Load()))
@@ -171,15 +170,15 @@ func (p planner) pollRate() float64 {
 	return rate / p.settings().CallsPerPoll(float64(together))
 }
 
-// rate returns how many calls a second are allowed, 0 for no bound.
+// rate returns how many calls per second are allowed; 0 means no limit.
 func (p planner) rate() float64 {
 	if rate := p.d.env.Budget.Rate(); rate > 0 && !p.fleet {
 		return rate
 	}
-	return p.d.cfg.FetchRate // of the fleet; or this node may make none, and plans assume that it may
+	return p.d.cfg.FetchRate // in a fleet, or while this node may make no calls: plans assume that it may
 }
 
-// callsFor returns how many calls a second a number of polls a second takes.
+// callsFor returns how many calls per second are needed for a number of polls per second.
 func (p planner) callsFor(polls float64) float64 {
 	s, targets := p.settings(), float64(p.d.env.Count.Kinds[poll.Accounts].Targets.Load())
 	return polls * s.CallsPerPoll(s.Together(targets))

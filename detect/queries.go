@@ -12,21 +12,21 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// PlannedQuery says how a query's posts are found, and what that costs.
+// PlannedQuery says how the posts of a query are found, and at how many calls.
 type PlannedQuery struct {
 	Query   string
 	Sources []string // ids of the rules with this query, sorted
-	// Every is the time between two polls, for a schedule the shortest.
+	// Every is the time between two polls; with a schedule, the shortest such time.
 	Every time.Duration
 	// CallsPerMinute is 0 when Covered.
 	CallsPerMinute float64
-	// Covered: the polls of Authors' timelines bring the posts.
+	// Covered is true if the posts come from polls of Authors' timelines.
 	Covered bool
 	Authors []string
-	Why     string // in words
+	Why     string // the reason, as text
 }
 
-// queries sums up rules by query; see forecast.Queries.
+// queries combines rules by query; see forecast.Queries.
 func (p planner) queries(rules []forecast.Rule) []PlannedQuery {
 	var plan []PlannedQuery
 	for _, q := range forecast.Queries(rules, p.pagesPer(poll.Queries)) {
@@ -35,12 +35,12 @@ func (p planner) queries(rules []forecast.Rule) []PlannedQuery {
 	return plan
 }
 
-// plannedRule returns a rule in the form of package forecast.
+// plannedRule converts a rule to the form used by package forecast.
 func plannedRule(w routing.Want, covered bool) forecast.Rule {
 	return forecast.Rule{ID: w.ID, Query: w.Query, Every: w.Every, Authors: w.Authors, Covered: covered}
 }
 
-// queriesFor plans for subscriptions that nobody polls yet.
+// queriesFor plans the queries of subscriptions that nobody polls yet.
 func (p planner) queriesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
@@ -49,7 +49,7 @@ func (p planner) queriesFor(queries []QuerySubscription, bound func(account stri
 	return p.queries(rules)
 }
 
-// callsASecond returns how many calls a second searches take.
+// callsASecond returns how many calls per second the searches of a plan need.
 func callsASecond(plan []PlannedQuery) (sum float64) {
 	for i := range plan {
 		sum += plan[i].CallsPerMinute / 60
@@ -57,36 +57,36 @@ func callsASecond(plan []PlannedQuery) (sum float64) {
 	return sum
 }
 
-// QueryStatus tells how one query is doing.
+// QueryStatus is the status of one query.
 type QueryStatus struct {
 	Query   string
 	Sources int // rules with this query
-	// Covered is how many of these rules get their posts from the polls of Authors'
-	// timelines: see Detector.Account. The fields below are of the search that the other
-	// rules share, and zero without one.
+	// Covered is how many of these rules get their posts from polls of Authors' timelines:
+	// see Detector.Account. The fields below describe the search that the other rules share;
+	// they are zero if there is none.
 	Covered int
 	Authors []string
 
-	LastPoll    time.Time // beginning of the last complete poll
-	LastContact time.Time // when the upstream last returned a page of it
-	LastPost    time.Time // publication of the newest post seen
-	NextPoll    time.Time // when it is due; zero while it is being polled
+	LastPoll    time.Time // start of the last complete poll
+	LastContact time.Time // when the upstream last returned a page of the query
+	LastPost    time.Time // publication time of the newest post seen
+	NextPoll    time.Time // when the next poll is due; zero during a poll
 	Interval    time.Duration
 
-	Failures int    // polls and commits that failed in a row
-	Err      error  `json:"-"` // of the last of these: see AccountStatus.Err
+	Failures int    // consecutive polls and commits that failed
+	Err      error  `json:"-"` // of the last failure: see AccountStatus.Err
 	Error    string // its text
 	Gaps     []Gap  // open ranges
 
-	// Elsewhere: another node of a fleet searches. Then LastPoll and Gaps come from the
-	// journal, and all else that follows from polls is zero.
+	// Elsewhere is true if another node of a fleet makes the search. Then LastPoll and Gaps
+	// come from the journal, and all other results of polls are zero.
 	Elsewhere bool
-	Part      fleet.Part // of the query
+	Part      fleet.Part // the query's part
 	Node      string     // as in AccountStatus
 }
 
-// Query returns the status of a query, by its text as in QuerySubscription.Query; ok is
-// false when no rule has it. It waits for Run to begin.
+// Query returns the status of the query with this text (see QuerySubscription.Query); ok is
+// false if no rule has it. It waits until Run has begun.
 func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok bool, err error) {
 	unlock, err := d.router.lock(ctx)
 	if err != nil {

@@ -19,44 +19,46 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// QuerySubscription says which posts a source, a rule, wants.
+// QuerySubscription says which posts a rule, its Source, wants.
 type QuerySubscription struct {
-	// Source has an id that no Subscription has.
+	// Source must have an id that no Subscription has.
 	Source deliver.Source
-	// Query is what the Searcher is asked. Subscriptions with the same text share their
-	// polls. ForRule takes Program.Canonical, which makes the same of queries that differ
-	// in spaces, needless parentheses and quotes, or the case of their words.
+	// Query is the text that the Searcher is asked for. Subscriptions with the same text
+	// share their polls. ForRule sets it to Program.Canonical, which is the same for queries
+	// that differ only in spaces, needless parentheses and quotes, or the case of their
+	// words.
 	Query string
-	// Interval is the wished time between two polls; the shortest of a query's
-	// subscriptions counts.
+	// Interval is the desired time between two polls. The shortest of a query's subscriptions
+	// applies.
 	Interval time.Duration
-	// Next, in place of Interval, returns the first time after its argument at which to
-	// poll; Every is the shortest time between two such times, for plans.
+	// Next, if set, replaces Interval: it returns the first poll time after its argument.
+	// Every is the shortest time between two such times, for plans.
 	Next  func(time.Time) time.Time
 	Every time.Duration
-	// MaxResults bounds the posts read in a poll; the largest of a query's
-	// subscriptions counts. A page that has more is taken whole.
+	// MaxResults limits the posts read in a poll. The largest of a query's subscriptions
+	// applies. A page with more posts is used whole.
 	MaxResults int
-	// Since: posts published before are not events. Resumed is as in Subscription.
+	// Since is the time from which posts are events; older posts are not. Resumed is as in
+	// Subscription.
 	Since, Resumed time.Time
-	// Match decides whether a post that the Searcher found is an event; nil takes all.
+	// Match reports whether a post found by the Searcher is an event; nil accepts all.
 	Match func(*fetcher.Tweet) bool
-	// Authors are accounts whose timelines together have every post that answers the
-	// query, nil for none; Answers is the query, which tells those posts from others. Where
+	// Authors are accounts that together publish every post of the query, nil if unknown.
+	// Answers is the query; it selects these posts from the accounts' timelines. Where
 	// monitors have all authors polled as often anyway, no search is made. The Fetcher is
-	// asked for them by monitor.Key.
+	// asked for authors by monitor.Key.
 	Authors []string
 	Answers *query.Program
-	// Spread lets the first poll wait for its place in the interval.
+	// Spread delays the first poll to its offset in the interval.
 	Spread bool
 
-	target    string   // of Query, in the journal
-	timelines []string // of Authors, likewise
+	target    string   // target of Query in the journal
+	timelines []string // targets of Authors in the journal
 }
 
-// ForRule returns an active rule's subscription; parsed is the parsed rule. The Searcher's
-// answers are trusted unless check is set: then posts that do not match the query are left
-// out, if the query can be decided by a post alone.
+// ForRule returns the subscription of an active rule r; parsed is the parsed r. Without
+// check, all of the Searcher's posts are accepted. With check, posts that do not match the
+// query are left out, if the query can be decided by the post alone.
 func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	p := parsed.Query
 	sub := QuerySubscription{
@@ -73,15 +75,16 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	return sub
 }
 
-// ErrNoSearcher reports a query that cannot be polled: there is no Searcher, and there are
-// no accounts whose timelines have all of its posts.
+// ErrNoSearcher reports a query that cannot be polled: there is no Searcher, and no
+// accounts are known to publish all of its posts.
 var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 
-// maxQuery bounds a query's text, in bytes, and maxFound what a poll may read.
+// maxQuery limits a query's text, in bytes; maxFound limits how many posts one poll may
+// read.
 const maxQuery, maxFound = 16 << 10, 1000
 
-// check validates the subscription, for a detector that may have a Searcher, and names its
-// targets.
+// check validates the subscription and sets its targets; search reports whether the
+// detector has a Searcher.
 func (s *QuerySubscription) check(search bool) error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the rule's id", s.Source.ID)
@@ -117,7 +120,7 @@ func (s *QuerySubscription) check(search bool) error {
 	return nil
 }
 
-// every is the shortest time between two polls that the subscription asks for.
+// every returns the shortest time between two polls that the subscription asks for.
 func (s *QuerySubscription) every() time.Duration {
 	if s.Next != nil {
 		return s.Every
@@ -125,15 +128,15 @@ func (s *QuerySubscription) every() time.Duration {
 	return s.Interval
 }
 
-// coverable reports whether timelines can stand in for the search. They cannot for a
-// schedule, since accounts are not polled by it.
+// coverable reports whether timelines can replace the search. They cannot replace a search
+// with a schedule, because accounts are not polled by schedules.
 func (s *QuerySubscription) coverable() bool {
 	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
-// served returns the time up to which posts were read for the subscription, going by a cursor
-// of the journal: Since if the cursor may be of polls by a node that had not yet heard that
-// the source is active again.
+// served returns the time up to which posts were read for the subscription, given the
+// journal's cursor of a target. It returns Since if the polls behind the cursor may have
+// been made by a node that had not yet heard of the source's resumption.
 func (s *QuerySubscription) served(cursor time.Time) time.Time {
 	if accounts.Unheard(cursor, s.Resumed) && s.Since.Before(cursor) {
 		return s.Since
@@ -141,21 +144,21 @@ func (s *QuerySubscription) served(cursor time.Time) time.Time {
 	return cursor
 }
 
-// terms returns the subscription in the form of the shard that searches for the query.
+// terms converts the subscription to the form used by the shard that makes the search.
 func (s *QuerySubscription) terms() *queries.Terms {
 	return &queries.Terms{Source: poll.Source{Source: s.Source, Match: s.Match}, Query: s.Query,
 		Interval: s.Interval, Next: s.Next, Every: s.Every, MaxResults: s.MaxResults, Since: s.Since, Spread: s.Spread}
 }
 
-// want returns the subscription in the form of package routing.
+// want converts the subscription to the form used by package routing.
 func (s *QuerySubscription) want() routing.Want {
 	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
 }
 
-// SetQuery adds a query subscription, or replaces the one its source has, and
-// returns when it is in effect; before Run it only takes note. A query that
-// nobody had is polled at once if it has an interval. Posts published before
-// Since are not events. ErrNoSearcher when the query cannot be polled.
+// SetQuery adds a query subscription, or replaces its source's present one, and returns
+// when it is in effect. Before Run it only records the subscription. A new query with an
+// interval is polled at once. Posts published before Since are not events. It returns
+// ErrNoSearcher if the query cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := sub.check(d.deps.Roles.Search != nil); err != nil {
 		return invalid.Refused(err)
@@ -163,16 +166,17 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	return d.router.set(ctx, sub)
 }
 
-// CheckQuery returns why SetQuery refuses a subscription, nil if it does not.
+// CheckQuery returns the error with which SetQuery would refuse s, or nil.
 func (d *Detector) CheckQuery(s QuerySubscription) error { return s.check(d.deps.Roles.Search != nil) }
 
-// RemoveQuery ends a source's query subscription, if there is one, and returns when
-// nothing of it can be committed any more.
+// RemoveQuery ends a source's query subscription, if there is one, and returns when none of
+// its events can be committed any more.
 func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 	return d.router.remove(ctx, sourceID)
 }
 
-// QueryTarget returns a query's name in the journal and in a Gap: "query:" and its text, or
-// of a text of more than 500 bytes the SHA-256. AccountTarget returns an account's name.
+// QueryTarget returns a query's name in the journal and in a Gap: "query:" followed by its
+// text, or by the SHA-256 of a text of more than 500 bytes. AccountTarget returns an
+// account's name.
 func QueryTarget(text string) string       { return queries.Target(text) }
 func AccountTarget(username string) string { return accounts.Key(username) }

@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// Hold lets no poll, probe or search begin until it is called with false. It is for a node
-// of a fleet that does not know whether its parts are still its own. Calls under way go on,
-// and so do the streams.
+// Hold(true) lets no poll, probe or search begin until Hold(false) is called. A node of a
+// fleet uses it while it does not know whether its parts are still its own. Calls under way
+// and the streams go on.
 func (d *Detector) Hold(hold bool) {
 	d.gate.Hold(hold)
 	d.ring()
@@ -20,9 +20,9 @@ func (d *Detector) Hold(hold bool) {
 // Rates returns Config.FetchRate and Config.ProbeRate, which the nodes of a fleet share.
 func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.cfg.ProbeRate }
 
-// SetRate sets how many calls a second this node of a fleet may make: its share of
-// Config.FetchRate, which must not be 0. With 0 it makes none. Config.FetchBurst, but for
-// one call, and Cost.Limit change in proportion.
+// SetRate sets how many calls per second this node of a fleet may make: its share of
+// Config.FetchRate, which must not be 0. With 0 the node makes no calls. Config.FetchBurst
+// (except for one call) and Cost.Limit change in proportion.
 func (d *Detector) SetRate(perSecond float64) {
 	d.env.Budget.SetRate(max(0, perSecond))
 	if perSecond > 0 {
@@ -30,14 +30,14 @@ func (d *Detector) SetRate(perSecond float64) {
 	}
 }
 
-// refresh has a budget follow a change of how many calls accounts may take.
+// refresh adjusts the pace to a changed number of calls for accounts.
 func (d *Detector) refresh() {
 	if d.paced != nil {
 		d.shards[0].Tell(func(*shards.Shard) { d.paced.Refresh() })
 	}
 }
 
-// SetProbeRate sets how many calls a second probes of this node may make: its share of
+// SetProbeRate sets how many calls per second this node's probes may make: its share of
 // Config.ProbeRate, which must not be 0.
 func (d *Detector) SetProbeRate(perSecond float64) {
 	if d.probes == nil {
@@ -50,11 +50,11 @@ func (d *Detector) SetProbeRate(perSecond float64) {
 	}
 }
 
-// Demand returns the demand of this node, in proportion to which the nodes of a fleet share
-// FetchRate. Under a budget sum is Σ√(weight × rate of posts) over the node's accounts, as
-// package pace shares calls, and accounts is their number. Where intervals set the pace, sum
-// is the number of calls a second needed, searches included, and accounts is 0. The call is
-// cheap; the figures may be some seconds old.
+// Demand returns the demand of this node; the nodes of a fleet share FetchRate in
+// proportion to it. Under a budget, sum is Σ√(weight × post rate) over the node's accounts,
+// as package pace shares calls, and accounts is their number. When intervals set the pace,
+// sum is the number of calls per second needed, searches included, and accounts is 0. The
+// call is cheap; the figures may be some seconds old.
 func (d *Detector) Demand() (sum float64, accounts int64) {
 	of := shards.ByInterval
 	if d.paced != nil {
@@ -69,9 +69,9 @@ func (d *Detector) Demand() (sum float64, accounts int64) {
 	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load()), 0
 }
 
-// CloseBucket lets no call that counts against a limit begin before until. It passes on what
-// Deps.OnClosed reported in another process. "" is the limit of all calls. A bucket is closed
-// for 15 min at most at a time.
+// CloseBucket lets no call of a bucket begin before until; "" is the bucket of all calls.
+// It is for limits that Deps.OnClosed reported in another process. One call closes a bucket
+// for 15 min at most.
 func (d *Detector) CloseBucket(bucket string, until time.Time) {
 	const why = "another process has met it"
 	if wait := until.Sub(d.deps.Now()); bucket == "" {

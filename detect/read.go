@@ -15,16 +15,16 @@ import (
 )
 
 // ReadUntil returns, by monitor.Key, the time up to which each account was read for a
-// source, less MaxOverlap, because posts may become visible late. Accounts not read for it
-// yet are left out, before Run all of them. An account polled by another node is included
-// only if named; its time comes from the journal.
+// source, minus MaxOverlap because posts may become visible late. Accounts that were not
+// read for the source yet are left out; before Run the map is empty. An account polled by
+// another node is included only if it is in named; its time comes from the journal.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.teller.Begun() {
 		return until, nil
 	}
 	for _, sh := range d.shards {
-		part := map[string]time.Time{} // one for each call: after an error the shard may still write to it
+		part := map[string]time.Time{} // a new map for each call: after an error the shard may still write to it
 		err := sh.Ask(ctx, func(sh *shards.Shard) {
 			src := sh.Accounts.Source(sourceID)
 			if src == nil {
@@ -54,8 +54,9 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...stri
 	return until, err
 }
 
-// QueryReadUntil returns the time up to which the query of a subscription, or its authors'
-// timelines, were read for it, less MaxOverlap; zero if they were not read yet.
+// QueryReadUntil returns the time up to which posts were read for a query subscription,
+// from its search or its authors' timelines, minus MaxOverlap. It returns zero if they were
+// not read yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
 	r := d.router
 	unlock, err := r.lock(ctx)
@@ -78,8 +79,8 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 	return read.Add(-d.cfg.MaxOverlap), nil
 }
 
-// readUntil returns the time up to which a subscription's posts were read for it from an
-// origin; zero if they were not read yet.
+// readUntil returns the time up to which posts from an origin were read for a subscription;
+// zero if they were not read yet.
 func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QuerySubscription) (until time.Time, err error) {
 	switch from {
 	case routing.Search:
@@ -91,8 +92,8 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 }
 
 // searchedUntil returns when the last complete poll of a subscription's query began, or
-// Start.Read if none was made since the subscription joined. If another node searches for
-// the query, the time comes from the journal.
+// Start.Read if no poll was made since the subscription joined. If another node makes the
+// search, the time comes from the journal.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
 		c, err := r.cursorOf(ctx, sub.target)
@@ -102,7 +103,7 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 	err := r.d.queryShard(sub.target).Ask(ctx, func(sh *shards.Shard) {
 		found = sh.Queries.ReadFor(sub.Query, sub.Source.ID)
 	})
-	if err != nil { // found may still be written
+	if err != nil { // the shard may still write to found
 		return time.Time{}, err
 	}
 	return found, nil
@@ -112,7 +113,7 @@ func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (tim
 // it; zero if one of them was not read yet.
 func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}
-	var others []string // targets that other nodes poll
+	var others []string // targets polled by other nodes
 	for i, target := range sub.timelines {
 		if r.d.sharing.elsewhere.Has(sub.Source.ID, accounts.Hash(target)) {
 			others = append(others, target)
@@ -134,10 +135,10 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	return slices.MinFunc(read, time.Time.Compare), nil
 }
 
-// readBefore returns the state in which a subscription begins: up to when earlier
-// processes searched for its query and read its authors' timelines, by the journal. Before
-// Run it is called before any poll: a poll moves the cursor of its target for all
-// subscriptions, including those that it did not serve.
+// readBefore returns the initial state of a subscription: the times up to which earlier
+// processes searched for its query and read its authors' timelines, according to the
+// journal. Call it before Run, before any poll: a poll moves the cursor of its target for
+// all subscriptions, including those that it did not serve.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
 	targets := []string{sub.target}
 	if sub.coverable() {
@@ -159,7 +160,7 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 	return routing.Restart(searched, read, len(targets)-1), nil
 }
 
-// cursorOf returns the journal's cursor of a query, the zero Cursor if there is none.
+// cursorOf returns the journal's cursor of a query, or the zero Cursor if there is none.
 func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, error) {
 	found, err := r.d.sharing.cursors(ctx, []string{target})
 	if c := found[target]; c != nil && !c.Since.IsZero() {
@@ -168,8 +169,8 @@ func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, erro
 	return poll.Cursor{}, err
 }
 
-// stored returns the times up to which other nodes have read accounts for a source, by key,
-// from the journal. Accounts are left out whose cursors may be of polls for other sources.
+// stored returns from the journal the times up to which other nodes have read accounts for
+// a source, by key. It leaves out accounts that may have been polled without the source.
 func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
 	joined := s.elsewhere.Joined(sourceID)
 	cursors, err := s.cursors(ctx, keys)
@@ -186,7 +187,7 @@ func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (m
 	return until, nil
 }
 
-// cursors returns the journal's cursors of targets, by target.
+// cursors returns the journal's cursors by target.
 func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*poll.Cursor, error) {
 	cursors := make(map[string]*poll.Cursor)
 	for from := 0; from < len(targets); from += cursorChunk {

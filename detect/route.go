@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// set routes a subscription that is new or has changed.
+// set adds or replaces a rule's subscription and routes it.
 func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -45,29 +45,29 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 		return err
 	}
 	if rule.ID == "" {
-		r.put(rule, sub, routing.State{}) // also if it fails half-way: it is removed as a whole
+		r.put(rule, sub, routing.State{}) // even if routing fails half-way: the rule is then removed as a whole
 	}
 	if err := r.route(ctx, rule, sub, covered[0]); err != nil {
 		return err
 	}
 	if rule.Behind || r.rules.AnyBehind(had) {
-		r.accountsChanged() // for forgetQueries
+		r.accountsChanged() // runs forgetQueries
 	}
 	r.note()
 	return nil
 }
 
-// covers reports whether a subscription's posts come from its authors' timelines: because
-// there is no Searcher, or because monitors have all of these accounts polled, by whatever
-// node, at least as often as the subscription asks for. bound returns the longest time
-// between two polls that the monitors of an account allow, 0 for none.
+// covers reports whether a subscription gets its posts from its authors' timelines. It does
+// if there is no Searcher, or if monitors have all of these accounts polled, on any node,
+// at least as often as the subscription asks for. bound returns the longest time between
+// two polls that an account's monitors allow, 0 if there is no such limit.
 func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
 	switch {
 	case !s.coverable():
 		return false
 	case d.deps.Roles.Search == nil:
 		return true
-	case d.cfg.Pace == PaceAtLeast: // its intervals are no promise
+	case d.cfg.Pace == PaceAtLeast: // intervals are not kept there
 		return false
 	}
 	for _, name := range s.Authors {
@@ -78,14 +78,14 @@ func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.
 	return true
 }
 
-// covered reports for each subscription whether it is covered now: see covers.
+// covered reports for each subscription whether covers is true now.
 func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool, error) {
-	bounds := map[string]time.Duration{} // by monitor.Key
+	bounds := map[string]time.Duration{} // longest time between polls by monitor.Key
 	for i := range subs {
 		if !subs[i].coverable() {
 			continue
 		}
-		for k, name := range subs[i].Authors { // before the shards: an account may move to one meanwhile
+		for k, name := range subs[i].Authors { // before the shards are asked: an account may move to one in between
 			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.Hash(subs[i].timelines[k]), nil).ByMonitor
 		}
 	}
@@ -104,7 +104,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	return out, nil
 }
 
-// take resumes, as after a restart, a rule whose query another node has searched for.
+// take resumes a rule, as after a restart, after another node has made its search.
 func (r *router) take(ctx context.Context, rule *routing.Rule) error {
 	sub, state := r.subs[rule.ID], rule.State
 	before, err := r.readBefore(ctx, &sub)
@@ -139,7 +139,7 @@ func (r *router) remove(ctx context.Context, sourceID string) error {
 	r.rules.Drop(rule)
 	delete(r.subs, sourceID)
 	if r.rules.AnyBehind(rule.Query) {
-		r.accountsChanged() // for forgetQueries: it may have been the last to search
+		r.accountsChanged() // runs forgetQueries: the rule may have been the last to search
 	}
 	r.note()
 	return nil
@@ -153,13 +153,14 @@ func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State)
 }
 
 // route makes the change that routing.Rules.Route returns for a rule. The rule's state
-// changes when all of it is done.
+// changes once the whole change is done.
 func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
 	f := routing.Facts{Covered: covered, Oldest: r.d.env.Oldest(), Overlap: r.d.cfg.MaxOverlap}
 	var gaps []poll.Gap
 	var err error
 	own := r.d.sharing.share.Query(sub.Query)
-	// The search goes on as before: a change of the parts alone does not read it back again.
+	// If same is true the search goes on as before: a change of the parts alone does not make
+	// it read back again.
 	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
 	if !covered && own && !same {
 		var stored poll.Cursor
@@ -241,7 +242,7 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 	return nil
 }
 
-// unsearch ends a source's search, and returns when nothing of it can be committed any
+// unsearch ends a source's search, and returns when none of its events can be committed any
 // more.
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
 	return r.d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
@@ -254,11 +255,12 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// forgetQueries removes from the journal the cursors of queries that no rule searches
-// for any more, once the timelines have been read for all rules that have left the
-// search: until then the next process needs the cursor. It reports whether some are left.
+// forgetQueries clears in the journal the cursors of queries that no rule searches for any
+// more. It waits until the timelines have been read for all rules that have left the
+// search, because the next process needs the cursor until then. open reports whether it
+// must be called again for the others.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
-	read := map[*routing.Rule]bool{} // by rule that has left, whether its timelines were read
+	read := map[*routing.Rule]bool{} // for each rule that has left its search, whether its timelines were read
 	for rule := range r.rules.All() {
 		if !rule.Behind || rule.Origin != routing.Timelines || !r.d.sharing.share.Query(rule.Query) {
 			continue

@@ -19,18 +19,18 @@ import (
 // router subscribes rules to searches or timelines, as package routing decides.
 type router struct {
 	d     *Detector
-	turn  chan struct{} // held by the change under way, which guards the rest
-	bell  batch.Bell    // accounts have changed
+	turn  chan struct{} // held by the change under way; guards rules and subs
+	bell  batch.Bell    // rung when accounts have changed
 	rules routing.Rules
-	subs  map[string]QuerySubscription // of the rules, by id
+	subs  map[string]QuerySubscription // the subscriptions of the rules, by id
 }
 
 func newRouter(d *Detector) *router {
 	return &router{d: d, turn: make(chan struct{}, 1), bell: batch.NewBell(), subs: map[string]QuerySubscription{}}
 }
 
-// lock waits until no other change is under way. It fails when the detector stops, since
-// that change may wait for Run, which waits for the caller.
+// lock waits until no other change is under way. It returns ErrStopped when the detector
+// stops: the other change may be waiting for Run, and Run for this caller.
 func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case <-r.d.stop:
@@ -47,10 +47,10 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// run routes the rules that were set before Run, and all rules again whenever accounts
-// have changed. It is a goroutine of Run.
+// run routes the rules that were set before Run, and all rules again whenever accounts have
+// changed. Run starts it as a goroutine.
 func (r *router) run(ctx context.Context) {
-	var loading sync.WaitGroup // polls wait for it as for the routes
+	var loading sync.WaitGroup // polls wait for loading and for the first routing
 	loading.Go(func() { r.d.late.Begin(ctx, r.d.position, r.d.deps.Logger) })
 	defer loading.Wait()
 	retry := time.NewTimer(0)
@@ -64,7 +64,7 @@ func (r *router) run(ctx context.Context) {
 		case <-retry.C:
 		}
 		open, err := r.reroute(ctx)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrStopped) { // ctx may end a moment after
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrStopped) { // after ErrStopped, ctx may end a moment later
 			level := slog.LevelError
 			if errors.Is(err, fleet.ErrFenced) {
 				level = slog.LevelDebug
@@ -82,20 +82,20 @@ func (r *router) run(ctx context.Context) {
 	}
 }
 
-// The router tries again after rerouteWait when it failed. While it only waits for
-// timelines to be read, the wait doubles up to rerouteMost: one may never be read.
+// The router retries a failure after rerouteWait. While it waits for timelines to be read,
+// the wait doubles up to rerouteMost, because one may never be read.
 const (
 	rerouteWait = 5 * time.Second
 	rerouteMost = 5 * time.Minute
 )
 
-// rulesWait is the longest time that the first polls wait until the rules set before Run
-// are routed. A poll moves the cursor of its target for all rules: of one that is routed
-// later, the next process would take posts for read that the rule lacks.
+// rulesWait is the longest time that the first polls wait for the routing of the rules set
+// before Run. A poll moves the cursor of its target for all rules. If a rule is routed
+// later, the next process would count posts as read that the rule never got.
 const rulesWait = 2 * time.Second
 
-// reroute routes every rule whose origin should change. open reports whether it has to be
-// called again later: see forgetQueries.
+// reroute routes every rule that should change its origin. open reports whether reroute
+// must be called again later: see forgetQueries.
 func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
-// shared follows a change of the parts: it marks the rules whose queries were given up.
-// Rules whose queries were taken begin when they are set again.
+// shared updates the rules after a change of the parts: it marks the rules with queries
+// that were given up. Rules with queries that were taken begin when they are set again.
 func (r *router) shared() {
 	for rule := range r.rules.All() {
 		if !rule.Elsewhere && !r.d.sharing.share.Query(rule.Query) {
@@ -138,14 +138,14 @@ func (r *router) shared() {
 	r.note()
 }
 
-// accountsChanged wakes run, and tells the stream that its accounts may have changed.
+// accountsChanged wakes run, and notifies the stream that its accounts may have changed.
 func (r *router) accountsChanged() {
 	r.bell.Ring()
 	r.d.streams[poll.Accounts].Changed()
 }
 
-// note publishes how many calls a second the searches take, and how many rules
-// need none.
+// note updates the counters of the calls per second that searches need and of the rules
+// that need none.
 func (r *router) note() {
 	d := r.d
 	d.count.covered.Store(int64(r.rules.Covered()))
@@ -154,7 +154,7 @@ func (r *router) note() {
 	d.refresh()
 }
 
-// planned returns the rules for a forecast.
+// planned returns the rules in the form used by package forecast.
 func (r *router) planned(ctx context.Context) ([]forecast.Rule, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts sets the parts whose accounts and queries the detector polls; without a call it
-// polls all. The part of an account or query is fleet.PartOf of its target in the journal,
-// which begins with Deps.Platform and a slash if there is a platform. Everything that a
-// stream brings belongs to one part, fleet.PartOf of "stream/" and Deps.Platform, so that
-// one node has the stream and hands it over with its position. Every node has all
-// subscriptions, so that all decide alike about rules.
+// SetParts sets the parts of the accounts and queries that the detector polls; without a
+// call it polls all. The part of an account or query is fleet.PartOf of its target in the
+// journal, which begins with Deps.Platform and a slash if there is a platform. All streamed
+// posts belong to one part, fleet.PartOf of "stream/" and Deps.Platform: one node has the
+// stream, and hands it over with its position. Every node has all subscriptions, because
+// all nodes must decide alike about rules.
 //
-// Polls of a part that is given up end at once: SetParts returns when nothing of them can
-// be committed any more. Polls of a part that is taken begin when the subscriptions are set
-// again, at the cursors then in the journal, as after a restart. After an error SetParts
-// has to be called again: the journal may lack cursors that the next node needs.
+// Polls of a part that is given up end at once: SetParts returns when none of their results
+// can be committed any more. Polls of a part that is taken begin when the subscriptions are
+// set again, at the cursors then in the journal, as after a restart. After an error, call
+// SetParts again: the journal may lack cursors that the next node needs.
 func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 	return d.sharing.set(ctx, own, false)
 }
 
-// Lose is d.SetParts with no parts, for a node whose term has ended. It stores no cursors,
+// Lose is SetParts with no parts, for a node with an expired term. It stores no cursors,
 // since other nodes may have the parts already.
 func (d *Detector) Lose(ctx context.Context) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
-// Part returns the part of an account, PartOfQuery that of a query: see SetParts.
+// Part returns the part of an account, and PartOfQuery the part of a query: see SetParts.
 func (d *Detector) Part(username string) fleet.Part    { return d.sharing.share.OfAccount(username) }
 func (d *Detector) PartOfQuery(text string) fleet.Part { return d.sharing.share.OfQuery(text) }
 
@@ -39,12 +39,12 @@ type sharing struct {
 	elsewhere parts.Elsewhere
 	left      shards.Left
 	turn      chan struct{} // a semaphore of one slot, for SetParts
-	// setting is a semaphore: setting or removing a subscription of accounts takes a slot,
+	// setting is a semaphore: setting or removing a subscription of accounts takes one slot,
 	// and giving up accounts takes all.
 	setting chan struct{}
 }
 
-// maxSetting is how many subscriptions may be set at a time.
+// maxSetting is how many subscriptions may be set at the same time.
 const maxSetting = 64
 
 func newSharing(d *Detector) *sharing {
@@ -52,7 +52,7 @@ func newSharing(d *Detector) *sharing {
 	return &sharing{d: d, share: parts.NewShare(d.deps.Platform, streamed), turn: make(chan struct{}, 1), setting: make(chan struct{}, maxSetting)}
 }
 
-// set is Detector.SetParts, or Lose.
+// set implements SetParts and, if lost is true, Lose.
 func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	if err := shards.Acquire(ctx, s.turn, 1); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	if err := d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
 		return err
 	}
-	if err := shards.Acquire(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
+	if err := shards.Acquire(ctx, d.committer.turn, 1); err != nil { // a commit under way may carry a position
 		return err
 	}
 	shards.Release(d.committer.turn, 1)
@@ -87,7 +87,7 @@ func (s *sharing) set(ctx context.Context, own fleet.Set, lost bool) error {
 	return nil
 }
 
-// give sets the parts, and gives up the targets of all others.
+// give sets the parts, and gives up all targets of other parts.
 func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 	d := s.d
 	unlock, err := d.router.lock(ctx)
@@ -113,8 +113,8 @@ func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 	return nil
 }
 
-// storeLacking stores an earlier cursor for each target given up before its newest
-// subscribers were served. Without it they would lose posts.
+// storeLacking stores an earlier cursor for each target that was given up before its newest
+// subscribers were served. Without it they would miss posts.
 func (s *sharing) storeLacking(ctx context.Context) error {
 	return s.left.Store(maxGroup, func(cursors map[string]*poll.Cursor) error {
 		var batches []*Batch

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// put sets a subscription on all shards, on each for its share of the accounts.
+// put sets a subscription on all shards; each shard gets its share of the accounts.
 func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	if err := shards.Acquire(ctx, s.setting, 1); err != nil {
 		return err
@@ -23,8 +23,9 @@ func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	return err
 }
 
-// try is put; with known set, it reads no cursors of accounts that are polled already. done is
-// false if such an account has been released meanwhile: then its shard has changed nothing.
+// try is put, except that with known set it reads no cursors of accounts that are polled
+// already. done is false if one of these accounts has been released in between: its shard
+// then has changed nothing.
 func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Division, known bool) (done bool, err error) {
 	if err := s.all().Divide(ctx, div, known); err != nil {
 		return false, err
@@ -33,7 +34,7 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	failed := make([]bool, len(d.shards))
 	shared, joined, isRule := !s.share.Alone(), sub.Resumed, sub.Source.Kind == deliver.SourceRule
 	if at := s.elsewhere.Joined(sub.Source.ID); isRule && at.After(joined) {
-		joined = at // it has left its search
+		joined = at // the rule has left its search
 	}
 	err = d.teller.Try(ctx, func(sh *shards.Shard, i int, started bool, done func(error)) {
 		mine := sub.onShard(div.Shards[i], started)
@@ -57,7 +58,7 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	return true, nil
 }
 
-// all returns the detector's shards with what they need to divide accounts.
+// all returns the detector's shards with the information needed to divide accounts.
 func (s *sharing) all() *shards.All {
 	return &shards.All{Shards: s.d.shards, Share: s.share, Elsewhere: &s.elsewhere, Cursors: s.cursors}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Stats are a Detector's counters since it was made, and its present state.
+// Stats are a Detector's counters since it was made, and its current state.
 type Stats struct {
 	Targets int64 // accounts watched now
 
@@ -20,17 +20,17 @@ type Stats struct {
 	Pages      int64 // pages read
 	PollErrors int64
 	Panics     int64 // Fetcher calls that panicked
-	Unchanged  int64 // first pages that had not changed, and were not read
+	Unchanged  int64 // first pages reported as unchanged and therefore not read
 
-	Posts    int64 // posts on all pages, those not decoded included
+	Posts    int64 // posts on all pages, including those that could not be decoded
 	Events   int64 // events committed
-	Known    int64 // events the journal knew already
-	Baseline int64 // posts from before a monitor tracked the account
-	Late     int64 // posts with events, published before the poll that should have shown them
-	Ancient  int64 // posts that became visible when older than the horizon, not delivered
-	// Shallow counts polls that read back beyond the poll before, but not over the whole
-	// overlap: the page cap is low for so busy an account. They may have missed a post that
-	// became visible late: see Config.MaxPages.
+	Known    int64 // events that the journal knew already
+	Baseline int64 // posts published before a monitor tracked the account
+	Late     int64 // posts with events that an earlier poll should have shown
+	Ancient  int64 // posts that became visible after Config.Horizon; not delivered
+	// Shallow counts polls that read back beyond the previous poll, but not over the whole
+	// overlap, because the page cap is low for so busy an account. They may have missed a
+	// post that became visible late: see Config.MaxPages.
 	Shallow int64
 
 	Dropped DroppedStats
@@ -38,103 +38,104 @@ type Stats struct {
 	GapStats
 	LimitStats
 	BreachStats
-	// Parts tells how SetParts has divided the targets; zero without it.
+	// Parts counts the targets by the division that SetParts made; zero without a call of it.
 	Parts PartsStats
 
-	NegativeLatency int64 // clamped to 0: clocks disagree
+	NegativeLatency int64 // latencies below 0, recorded as 0: clocks disagree
 	Commits         int64
 	CommitErrors    int64
 
-	// Queries counts the searches. Targets, Polls, PollErrors and Pages are of accounts
-	// alone, Latency of the posts that their polls found; all else is of both.
+	// Queries counts the searches. Targets, Polls, PollErrors and Pages count accounts alone,
+	// and Latency only posts found by polls of accounts. All other fields count both.
 	Queries QueryStats
 
-	// Lag is the time from when a poll was due until it began; under a budget a poll is
-	// due when its calls are allowed.
+	// Lag is the time from when a poll was due until it began. Under a budget a poll is due
+	// when its calls are allowed.
 	Lag latency.Snapshot
-	// Fetch is the time taken by calls of the Fetcher that returned a page.
+	// Fetch is the duration of Fetcher calls that returned a page.
 	Fetch latency.Snapshot
 	// Latency is the time from publication to commit, by cause.
 	Latency latency.Parts
-	// Lateness is how late posts become visible, with the overlap that follows from it.
+	// Lateness is how late posts become visible, and the overlap derived from it.
 	Lateness Lateness
-	// ClockSkew is how far our clock is ahead of the upstream's, by the times in its
-	// answers: a running mean, exact to about half a second or to the time of a call,
-	// whichever is more; 0 while no answer had a time. SkewedPolls counts polls at which
-	// the clocks were more than 2 s apart.
+	// ClockSkew is how far our clock is ahead of the upstream's, a running mean from the
+	// times in its answers. Its error is about half a second or the duration of a call,
+	// whichever is more. It is 0 until an answer had a time. SkewedPolls counts polls with
+	// clocks more than 2 s apart.
 	ClockSkew   time.Duration
 	SkewedPolls int64
 
 	Pace PaceStats
-	// Probes counts the probes. Their calls are contained in Calls.
+	// Probes counts the probes. Calls includes their calls.
 	Probes ProbeStats
-	// Stream is of Roles.Stream, and SearchStream of Roles.SearchStream, where Accounts
-	// counts queries.
+	// Stream counts the posts of Roles.Stream, and SearchStream those of Roles.SearchStream;
+	// in SearchStream, Accounts counts queries.
 	Stream, SearchStream StreamStats
-	// Cost is what the platform has charged.
+	// Cost is the amount that the platform has charged.
 	Cost CostStats
 }
 
-// LimitStats tells of the platform's limits.
+// LimitStats counts polls that met the platform's limits, and lists the limits in force.
 type LimitStats struct {
 	RateLimited int64 // polls refused because of a limit
-	// Closed are the limits that hold calls up now, by bucket, with the time until which
-	// they do; "" is the limit of all calls.
+	// Closed maps each bucket with a limit in force to the time when the limit ends; "" is
+	// the bucket of all calls.
 	Closed map[string]time.Time
 }
 
-// BreachStats counts what a Fetcher did against its contract. Package fetchertest finds the
-// cause.
+// BreachStats counts breaches of a Fetcher's contract. Package fetchertest finds the
+// causes.
 type BreachStats struct {
-	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
+	// NoNext counts full pages without Page.Next that hide posts. Each leaves a gap.
 	NoNext int64
-	// WrongVersions counts pages whose posts changed while Page.Version did not. After
-	// the first, TimelineQuery.Known is not set any more.
+	// WrongVersions counts pages with changed posts and an unchanged Page.Version. After the
+	// first, TimelineQuery.Known is no longer set.
 	WrongVersions int64
 }
 
-// PartsStats tells how much a node of a fleet polls, and how much it leaves to others.
+// PartsStats counts the targets that this node of a fleet polls, and those of other nodes.
 type PartsStats struct {
-	Own       int64 // parts
+	Own       int64 // parts that this node polls
 	Elsewhere int64 // accounts that other nodes poll
-	// Fenced counts polls that were dropped because the journal refused their commit: the
-	// target had gone to another node before.
+	// Fenced counts polls that were dropped because the journal refused their commit: another
+	// node had already taken the target.
 	Fenced int64
 }
 
-// GapStats tells of the ranges that could not be read.
+// GapStats counts the ranges that could not be read.
 type GapStats = poll.GapStats
 
-// ProbeStats counts what probes did; zero without Roles.Probe.
+// ProbeStats counts probes and their results; zero without Roles.Probe.
 type ProbeStats = probe.Stats
 
-// CostStats tells what a platform has charged.
+// CostStats holds a platform's charges.
 type CostStats = spend.Stats
 
-// QueryStats counts what was done for queries.
+// QueryStats counts the polls of queries.
 type QueryStats struct {
 	Targets int64 // queries polled now
-	Covered int64 // rules whose posts come from timelines now: see QuerySubscription.Authors
+	Covered int64 // rules that get their posts from timelines now: see QuerySubscription.Authors
 	Polls   int64 // polls finished, failed ones included
 	Pages   int64 // pages read
 	Errors  int64 // polls that failed
-	// Latency is of the posts that searches found; Stats.Latency is of the others.
+	// Latency is the latency of posts that searches found; Stats.Latency has the others.
 	Latency latency.Parts
 }
 
-// PaceStats tells how a budget is doing; zero when intervals set the pace.
+// PaceStats compares a budget with the polls it must pay for; zero when intervals set the
+// pace.
 type PaceStats struct {
-	// Budget is how many accounts a second can be polled with the calls allowed, given how
-	// many accounts share a call and how many pages a poll reads.
+	// Budget is how many accounts per second can be polled with the calls allowed. It takes
+	// into account how many accounts share a call and how many pages a poll reads.
 	Budget float64
-	// Demand is how much of Budget the bounds on the time between polls need. If it is more
-	// than Budget, they are not kept: every poll is late by about the same time. It includes
-	// polls that the cap of their owner denies.
+	// Demand is how many polls per second are needed to keep every limit on the time between
+	// polls, including polls that the cap of their owner denies. If Demand is more than
+	// Budget, every poll is late by about the same time.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }
 
-// counters are the counters of commits and queries; package poll has the others.
+// counters are the counters of commits and queries; the others are in package poll.
 type counters struct {
 	events, known, commits, commitErrors atomic.Int64
 	covered, fenced                      atomic.Int64
@@ -181,16 +182,16 @@ func (d *Detector) paceStats() PaceStats {
 	return s
 }
 
-// DroppedStats counts posts that were dropped, by what was wrong with them.
+// DroppedStats counts the posts that were dropped, by reason.
 type DroppedStats struct {
-	NoID   int64 // no id, or one over 512 bytes
+	NoID   int64 // without an id, or with one of more than 512 bytes
 	NoTime int64
-	Future int64 // published more than 5 minutes ahead
-	Author int64 // another account's post
-	Excess int64 // on a page of more than 1,000 posts
-	SameID int64 // different from a post on the same page with the same id
+	Future int64 // published more than 5 minutes in the future
+	Author int64 // by another account
+	Excess int64 // beyond the 1,000th on a page
+	SameID int64 // differing from a post with the same id on the same page
 }
 
-// Lateness says how late posts became visible at the platform, and how far
-// polls read back for that.
+// Lateness holds how late posts became visible at the platform, and how far polls read back
+// because of it.
 type Lateness = lateness.Snapshot

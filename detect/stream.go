@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// StreamStats counts what a stream brought; zero without a Streamer.
+// StreamStats counts the posts of a stream; zero without a Streamer.
 type StreamStats = push.Stats
 
 // newStream returns a new stream of a kind, nil without a Streamer.
@@ -44,7 +44,7 @@ func (d *Detector) position(ctx context.Context, target string) (string, error) 
 	return found[0].Position, nil
 }
 
-// storePositions queues an empty batch, whose commit carries the positions.
+// storePositions queues an empty batch; its commit carries the positions.
 func (d *Detector) storePositions() {
 	d.committer.queue.Put(waiting{batch: &Batch{}, settle: func(error) {}})
 }
@@ -59,8 +59,8 @@ func (d *Detector) follow(sh *shards.Shard) {
 	}
 }
 
-// positions returns batches, to be committed with a group, of the positions that the journal lacks:
-// of the streams, the costs and the overlap. After the commit, call stored.
+// positions returns batches for the positions that the journal lacks: of the streams, the
+// costs and the overlap. Commit them with group, then call stored.
 func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {

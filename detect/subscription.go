@@ -12,47 +12,47 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Subscription says which posts a source, a monitor, wants.
+// Subscription says which posts a monitor or a rule, its Source, wants.
 type Subscription struct {
 	Source   deliver.Source
 	Accounts []monitor.Account
-	// Interval is the wished time between two polls of an account; the shortest of
-	// an account's subscriptions counts. When a budget sets the pace, Interval is only
-	// an upper bound, and 0 means none.
+	// Interval is the desired time between two polls of an account. The shortest of an
+	// account's subscriptions applies. When a budget sets the pace, Interval is only an upper
+	// bound, and 0 means none.
 	Interval time.Duration
-	// Weight is how much a post's latency counts when a budget sets the pace;
-	// the weights of an account's subscriptions add up. Defaults to 1.
+	// Weight is how much a post's latency counts when a budget sets the pace. The weights of
+	// an account's subscriptions add up. Defaults to 1.
 	Weight float64
-	// Match decides whether a post is an event; nil takes all.
+	// Match reports whether a post is an event; nil accepts all.
 	Match func(*fetcher.Tweet) bool
-	// Resumed is when the source last became active again, zero for never. For 45 s after it,
-	// polls by a node that has not heard of it yet may leave the source out.
+	// Resumed is when the source last became active again; zero if it never did. For 45 s
+	// after it, nodes that have not heard of it yet may poll without the source.
 	Resumed time.Time
-	// Spread lets the first polls wait for their place in the interval, so that
-	// a start with many accounts does not poll them all at once.
+	// Spread delays the first polls to their offsets in the interval. Without it, all
+	// accounts are polled at once at the start.
 	Spread bool
-	// Missed is for how long accounts may not have been polled because the node that polled
-	// them is gone. With Spread, accounts whose place in the interval came in this time are
-	// polled at once.
+	// Missed is how long accounts may have gone without polls because the node that polled
+	// them is gone. With Spread, accounts with an offset that fell into this time are polled
+	// at once.
 	Missed time.Duration
 
-	program *query.Program // of a rule whose posts come from timelines; in place of Match
+	program *query.Program // replaces Match for a rule that gets posts from timelines
 	read    time.Time      // see accounts.Terms
-	resumes bool           // likewise
-	kept    bool           // of a rule that leaves its search: the cursor of the query stays for the next process
+	resumes bool           // see accounts.Terms
+	kept    bool           // the rule leaves its search, and the query's cursor stays for the next process
 }
 
-// Bounds of a subscription.
+// Limits of a subscription.
 const (
 	maxInterval = 366 * 24 * time.Hour
 	maxWeight   = 1e6
 )
 
-// MinBound is the shortest Interval allowed where a budget sets the pace. No account is
+// MinBound is the shortest Interval allowed when a budget sets the pace. No account is
 // polled more often.
 const MinBound = time.Second
 
-// ForMonitor makes an active monitor's subscription.
+// ForMonitor returns the subscription of an active monitor.
 func ForMonitor(m monitor.Monitor) Subscription {
 	return Subscription{
 		Source:   deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name},
@@ -71,7 +71,8 @@ func (s *Subscription) weight() float64 {
 	return s.Weight
 }
 
-// onShard returns the subscription in the form of a shard, for its share of the accounts.
+// onShard converts the subscription to the form used by a shard; mine is the shard's share
+// of the accounts.
 func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
 	return accounts.Subscription{
 		Terms: accounts.Terms{Source: poll.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
@@ -100,5 +101,5 @@ func (s *Subscription) validate(pace Pace) error {
 	return nil
 }
 
-// clip shortens a name or an id for an error.
+// clip cuts a name or an id to 64 bytes for an error text.
 func clip(s string) string { return s[:min(len(s), 64)] }

@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// MaxBatch is the most accounts in one call.
+// MaxBatch is the highest number of accounts in one call.
 const MaxBatch = 1000
 
-// defaultBatch is how many accounts go in one call when a BatchFetcher does
-// not tell its limit.
+// defaultBatch is how many accounts are read in one call if a BatchFetcher has no method
+// BatchLimit.
 const defaultBatch = 20
 
-// Batching returns how many accounts are read in one call by default, and at
-// most. b is nil where calls are not shared.
+// Batching returns the default and the highest number of accounts in one call. b is nil if
+// calls are not shared.
 func Batching(b fetcher.BatchFetcher) (size, limit int) {
 	if b == nil {
 		return 1, 1
@@ -26,10 +26,10 @@ func Batching(b fetcher.BatchFetcher) (size, limit int) {
 	return defaultBatch, MaxBatch
 }
 
-// batchLimiter is a BatchFetcher that says how many accounts a call takes.
+// batchLimiter is a BatchFetcher with a limit on the accounts of one call.
 type batchLimiter interface{ BatchLimit() int }
 
-// CheckLimits returns an error for a role whose calls take no account at all.
+// CheckLimits returns an error for a role with a limit below one account per call.
 func CheckLimits(r fetcher.Roles) error {
 	if l, ok := r.Batch.(batchLimiter); ok && l.BatchLimit() < 1 {
 		return fmt.Errorf("detect: Roles.Batch: BatchLimit() %d is not allowed: want at least 1", l.BatchLimit())

@@ -11,9 +11,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// call asks the upstream for the next page of a poll. A Fetcher that panics has failed.
+// call asks the upstream for the next page of a poll. A panic of the Fetcher is returned as
+// an error.
 func (e *Env) call(ctx context.Context, p *Poll, pg *fetcher.Page) (err error) {
-	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
+	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now().Add
 	defer limit.End()
 	defer func() {
 		if v := recover(); v != nil {
@@ -39,8 +40,8 @@ func (e *Env) panicked(v any, p *Poll) error {
 	return heard(fmt.Errorf("detect: fetcher panicked: %v", v))
 }
 
-// ReadTogether makes the polls of several accounts with one upstream call. Those
-// that need no more pages do not wait for the others.
+// ReadTogether makes the polls of several accounts with one upstream call. Polls that need
+// no more pages do not wait for the others.
 func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll)) {
 	asked := e.Now()
 	for _, p := range group {
@@ -64,7 +65,7 @@ func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll
 		}
 		landed(p)
 	}
-	for _, i := range more { // one after the other: the call has one slot
+	for _, i := range more { // one after the other, because the call has one slot
 		p := group[i]
 		e.readOn(ctx, p, &pages[i])
 		landed(p)
@@ -104,7 +105,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	return pages, nil
 }
 
-// lasting reports whether an error is about the account itself, and will come again.
+// lasting reports whether an error is about the account itself and will occur again.
 func lasting(err error) bool {
 	return errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
 }

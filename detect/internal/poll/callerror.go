@@ -4,11 +4,12 @@ import (
 	"strings"
 )
 
-// maxErrorText is how many bytes of the text of a call's error are kept, logged and shown.
+// maxErrorText limits the text of a call's error that is kept, logged and shown, in bytes.
 const maxErrorText = 1024
 
-// heard calls err.Error where a panic in it, as of a nil pointer, still counts as one of the
-// call. It returns err, with the beginning of its text if that is long.
+// heard returns err, shortened if its text is longer than maxErrorText. It calls err.Error
+// here because a panic in it, as with a nil pointer, is then recovered as a panic of the
+// call.
 func heard(err error) error {
 	if err == nil {
 		return nil
@@ -19,7 +20,7 @@ func heard(err error) error {
 	return err
 }
 
-// shortened is an error that shows the beginning of its text.
+// shortened is an error with only the beginning of its text.
 type shortened struct {
 	text string
 	err  error

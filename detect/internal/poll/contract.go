@@ -8,21 +8,22 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Contract notices a Fetcher that breaks its contract in ways that lose posts without
-// an error. It does not look at unchanged pages.
+// Contract detects a Fetcher that breaks its contract in ways that lose posts without an
+// error. It ignores unchanged pages.
 type Contract struct {
 	longest  atomic.Int64 // posts of the longest page so far
-	ends     sync.Once    // logs the first full page without Next
-	versions atomic.Bool  // one was wrong: they are not used any more
+	ends     sync.Once    // used to log only the first full page without Next
+	versions atomic.Bool  // a version was wrong: versions are not used any more
 }
 
-// leastFull is the fewest posts of a page that counts as full for the reason alone that no
-// page was longer.
+// leastFull is the fewest posts on a page that counts as full merely because no page was
+// longer.
 const leastFull = 10
 
 // endsEarly reports whether a page without Next hides posts: it is full, does not reach
-// back to the last complete poll, and shows no post that is remembered. Where other accounts
-// share the answer, an account of which no post is remembered is left out: it cannot show one.
+// back to the last complete poll, and shows no remembered post. If other accounts share the
+// answer, it returns false for an account without remembered posts, because such an account
+// cannot show one.
 func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	pl, out := &p.Plan, &p.Out
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
@@ -51,7 +52,7 @@ func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	return true
 }
 
-// measure notes the longest page.
+// measure records the length of the longest page.
 func (c *Contract) measure(pg *fetcher.Page) {
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
 	for longest := c.longest.Load(); n > longest; longest = c.longest.Load() {
@@ -61,12 +62,13 @@ func (c *Contract) measure(pg *fetcher.Page) {
 	}
 }
 
-// AuditShare: one in so many first pages that could be unchanged is read.
+// AuditShare is the share of audits: of AuditShare first pages that may be answered as
+// unchanged, one is read.
 const AuditShare = 64
 
-// AskKnown lets the Fetcher answer that a poll's first page is unchanged since version, the
-// last whose posts were dealt with. One in AuditShare polls asks for the page all the same,
-// to audit it; 0 is for no version.
+// AskKnown allows the Fetcher to answer that a poll's first page has not changed since
+// version, the last version with all posts dealt with; 0 means no version. One poll in
+// AuditShare asks for the page all the same, to audit it.
 func (m *Machine) AskKnown(p *Poll, version uint64) {
 	if version == 0 || m.env.Contract.versions.Load() {
 		return
@@ -81,11 +83,11 @@ func (m *Machine) AskKnown(p *Poll, version uint64) {
 	p.Plan.Timeline.Known, p.Plan.Search.Known = version, version
 }
 
-// known returns the version since which the Fetcher may answer that the first page is
-// unchanged, 0 for none: see AskKnown, which sets it for both queries.
+// known returns the version with which the Fetcher may answer that the first page is
+// unchanged, 0 for none. AskKnown sets it in both requests.
 func (pl *Plan) known() uint64 { return pl.Timeline.Known }
 
-// audit checks a first page that has the version of the one before it: all its posts must
+// audit checks a first page with the same version as the one before it: all its posts must
 // be known.
 func (m *Machine) audit(p *Poll) {
 	out := &p.Out

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Cursor is how far a target has been read, to be stored.
+// Cursor records how far a target has been read, for the journal.
 type Cursor struct {
 	Since  time.Time `json:"since,omitzero"`
 	UserID string    `json:"user_id,omitzero"`
 	Gaps   []Gap     `json:"gaps,omitzero"`
 }
 
-// Stored returns a cursor from the journal. It corrects a Since that is ahead of the clock, for
-// no post published before that would be found: to now if clocks may differ by so much, else
-// to zero, so that the target is read as if for the first time.
+// Stored returns a cursor from the journal, with Since corrected if it is ahead of the
+// clock: no post published before Since would be found. If clocks may differ by that much,
+// Since becomes now. Otherwise it becomes zero, and the target is read as if for the first
+// time.
 func (e *Env) Stored(target string, c Cursor) *Cursor {
 	now := e.Now()
 	switch ahead := c.Since.Sub(now); {
@@ -27,29 +28,31 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	return &c
 }
 
-// Begins returns from when on posts of a target are for a source: since, unless that is ahead of
-// the clock by more than clocks differ. Then the clock was ahead when since was stamped, and was
-// set back: read is the time up to which the target was read, zero if it was not.
+// Begins returns the time from which on a target's posts are for a source: since, unless it
+// is ahead of the clock by more than differ. In that case the clock was ahead when since
+// was stamped and was set back later. read is the time up to which the target was read,
+// zero if it was not.
 func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
 	now := e.Now()
 	switch {
 	case read.IsZero() || !since.After(now.Add(differ)):
 		return since
-	case read.After(now): // by the clock that was ahead
+	case read.After(now): // read was also stamped by the clock that was ahead
 		return now.Add(-e.MaxOverlap)
 	}
 	return read
 }
 
-// How much the clocks of machines differ that stamp a source and read for it: Differ where
-// a poll has served the source already, so that little can be wrong, StampsDiffer before.
+// Differ and StampsDiffer limit the difference between the clocks of the machine that
+// stamps a source and the one that reads for it. Differ applies once a poll has served the
+// source, StampsDiffer before.
 const (
 	Differ       = maxSkew
 	StampsDiffer = maxFuture
 )
 
-// cursor returns the cursor to store with this poll, nil when that can wait: a stored
-// cursor that lags only makes the next process read further back.
+// cursor returns the cursor to store with this poll, nil when that can wait: an old cursor
+// only makes the next process read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {
 	id, out := p.Plan.Timeline.UserID, &p.Out
 	if p.Plan.Gap != nil {
@@ -70,8 +73,8 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 		return nil
 	}
 	since = out.Begun
-	// The cursor stays behind subscribers that joined during this poll: a restart reads
-	// back for them.
+	// The cursor stays behind subscribers that joined during this poll; a restart reads back
+	// for them.
 	if from, ok := m.view(p).uncovered(); ok && from.Before(since) {
 		since = from
 		if oldest := m.env.Oldest(); since.Before(oldest) {
@@ -81,14 +84,15 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 	return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
 }
 
-// period numbers the times within which a cursor that moved without events
-// is stored once. Each target has its own, so that not all are stored at once.
+// period returns the number of the cursorEvery-long period of at. A cursor that moved
+// without events is stored once per period. Each target's periods start at another time,
+// which spreads the storing.
 func period(hash uint64, at time.Time) int64 {
 	const seconds = int64(cursorEvery / time.Second)
 	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
 }
 
-// gapsAfter returns a target's gaps as they are after the poll.
+// gapsAfter returns a target's gaps after the poll.
 func (m *Machine) gapsAfter(p *Poll) []Gap {
 	gaps := m.targets.At(p.Slot).Gaps()
 	if len(p.Healed) > 0 {

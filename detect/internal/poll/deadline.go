@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// deadline is like one of context.WithDeadline, but makes its timer and registers with
-// its parent only when Done is called. A Fetcher that answers from memory, or whose
-// client watches the deadline itself, does not pay for them.
+// deadline is like a context of context.WithDeadline, except that it makes its timer and
+// registers with its parent only when Done is called. This saves both for a Fetcher that
+// answers from memory, or with a client that checks the deadline itself.
 type deadline struct {
 	parent context.Context
 	at     time.Time
@@ -21,7 +21,8 @@ type deadline struct {
 
 var _ context.Context = (*deadline)(nil)
 
-// withDeadline returns a context that ends at a time, or with its parent.
+// withDeadline returns a context that ends at a given time or with its parent, whichever is
+// first.
 func withDeadline(parent context.Context, at time.Time) *deadline {
 	return &deadline{parent: parent, at: at}
 }
@@ -61,8 +62,8 @@ func (c *deadline) Err() error {
 	return nil
 }
 
-// Value lets package context find the inner one, so that contexts made from
-// this one need no goroutine of their own to follow it.
+// Value lets package context find the inner context. Contexts derived from c then need no
+// goroutine to follow it.
 func (c *deadline) Value(key any) any {
 	c.mu.Lock()
 	inner := c.inner
@@ -73,7 +74,7 @@ func (c *deadline) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// End cancels it.
+// End cancels the context.
 func (c *deadline) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

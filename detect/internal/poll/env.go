@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Bounds that are not configurable.
+// Limits that are not configurable.
 const (
 	MaxPageTweets = 1000            // posts of one page beyond this are dropped
 	MaxIDLength   = 512             // bytes; posts with longer ids are dropped
@@ -21,8 +21,8 @@ const (
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
-// Env is what all polls of a detector share. All fields but Handlers and Platform
-// are required, and those Roles that are used.
+// Env is shared by all polls of a detector. All fields but Handlers and Platform are
+// required, and those Roles that are used.
 type Env struct {
 	Fetcher  fetcher.Fetcher
 	Roles    fetcher.Roles
@@ -36,7 +36,7 @@ type Env struct {
 	Horizon, MaxOverlap time.Duration
 	Rest
 	Handlers []string
-	// Platform is the name of the source, "" for the only one.
+	// Platform is the name of the platform, "" if there is only one.
 	Platform string
 
 	Logger *slog.Logger
@@ -47,30 +47,31 @@ type Env struct {
 	On Callbacks
 }
 
-// Rest is how long a target rests after failures.
+// Rest limits how long a target rests after failures.
 type Rest struct {
 	MinBackoff, MaxBackoff time.Duration
 }
 
-// Callbacks are told of what happens. All are required.
+// Callbacks are called on events of the polls. All are required.
 type Callbacks struct {
 	Gap func(Gap)
-	// Trouble is told of a target whose polls keep failing, and with a nil error
-	// when it recovers.
+	// Trouble is called for a target with polls that keep failing, and with a nil Err when it
+	// recovers.
 	Trouble func(Trouble)
-	// Later is called when posts come later than before: the overlap has grown.
+	// Later is called when posts come later than before and the overlap has grown.
 	Later func()
-	// Account is told when the id of an account becomes known, or another one has its name.
+	// Account is called when the id of an account becomes known, or the name passes to
+	// another account.
 	Account func()
-	// Pushed is told of posts that the stream of a kind has brought, by their numbers,
-	// that are dealt with.
+	// Pushed is called with the numbers of posts from the stream of a kind that have been
+	// dealt with.
 	Pushed func(kind Kind, numbers []uint64)
 }
 
-// Oldest is the age up to which the journal is sure to know events.
+// Oldest returns the time from which on the journal is sure to know events.
 func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 
-// Counters are what is counted of all polls.
+// Counters count all polls.
 type Counters struct {
 	RateLimited, Panics, Posts, Baseline, Late   atomic.Int64
 	Ancient, Shallow                             atomic.Int64
@@ -83,13 +84,13 @@ type Counters struct {
 	Kinds      [2]KindCounters
 }
 
-// KindCounters are what is counted of the polls of one kind.
+// KindCounters count the polls of one kind.
 type KindCounters struct {
 	Targets, Polls, Pages, Errors atomic.Int64
 	Stages                        Stages
 }
 
-// Kind is what is polled, by which polls are counted.
+// Kind is the kind of a target.
 type Kind uint8
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// event stamps and encodes a post for a source.
+// event returns the event of a post for a source.
 func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
 	ev := deliver.Event{
 		Source:      src,
@@ -33,8 +33,8 @@ func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet,
 	return ev
 }
 
-// Describe sets what an event has of its post, but for the times and the body, from the
-// post, its Source and its Platform.
+// Describe sets the fields of an event that come from its post, Source and Platform, except
+// for the times and the body.
 func Describe(ev *deliver.Event, tw *fetcher.Tweet) {
 	ev.ID = eventID(ev.Platform, ev.Source.ID, tw.ID)
 	ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = tw.ID, tw.Username, preview(tw), tw.Permalink
@@ -43,7 +43,8 @@ func Describe(ev *deliver.Event, tw *fetcher.Tweet) {
 	}
 }
 
-// eventID tells apart posts of several platforms that have the same id.
+// eventID returns an event's id. It includes the platform, because posts of several
+// platforms may have the same id.
 func eventID(platform, sourceID, tweetID string) string {
 	if platform != "" {
 		tweetID = platform + ":" + tweetID
@@ -51,7 +52,7 @@ func eventID(platform, sourceID, tweetID string) string {
 	return deliver.EventID(sourceID, tweetID)
 }
 
-// preview is the text's first 100 characters.
+// preview returns the first 100 characters of the text.
 func preview(tw *fetcher.Tweet) string {
 	text := tw.FullText
 	if text == "" {
@@ -67,8 +68,8 @@ func preview(tw *fetcher.Tweet) string {
 	return text
 }
 
-// knownPage tells which posts of a page are known. A Set is asked for a page at a
-// time, which is quicker; a window post by post.
+// knownPage finds which posts of a page are known. It asks a Set for a whole page at a
+// time, which is faster, and a window for each post.
 type knownPage struct {
 	ids   []string
 	known []bool

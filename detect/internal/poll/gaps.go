@@ -10,7 +10,7 @@ import (
 )
 
 // Gap is a range of a target that could not be read within the page cap. It converts to
-// detect.Gap, which explains the fields.
+// detect.Gap, which documents the fields.
 type Gap struct {
 	Target   string    `json:"target"`
 	From     time.Time `json:"from,omitzero"`
@@ -20,27 +20,27 @@ type Gap struct {
 	FilledAt time.Time `json:"filled_at,omitzero"`
 }
 
-// MaxGaps bounds the gaps kept for a target; beyond it the oldest two merge.
+// MaxGaps is the highest number of gaps of a target; beyond it the oldest two are merged.
 const MaxGaps = 16
 
-// Reading gaps.
+// Settings for fills, the polls that read gaps.
 const (
-	FillPages = 3           // pages of one fill, so that the account's next poll need not wait long
-	fillShare = 16          // every so many polls a fill comes first, when polls leave no pause
-	MaxFills  = 5           // fills that may fail in a row before a gap stays open
-	fillWait  = time.Minute // after the first of them; then twice as long each time
+	FillPages = 3           // pages of one fill; low, because the account's next poll waits for it
+	fillShare = 16          // when polls leave no pause, one fill is made per fillShare polls
+	MaxFills  = 5           // fills that may fail in a row before the gap is given up and stays open
+	fillWait  = time.Minute // wait after the first failed fill; it doubles with each further one
 )
 
-// Unreadable is how many polls in a row fail before an older page that cannot be
-// read becomes a gap. Failed commits do not count.
+// Unreadable is how many polls in a row must fail at an older page before it becomes a gap.
+// Failed commits do not count.
 const Unreadable = 8
 
-// GapStats tells of the ranges of targets that could not be read.
+// GapStats counts the ranges of targets that could not be read.
 type GapStats struct {
 	Gaps   int64 // found
-	Filled int64 // read later, those among them that an earlier process had found
-	// OpenGaps are found and not read yet. A gap that cannot be read any more, such as one
-	// from before Horizon, is counted only by the process that found it.
+	Filled int64 // read later, including gaps found by an earlier process
+	// OpenGaps counts gaps found and not read yet. A gap that cannot be read any more, such
+	// as one from before Horizon, is counted only by the process that found it.
 	OpenGaps int64
 }
 
@@ -52,8 +52,8 @@ func (c *GapCounters) Stats() GapStats {
 	return GapStats{c.Gaps.Load(), c.Filled.Load(), c.open.Load()}
 }
 
-// giveUpPage ends a poll at an older page that keeps failing, as the page cap would: what
-// is on that page and behind it becomes a gap, and the newer pages need not wait for it.
+// giveUpPage ends a poll at an older page that keeps failing, as the page cap would. That
+// page and those behind it become a gap, and the newer pages can be committed.
 func (m *Machine) giveUpPage(p *Poll) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
@@ -64,7 +64,7 @@ func (m *Machine) giveUpPage(p *Poll) {
 	}
 }
 
-// noteGaps sets which gap a poll opens, and which ones it has read.
+// noteGaps sets the gap that a poll opens, and the gaps that it has read.
 func (m *Machine) noteGaps(p *Poll) {
 	out := &p.Out
 	switch {
@@ -73,7 +73,7 @@ func (m *Machine) noteGaps(p *Poll) {
 	case out.Capped:
 		p.Opened = &Gap{Target: p.Key(), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
 		if p.Opened.To.IsZero() || out.Unordered {
-			p.Opened.To = out.Begun // what was left out may be of any time
+			p.Opened.To = out.Begun // the posts left out may be of any time
 		}
 		if !m.traits.Resumes {
 			p.Opened.Resume = ""
@@ -91,7 +91,7 @@ func (m *Machine) noteGaps(p *Poll) {
 	}
 }
 
-// noteFill sets what is left of the gap that a poll has read on from.
+// noteFill sets the rest of the gap that a poll has read part of.
 func (m *Machine) noteFill(p *Poll) {
 	out, gap := &p.Out, *p.Plan.Gap
 	to := out.Reach
@@ -104,15 +104,15 @@ func (m *Machine) noteFill(p *Poll) {
 			gap.To = to
 		}
 	case m.targets.At(p.Slot).tries()+1 >= MaxFills:
-		gap.Resume = "" // it stays open
+		gap.Resume = "" // the gap stays open
 	default:
 		return
 	}
 	p.Closing = &gap
 }
 
-// addGap appends to a copy; when there are too many, the oldest two become one
-// range that covers both.
+// addGap returns a copy of gaps with g added. If there are more than MaxGaps, the oldest
+// two are merged into one range.
 func addGap(gaps []Gap, g Gap) []Gap {
 	out := append(append(make([]Gap, 0, len(gaps)+1), gaps...), g)
 	if len(out) > MaxGaps {
@@ -139,7 +139,7 @@ func (m *Machine) setGaps(slot int32, gaps []Gap) {
 	t.tidy()
 }
 
-// open returns how many of gaps count as GapStats.OpenGaps.
+// open returns how many of gaps count in GapStats.OpenGaps.
 func (e *Env) open(gaps []Gap) (n int64) {
 	for i := range gaps {
 		if gaps[i].Resume != "" || !gaps[i].FoundAt.Before(e.Epoch) {
@@ -149,7 +149,7 @@ func (e *Env) open(gaps []Gap) (n int64) {
 	return n
 }
 
-// Restore gives a target the gaps that another process left.
+// Restore sets a target's gaps to those that another process left.
 func (m *Machine) Restore(slot int32, gaps []Gap) {
 	m.setGaps(slot, giveUpBefore(m.env.Oldest(), gaps))
 	if m.traits.Resumes && len(gaps) > 0 {
@@ -157,8 +157,8 @@ func (m *Machine) Restore(slot int32, gaps []Gap) {
 	}
 }
 
-// giveUpBefore returns gaps without the Resume of those that end before oldest, so that
-// these are not read on. It copies the slice if it changes any.
+// giveUpBefore returns gaps with Resume cleared where a gap ends before oldest: such gaps
+// are not read any more. It copies the slice if it changes any gap.
 func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
 	tooOld := func(g Gap) bool { return g.Resume != "" && g.To.Before(oldest) }
 	if !slices.ContainsFunc(gaps, tooOld) {
@@ -173,14 +173,14 @@ func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
 	return gaps
 }
 
-// reportGaps calls OnGap and logs, once gaps are recorded.
+// reportGaps calls the Gap callback and logs, after gaps have been recorded.
 func (m *Machine) reportGaps(p *Poll) {
 	if g := p.Opened; g != nil {
 		m.env.Count.Gaps.Add(1)
 		m.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
 		m.env.On.Gap(*g)
 		if g.Resume != "" {
-			m.targets.At(p.Slot).setTries(0) // they were fills of another gap
+			m.targets.At(p.Slot).setTries(0) // the failed fills were of another gap
 			m.fills.Set(p.Slot, m.env.Clock())
 		}
 	}
@@ -198,9 +198,9 @@ func (e *Env) reportFilled(g Gap) {
 	e.On.Gap(g)
 }
 
-// FillTurn reports whether a gap should be read now, and when the next one is due; ok
-// is false when there is none. While polls are due, which busy says, only one call
-// in fillShare reads a gap.
+// FillTurn reports whether a gap should be read now, and when the next one is due; ok is
+// false if there is none. While polls are due (busy), only one poll in fillShare reads a
+// gap.
 func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
 	if _, at, ok = m.fills.Next(); !ok {
 		return false, 0, false
@@ -211,18 +211,18 @@ func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) 
 // Starve counts polls that were started instead of reading a gap.
 func (m *Machine) Starve(polls int) { m.starved += polls }
 
-// BusyPause is after how long a target that is due is tried again while its gap is
-// being read.
+// BusyPause is the wait, in nanoseconds, before retrying a target that falls due while its
+// gap is being read.
 const BusyPause = int64(250 * time.Millisecond)
 
-// StartFill starts a poll that reads on in the newest readable gap of the next target
-// that has one. It returns nil when that target has to wait, or has none any more.
+// StartFill starts a poll that reads the newest readable gap of the next target in the
+// queue. It returns nil if that target has to wait, or has no such gap any more.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 	m.starved = 0
 	slot, _, _ := m.fills.Next()
 	m.fills.Remove(slot)
 	now, waits, t := m.env.Clock(), busy(slot), m.targets.At(slot)
-	if !waits { // else a poll that is under way may replace the gaps
+	if !waits { // otherwise a poll under way may replace the gaps
 		m.setGaps(slot, giveUpBefore(m.env.Oldest(), t.Gaps()))
 	}
 	gaps := t.Gaps()
@@ -230,7 +230,7 @@ func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 		switch {
 		case gaps[i].Resume == "":
 			continue
-		case t.fails(): // it is resting
+		case t.fails(): // the target rests after a failure
 			m.fills.Set(slot, now+int64(fillWait))
 			return nil
 		case waits:
@@ -244,7 +244,7 @@ func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 	return nil
 }
 
-// filled schedules the next reading of a target's gaps.
+// filled schedules the next fill of a target's gaps.
 func (m *Machine) filled(p *Poll, err error, now int64) {
 	t := m.targets.At(p.Slot)
 	switch {
@@ -254,14 +254,14 @@ func (m *Machine) filled(p *Poll, err error, now int64) {
 	default: // the fill has read something, or the gap is given up
 		t.setTries(0)
 		if p.Out.Err == nil {
-			m.fills.Set(p.Slot, now) // there may be more, or another
+			m.fills.Set(p.Slot, now) // there may be more of this gap, or another one
 			return
 		}
 	}
 	m.fills.Set(p.Slot, now+int64(fillWait<<min(t.tries(), MaxFills)))
 }
 
-// ReadUntil returns the time up to which a target was read: since, or the beginning of the
+// ReadUntil returns the time up to which a target was read: since, or the start of the
 // earliest gap that is still to be read. Gaps that end before oldest do not count.
 func ReadUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
 	for _, g := range gaps {

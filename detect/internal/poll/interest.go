@@ -9,33 +9,33 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Source is a monitor or a rule, and which posts it wants.
+// Source is a monitor or a rule, together with the test for its posts.
 type Source struct {
 	deliver.Source
-	// Match decides whether a post is wanted; nil takes all.
+	// Match reports whether the source wants a post; nil accepts all.
 	Match func(*fetcher.Tweet) bool
 
-	program *query.Program // in place of Match: see Index.Follow
-	matched uint64         // number of the last lookup whose post the program matched
+	program *query.Program // replaces Match: see Index.Follow
+	matched uint64         // number of the last lookup with a post that the program matched
 }
 
-// QueryChanged reports whether p is another query than the one that decides for the
-// source now, so that nothing was found for p yet.
+// QueryChanged reports whether p differs from the query that now decides for the source. If
+// so, no posts were found for p yet.
 func (src *Source) QueryChanged(p *query.Program) bool {
 	return p != nil && src.program != nil && p.Canonical() != src.program.Canonical()
 }
 
-// Index is the programs of sources. It is not safe for concurrent use.
+// Index holds the programs of sources. It is not safe for concurrent use.
 type Index struct {
 	set     *query.Set
-	sources map[string]*Source // those with a program, by id
-	lookups uint64             // posts that were looked up
+	sources map[string]*Source // the sources with a program, by id
+	lookups uint64             // number of posts looked up
 }
 
 // NewIndex makes an empty index.
 func NewIndex() *Index { return &Index{set: query.NewSet(), sources: map[string]*Source{}} }
 
-// Follow sets the program that decides for a source; nil leaves it to Match.
+// Follow sets the program that decides for a source; with nil, Match decides.
 func (x *Index) Follow(src *Source, p *query.Program) {
 	switch {
 	case p == src.program:
@@ -49,20 +49,20 @@ func (x *Index) Follow(src *Source, p *query.Program) {
 	src.program = p
 }
 
-// Len is the number of programs.
+// Len returns the number of programs.
 func (x *Index) Len() int { return x.set.Len() }
 
-// Crowd is the most subscribers of an account that are asked one by one. For more, the
-// index is cheaper.
+// Crowd is the highest number of an account's subscribers that are asked one by one. For
+// more, the index is faster.
 const Crowd = 8
 
-// Asker tells which sources want a post. It is for the posts of one poll.
+// Asker reports which sources want a post. It serves the posts of one poll.
 type Asker struct {
 	index  *Index
-	looked *fetcher.Tweet // the post that was looked up last
+	looked *fetcher.Tweet // the post looked up last
 }
 
-// Asker returns an Asker for a target with a number of subscribers.
+// Asker returns an Asker for a target with the given number of subscribers.
 func (x *Index) Asker(subscribers int) Asker {
 	if subscribers <= Crowd {
 		return Asker{}
@@ -87,8 +87,8 @@ func (a *Asker) Wants(src *Source, tw *fetcher.Tweet) bool {
 	return src.matched == x.lookups
 }
 
-// OfTypes returns a function that reports whether a post is of one of the given
-// kinds. It is nil, which takes all posts, for no kinds.
+// OfTypes returns a function that reports whether a post is of one of the given kinds.
+// Without kinds it returns nil, which accepts all posts.
 func OfTypes(types []monitor.FilterType) func(*fetcher.Tweet) bool {
 	if len(types) == 0 {
 		return nil

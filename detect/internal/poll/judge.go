@@ -9,30 +9,31 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// judge decides which posts of a poll are news for whom, stamps and encodes them.
+// judge decides which posts of a poll are new for which sources, stamps them and encodes
+// them.
 type judge struct {
 	env *Env
 
-	// Scratch, of one poll.
+	// Scratch space for one poll.
 	view    View
-	inPoll  map[string]int // numbers of posts by id: see onPage
+	inPoll  map[string]int // numbers of posts by id (see onPage)
 	page    knownPage
 	scratch []byte
 }
 
-// Judge returns the events of a poll, oldest first and those of one post together. In
-// the poll it notes what to remember once they are committed; besides, it changes
-// counters only.
+// Judge returns the events of a poll, oldest first, with the events of one post together.
+// It notes in the poll what to remember once they are committed. Apart from that it only
+// changes counters.
 func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
 	if !slices.ContainsFunc(p.Out.Pages, func(pg Page) bool { return len(pg.Tweets) > 0 }) {
-		return nil // there are none, or all were known and left out
+		return nil // no posts, or all were known and left out
 	}
 	m.view(p)
 	return m.judge.run(p)
 }
 
-// view sets the judge's View to that of a poll, and returns it.
+// view fills in the judge's View for a poll and returns it.
 func (m *Machine) view(p *Poll) *View {
 	v := &m.judge.view
 	clear(v.Readers)
@@ -50,7 +51,7 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 	v, out := &j.view, &p.Out
 	now := j.env.Now()
 	clear(j.inPoll)
-	repeats := p.Plan.Gap != nil || v.fresh() // known posts may be news for somebody
+	repeats := p.Plan.Gap != nil || v.fresh() // known posts may be new for some reader
 	for n := len(out.Pages) - 1; n >= 0; n-- {
 		pg := &out.Pages[n]
 		j.page.look(p.Plan.Set, pg.Tweets)
@@ -63,7 +64,7 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 				p.Posted = tw.PublishedAt
 			}
 			if gap := p.Plan.Gap; gap != nil && before(tw.PublishedAt, gap.From) {
-				continue // not of this gap, and not remembered: it may be of another
+				continue // it is not in this gap; it is not remembered because it may be in another
 			}
 			seen := j.page.knows(p, i, tw.ID)
 			if !seen || p.Plan.Refresh {
@@ -97,8 +98,7 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 	skew := max(0, p.Out.Skew)
 	for r := range v.Readers {
 		reader := &v.Readers[r]
-		// In a gap not every reader has got what is remembered, and the journal
-		// decides.
+		// A gap's known posts may be new for some readers; the journal decides.
 		if seen && !reader.Fresh && p.Plan.Gap == nil {
 			continue
 		}
@@ -113,8 +113,8 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 	return events
 }
 
-// sound reports whether a post can be delivered; one that cannot is counted and
-// dropped. A dropped post is not remembered: if it comes back whole, it is news.
+// sound reports whether a post can be delivered; if not, it is counted and dropped. A
+// dropped post is not remembered: if it comes back valid, it is new.
 func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	what := j.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
 	if what == "" {
@@ -128,8 +128,8 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	return false
 }
 
-// dropped notes that a post is dropped, and logs the first one of a target, so that a
-// post that stays does not fill the log.
+// dropped notes that a post is dropped. It logs only the first one of a target, because a
+// post that stays would fill the log.
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
 	if t := p.Machine.targets.At(p.Slot); !t.Dropped {
@@ -138,7 +138,7 @@ func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	}
 }
 
-// flaw says what is wrong with a post, and counts it; "" is nothing.
+// flaw returns what is wrong with a post and counts it; "" means nothing.
 func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
 	switch {
 	case tw.ID == "" || len(tw.ID) > MaxIDLength:
@@ -154,11 +154,11 @@ func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
 	return ""
 }
 
-// clip shortens an id for the log.
+// clip cuts an id to 64 bytes for the log.
 func clip(id string) string { return id[:min(len(id), 64)] }
 
-// ownPost compares by the platform's id where there is one, because handles
-// change and are given to others.
+// ownPost reports whether the target's account published a post. It compares platform ids
+// where both are known, because handles change and pass to other accounts.
 func (v *View) ownPost(tw *fetcher.Tweet) bool {
 	if v.UserID != "" && tw.UserID != "" {
 		return tw.UserID == v.UserID
@@ -166,8 +166,8 @@ func (v *View) ownPost(tw *fetcher.Tweet) bool {
 	return v.Username == "" || tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), v.Username)
 }
 
-// twice reports whether a post was on a page before: pages shift while they are
-// read. A different post with the same id is dropped.
+// twice reports whether a post was on a page before, which happens because pages shift
+// while they are read. A different post with the same id is dropped.
 func (j *judge) twice(p *Poll, page, i int) bool {
 	tw := &p.Out.Pages[page].Tweets[i]
 	other, twice := j.inPoll[tw.ID]
@@ -182,11 +182,11 @@ func (j *judge) twice(p *Poll, page, i int) bool {
 	return true
 }
 
-// onPage numbers the posts of a poll: it returns the number of the i-th post of a page.
+// onPage returns a number for the i-th post of a page, unique within a poll.
 func onPage(page, i int) int { return page*MaxPageTweets + i }
 
-// sameID reports whether a post and the one numbered other, which have the same id, are
-// different posts on one page. The same post may be there twice.
+// sameID reports whether a post and the one numbered other, with the same id, are different
+// posts on one page. A page may also have the same post twice.
 func (out *Outcome) sameID(page, i, other int) bool {
 	if other/MaxPageTweets != page {
 		return false
@@ -196,9 +196,9 @@ func (out *Outcome) sameID(page, i, other int) bool {
 	return !a.PublishedAt.Equal(b.PublishedAt) || a.Text != b.Text || a.UserID != b.UserID || a.Username != b.Username
 }
 
-// history reports whether an unseen post is nevertheless old news: published so long before
-// another process read the target that it must have been visible then, or longer ago than
-// the journal is sure to know events. In a gap everything is news.
+// history reports whether an unseen post is history: published so long before another
+// process read the target that it must have been visible then, or longer ago than the
+// journal is sure to remember events. In a gap no post is history.
 func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	v := &j.view
 	switch {
@@ -207,7 +207,7 @@ func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	case v.Since.IsZero() || !before(tw.PublishedAt, p.Plan.Cutoff):
 		return false
 	case !v.Cold.IsZero() && before(tw.PublishedAt, v.Cold):
-		return true // later posts may have become visible while no process ran
+		return true // posts published later may have become visible while no process ran
 	case tw.PublishedAt.Before(now.Add(-j.env.Horizon)):
 		j.env.Count.Ancient.Add(1)
 		return true

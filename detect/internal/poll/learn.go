@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// Due, FoundTimes and History are what a schedule learns of a successful poll:
-// see schedule.Poll.
+// Due, FoundTimes and History implement schedule.Poll: what a schedule learns from a
+// successful poll.
 
-// Due is when the poll was due, on the detector's clock, and its target's hash.
+// Due returns when the poll was due, on the detector's clock, and its target's hash.
 func (p *Poll) Due() (at int64, hash uint64) { return p.DueAt, p.Hash }
 
-// FoundTimes gives the times of the new posts, on the detector's clock.
+// FoundTimes returns the publication times of the new posts, on the detector's clock.
 func (p *Poll) FoundTimes(now int64) []int64 { return p.TimesOf(now, p.Found) }
 
-// History gives the times of the posts that a first poll showed, on the
-// detector's clock, and since when it showed all of them.
+// History returns the publication times of the posts that a first poll showed, on the
+// detector's clock, and the time since when it showed all posts. ok is false for other
+// polls.
 func (p *Poll) History(now int64) (times []int64, since int64, ok bool) {
 	if !p.Plan.First {
 		return nil, 0, false
@@ -27,13 +28,13 @@ func (p *Poll) History(now int64) (times []int64, since int64, ok bool) {
 		}
 	}
 	since = math.MinInt64
-	if p.Out.Next != "" && !p.Out.Reach.IsZero() { // there is more
+	if p.Out.Next != "" && !p.Out.Reach.IsZero() { // there are more posts
 		since = min(now, now-int64(p.Out.Begun.Sub(p.Out.Reach)))
 	}
 	return p.TimesOf(now, shown), since, true
 }
 
-// TimesOf gives publication times on the detector's clock, none ahead of now.
+// TimesOf converts publication times to the detector's clock, none later than now.
 func (p *Poll) TimesOf(now int64, published []time.Time) []int64 {
 	times := make([]int64, len(published))
 	for i, at := range published {

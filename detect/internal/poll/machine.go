@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Machine takes the polls of the targets of one kind from their start until
-// their commits are settled. It belongs to one shard, and is not safe for
-// concurrent use, NoteLatency aside.
+// Machine takes the polls of one kind of target from their start until their commits are
+// settled. It belongs to one shard. Except for NoteLatency, it is not safe for concurrent
+// use.
 type Machine struct {
 	env     *Env
 	times   *Times
@@ -21,37 +21,38 @@ type Machine struct {
 	targets Targets
 	commit  func(*Poll, []deliver.Event)
 
-	polls []*Poll // that have not ended
-	blank []*Poll // that have ended, to be used again
+	polls []*Poll // polls that have not ended
+	blank []*Poll // finished polls, for reuse
 
-	fills   due.Queue // targets with gaps to read on, by when to try
-	starved int       // polls started since the last fill
-	turn    []int32   // late targets whose poll goes before the pushed posts that wait: see Late
-	Memory  Memory    // of polls of accounts
+	fills   due.Queue // targets with gaps to read, by the time of the next try
+	starved int       // polls started since the last reading of a gap
+	turn    []int32   // late targets: their polls go before the pushed posts that wait (see Late)
+	Memory  Memory    // finished polls of accounts
 
-	asked uint64 // calls of AskKnown with a version: it has some polls audit the page
+	asked uint64 // calls of AskKnown with a version; selects the polls that audit
 	judge judge
 }
 
-// Times are the clocks as a shard read them last: polls that begin or end together
-// share one reading.
+// Times are a shard's last readings of its clocks. Polls that begin or end together share
+// one reading.
 type Times struct {
-	Now  int64 // of the detector's clock, in nanoseconds
+	Now  int64 // the detector's clock, in nanoseconds
 	Wall time.Time
 }
 
-// NewMachine returns a Machine without polls. times is the shard's. commit gets a poll
-// and its events; when these and the poll's Cursor are in the journal, or cannot be,
-// Settled has to be called on the shard's goroutine.
+// NewMachine returns a Machine without polls. times belongs to the shard. commit receives a
+// poll and its events. Once these and the poll's Cursor are in the journal, or cannot be
+// stored, the caller must call Settled on the shard's goroutine.
 func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
 	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		judge: judge{env: env, inPoll: map[string]int{}}}
 }
 
-// Open is how many polls have not ended.
+// Open returns how many polls have not ended.
 func (m *Machine) Open() int { return len(m.polls) }
 
-// Start plans a target's poll, which was due at the given times.
+// Start plans a target's poll; due and at are when it was due, on the detector's clock and
+// as wall time.
 func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
 	return m.start(slot, due, at, nil)
 }
@@ -78,7 +79,7 @@ func (m *Machine) begin(p *Poll) {
 	m.polls = append(m.polls, p)
 }
 
-// newPoll returns an empty poll, a used one if possible.
+// newPoll returns an empty poll, reusing a finished one if possible.
 func (m *Machine) newPoll() *Poll {
 	n := len(m.blank)
 	if n == 0 {
@@ -89,7 +90,8 @@ func (m *Machine) newPoll() *Poll {
 	return p
 }
 
-// Landed judges a poll whose pages have come, and has the result committed.
+// Landed judges a poll after its pages have been read, and passes the result on to be
+// committed.
 func (m *Machine) Landed(p *Poll) {
 	m.env.countPoll(p)
 	out, t := &p.Out, m.targets.At(p.Slot)
@@ -120,8 +122,8 @@ func (m *Machine) Landed(p *Poll) {
 	m.commit(p, events)
 }
 
-// Settled applies a poll whose batch is in the journal. With an error, which says that
-// it is not, the poll is dropped, and the next one finds everything again.
+// Settled applies a poll after its batch was committed. If err is not nil, the batch was
+// not committed: the poll is dropped, and the next one finds everything again.
 func (m *Machine) Settled(p *Poll, err error) {
 	t := m.targets.At(p.Slot)
 	if !t.Watched {
@@ -159,8 +161,8 @@ func (m *Machine) apply(p *Poll) {
 	}
 }
 
-// storeRest is the longest wait before the next poll of a target without an interval whose
-// commit failed.
+// storeRest is the longest wait before the next poll of a target without an interval after
+// its commit failed.
 const storeRest = time.Minute
 
 // reschedule sets a target's next poll after one whose commit ended with err.
@@ -172,9 +174,9 @@ func (m *Machine) reschedule(p *Poll, err error) {
 		if !t.fails() {
 			m.targets.Next(p, false, now)
 		}
-	case errors.Is(err, fleet.ErrFenced): // another node has the target, or will have it soon
+	case errors.Is(err, fleet.ErrFenced): // another node has the target, or will soon have it
 		m.targets.Rest(p.Slot, now+int64(m.env.MinBackoff))
-	case err != nil: // the store has failed and not the target: it is due again soon
+	case err != nil: // the store failed, not the target: poll again soon
 		wait := m.env.Backoff(int(t.failed(p.At, err).failures))
 		every := cmp.Or(m.view(p).Every, storeRest)
 		m.targets.Rest(p.Slot, now+int64(min(wait, max(every, m.env.MinBackoff))))
@@ -187,14 +189,14 @@ func (m *Machine) reschedule(p *Poll, err error) {
 	}
 }
 
-// end ends a poll whose target has no subscriber any more.
+// end ends a poll of a target that has no subscriber any more.
 func (m *Machine) end(p *Poll) {
 	m.ended(p)
 	m.Release(p.Slot)
 	m.reuse(p)
 }
 
-// Release forgets a target that has no subscriber and is not being polled.
+// Release drops the state of a target that has no subscriber and is not being polled.
 func (m *Machine) Release(slot int32) {
 	m.dropPushed(slot)
 	m.setGaps(slot, nil)
@@ -220,7 +222,7 @@ func (m *Machine) ended(p *Poll) {
 	}
 }
 
-// reuse keeps a poll that has ended for newPoll, maxBlank at most.
+// reuse keeps a finished poll for newPoll. It keeps at most maxBlank.
 func (m *Machine) reuse(p *Poll) {
 	if len(m.blank) < maxBlank {
 		p.reset()
@@ -228,8 +230,8 @@ func (m *Machine) reuse(p *Poll) {
 	}
 }
 
-// WhenSettled calls fn when all polls have ended that wait for their commit now, at
-// once if none does.
+// WhenSettled calls fn when all polls that now wait for their commit have ended; if there
+// are none, it calls fn at once.
 func (m *Machine) WhenSettled(fn func()) {
 	open := 1
 	settle := func() {
@@ -246,7 +248,7 @@ func (m *Machine) WhenSettled(fn func()) {
 	settle()
 }
 
-// Committing returns the targets whose polls wait for their commit.
+// Committing returns the targets of polls that wait for their commit.
 func (m *Machine) Committing() map[int32]bool {
 	slots := map[int32]bool{}
 	for _, p := range m.polls {
@@ -261,7 +263,7 @@ func (e *Env) countPoll(p *Poll) {
 	c, out, kind := &e.Count, &p.Out, p.Machine.count
 	kind.Polls.Add(1)
 	c.Posts.Add(int64(out.Posts))
-	if out.excess > 0 { // seldom, as below: all shards write to the same counters
+	if out.excess > 0 { // rare, like the cases below: all shards write to the same counters
 		c.Excess.Add(int64(out.excess))
 	}
 	if out.panicked {

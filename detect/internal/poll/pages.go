@@ -9,10 +9,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Read makes a poll's calls: it reads pages, newest first, until they reach posts
-// older than the cutoff, there are no more, or the page cap is met. A high-water
-// mark would be cheaper and would miss the posts that become visible late. pg is the
-// worker's, used for one page after the other so that it stays in the processor's cache.
+// Read makes a poll's calls: it reads pages, newest first, until they reach posts older
+// than the cutoff, there are no more, or the page cap is met. Stopping at the newest known
+// post would be cheaper, but would miss posts that become visible late. pg belongs to the
+// worker and is reused for all pages because it then stays in the processor's cache.
 func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	p.begin(e.Now())
 	if p.Out.Err = e.call(ctx, p, pg); p.Out.Err != nil {
@@ -23,7 +23,7 @@ func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	}
 }
 
-// readOn reads the pages from Next on, each to pg.
+// readOn reads the pages from Out.Next on, each into pg.
 func (e *Env) readOn(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	out := &p.Out
 	for {
@@ -41,7 +41,7 @@ func (e *Env) readOn(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	}
 }
 
-// take adds a page and reports whether the poll has what it needs.
+// take adds a page and reports whether the poll is done.
 func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	pl, out := &p.Plan, &p.Out
 	now := e.Now()
@@ -78,8 +78,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if traits.OneAuthor && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
 		out.UserID = pg.UserID
 	}
-	// Where posts come newest first, a page with a post older than the cutoff is the
-	// last one needed; elsewhere all its posts must be older.
+	// If posts come newest first, a page with a post older than the cutoff is the last one
+	// needed. Otherwise all its posts must be older.
 	reach := out.Reach
 	if !traits.NewestFirst {
 		if newest := out.order(last, pg.Tweets); out.Unordered {
@@ -105,9 +105,9 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		// glitch than the truth, and must not move the cursor.
 		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected || p.Replaced()
 	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
-		// The overlap of a busy target may not fit into the cap. It suffices
-		// that the pages reach beyond the last complete poll and end at known
-		// posts: those behind were read then.
+		// The overlap of a busy target may not fit into the cap. Then it suffices that the
+		// pages reach back past the last complete poll and end at known posts: the posts
+		// behind were read by that poll.
 		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && traits.EndsKnown(p, pg)
 		out.Complete, out.Capped = out.Shallow, !out.Shallow
 		if cut || looped || len(pg.Next) > maxResume {
@@ -119,8 +119,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	return true
 }
 
-// meets reports whether a page has no next one and reaches back to the Since that the query
-// asked for. An empty page says so by its OldestAt alone.
+// meets reports whether a page has no next page and reaches back to the Since of the
+// request. For an empty page only OldestAt shows this.
 func (pl *Plan) meets(pg *fetcher.Page) bool {
 	since := pl.Timeline.Since
 	if since.IsZero() {
@@ -129,7 +129,7 @@ func (pl *Plan) meets(pg *fetcher.Page) bool {
 	return !since.IsZero() && pg.Next == "" && !pg.OldestAt.IsZero() && !pg.OldestAt.After(since)
 }
 
-// add adds a page and reports whether it had to be cut.
+// add adds a page and reports whether it was too long and had to be cut.
 func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 	tweets := pg.Tweets
 	out.Posts += len(tweets) + max(0, pg.Skipped)
@@ -155,12 +155,12 @@ func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 	return cut
 }
 
-// orderSlack is how far two posts may stand in the wrong order where the
-// platform tells publication times to the second.
+// orderSlack is how far two posts may be in the wrong order when the platform gives
+// publication times to the second.
 const orderSlack = time.Second
 
-// order sets Unordered if a page does not go on newest first after a post published at last,
-// and returns when the newest post of the page was published.
+// order sets Unordered if the posts of a page do not continue newest first after a post
+// published at last. It returns the publication time of the page's newest post.
 func (out *Outcome) order(last time.Time, tweets []fetcher.Tweet) (newest time.Time) {
 	for i := range tweets {
 		at := tweets[i].PublishedAt

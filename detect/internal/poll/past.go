@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Past is a poll that has ended. It converts to detect.PastPoll, which explains the fields.
+// Past is a finished poll. It converts to detect.PastPoll, which documents the fields.
 type Past struct {
 	Begun, Due         time.Time
 	Read, Took         time.Duration
@@ -21,25 +21,24 @@ type Past struct {
 	Error              string
 }
 
-// Remembered is how many polls of a shard's accounts are remembered of those that found
-// something or failed, and as many of the others: some 100 B each, however many accounts
-// there are.
+// Remembered is how many polls of a shard's accounts are remembered that found something or
+// failed, and how many others. Each takes about 100 bytes, however many accounts there are.
 const Remembered = 1024
 
-// pastError bounds the text of an error that is remembered.
+// pastError limits the text of a remembered error, in bytes.
 const pastError = 200
 
-// Memory has the polls of a Machine that have ended lately. The many polls that found nothing
-// do not displace those that found something or failed. It belongs to the Machine's shard.
+// Memory holds a Machine's last finished polls. Those that found something or failed are
+// kept apart from the many that found nothing. It belongs to the Machine's shard.
 type Memory struct{ notable, quiet ring }
 
-// ring keeps the last entries, up to Remembered.
+// ring keeps the last entries, at most Remembered.
 type ring struct {
 	list []entry
-	next int // where the next one goes
+	next int // where the next entry goes
 }
 
-// entry is a Past without pointers but for the error. Durations are milliseconds.
+// entry is a Past with no pointer but the error. Durations are in milliseconds.
 type entry struct {
 	hash           uint64
 	begun          int64 // Unix milliseconds
@@ -72,7 +71,7 @@ func (r *ring) add(e entry) {
 	r.next++
 }
 
-// each calls fn for the entries, the newest first.
+// each calls fn for the entries, newest first.
 func (r *ring) each(fn func(*entry)) {
 	n := len(r.list)
 	for i := range n {
@@ -80,7 +79,7 @@ func (r *ring) each(fn func(*entry)) {
 	}
 }
 
-// add notes a poll that ends now, with the error of its commit.
+// add records a poll that ends now; err is the error of its commit.
 func (m *Memory) add(p *Poll, end time.Time, err error) {
 	out := &p.Out
 	if err == nil {
@@ -105,7 +104,7 @@ func (m *Memory) add(p *Poll, end time.Time, err error) {
 		e.delay, e.longest = millis(sum/time.Duration(len(p.Found))), millis(longest)
 	}
 	if err != nil {
-		e.err = strings.Clone(invalid.Cut(fmt.Sprint(err), pastError)) // Sprint: err may be a nil pointer
+		e.err = strings.Clone(invalid.Cut(fmt.Sprint(err), pastError)) // Sprint, because err may be a nil pointer
 	}
 	of := &m.quiet
 	if err != nil || e.found > 0 || e.flags&(pastGap|pastFill) != 0 {
@@ -124,11 +123,10 @@ func (e *entry) form() Past {
 		Fill: e.flags&pastFill != 0, Pushed: e.flags&pastPushed != 0, Error: e.err}
 }
 
-// maxPast bounds what Past returns.
+// maxPast limits how many polls Past returns.
 const maxPast = 200
 
-// Past returns the polls of a target that are remembered, the newest first, by the hash
-// of its key.
+// Past returns the remembered polls of a target, newest first; hash is the hash of its key.
 func (m *Memory) Past(hash uint64) (list []Past) {
 	for _, of := range []*ring{&m.notable, &m.quiet} {
 		of.each(func(e *entry) {
@@ -141,8 +139,8 @@ func (m *Memory) Past(hash uint64) (list []Past) {
 	return list[:min(len(list), maxPast)]
 }
 
-// Delays calls fn for each target of which polls that found posts are remembered, with the
-// mean time from publication to commit of these posts. By now the slot may belong to another
+// Delays calls fn for each target that has remembered polls with new posts; mean is the
+// mean time from publication to commit of these posts. The slot may now belong to another
 // target, with another hash.
 func (m *Memory) Delays(fn func(slot int32, hash uint64, mean time.Duration)) {
 	type target struct {

@@ -7,28 +7,27 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Poll is one reading of a target, from its start until its commit is settled.
-// While pages are read it belongs to the goroutine that reads them; before and
-// after, to the shard.
+// Poll is one reading of a target, from its start until its commit is settled. While pages
+// are read, it belongs to the goroutine that reads them; before and after, to the shard.
 type Poll struct {
 	Machine *Machine
 	Slot    int32
 	Name    string    // of the account, or the query's text
 	Hash    uint64    // of the target
-	DueAt   int64     // when the poll was due, on the detector's clock
-	At      time.Time // the same on the wall
+	DueAt   int64     // on the detector's clock
+	At      time.Time // DueAt as wall time
 	Plan    Plan
 	Out     Outcome
 
-	// What came of it, until the commit is settled.
-	News       []string // ids to remember
-	Cursor     *Cursor  // to store, nil when that can wait
-	Opened     *Gap     // a gap that this poll leaves
-	Closing    *Gap     // a gap that this poll has read on from, as it is now
-	Healed     []Gap    // gaps that this poll has read besides
-	New        int      // posts that were not known
+	// The results of the poll, kept until the commit is settled.
+	News       []string // ids of posts to remember
+	Cursor     *Cursor  // to store; nil when that can wait
+	Opened     *Gap     // the gap that this poll leaves
+	Closing    *Gap     // the gap that this poll read part of, as it is now
+	Healed     []Gap    // other gaps that this poll has read
+	New        int      // number of posts that were not known
 	Found      []time.Time
-	Posted     time.Time // when the newest sound post was published
+	Posted     time.Time // publication time of the newest valid post
 	Sound      bool      // no post was dropped
 	Committing bool
 	Stream     Streamed
@@ -36,100 +35,100 @@ type Poll struct {
 	flight
 }
 
-// Streamed is what a poll has to do with a stream.
+// Streamed links a poll to its target's stream.
 type Streamed struct {
-	Missing []*fetcher.Tweet // new posts from after Plan.Covered, of a poll
-	Numbers []uint64         // of the posts that the stream has brought: see Push
+	Missing []*fetcher.Tweet // new posts that the stream should have sent: those from Plan.Covered on
+	Numbers []uint64         // numbers of the streamed posts: see Push
 }
 
-// flight is what a Machine and its Workers keep with a poll.
+// flight is the state that a Machine and its Workers keep for a poll.
 type flight struct {
 	index   int // in Machine.polls
 	call    *sharedCall
-	own     sharedCall // call, when it is the poll's alone
-	waiters []func()   // to call when it has ended
+	own     sharedCall // used as call if the poll shares its call with no other
+	waiters []func()   // functions to call when the poll has ended
 }
 
 // sharedCall counts the polls that one upstream call serves.
 type sharedCall struct{ open int }
 
-// Plan is what a poll has to do.
+// Plan says what a poll reads.
 type Plan struct {
-	// One of them is asked, by what the Machine polls.
+	// The request: Timeline or Search, depending on the Machine's kind.
 	Timeline fetcher.TimelineQuery
 	Search   fetcher.SearchQuery
-	Limit    int // posts to read, 0 for no limit
+	Limit    int // number of posts to read; 0 means no limit
 
-	Cutoff time.Time // read back to here
-	Since  time.Time // when the last complete poll began
-	// Joins is where a poll that cannot read back to Cutoff may stop at known
-	// posts: what lies before was read then, for all subscribers. Zero is never.
+	Cutoff time.Time // how far to read back
+	Since  time.Time // start of the last complete poll
+	// Joins is the time from which a poll that cannot read back to Cutoff may stop at known
+	// posts: the posts before them were read then, for all subscribers. Zero means never.
 	Joins     time.Time
 	Expected  bool // the target had posts before
-	Blank     bool // none of its posts is remembered
-	Unordered bool // its answers are not newest first
-	First     bool // the target's first poll in this process: its pages are history
-	Failed    bool // it follows polls or commits that failed
-	// Former is the account's id when it was not found by that any more: Timeline asks
-	// by the name alone. "" otherwise.
+	Blank     bool // none of the target's posts is remembered
+	Unordered bool // the target's answers are not newest first
+	First     bool // the target's first poll in this process: the posts it reads are history
+	Failed    bool // the previous poll or commit failed
+	// Former is the account's id if the account was no longer found by that id; Timeline then
+	// asks by the name alone. "" otherwise.
 	Former string
 
-	Pushed  bool      // a stream has brought the posts: nothing is read
-	Covered time.Time // since when a stream brings the target's posts; zero for never
+	Pushed  bool      // the posts come from a stream: nothing is read
+	Covered time.Time // since when the stream sends the target's posts; zero means never
 
-	Gap   *Gap   // what to read, in place of the newest posts
-	Audit uint64 // version by which the first page is audited, 0 for no audit: see Machine.AskKnown
+	Gap   *Gap   // the gap to read instead of the newest posts; nil for none
+	Audit uint64 // version that the first page is audited by; 0 for no audit: see Machine.AskKnown
 
-	// What the target showed lately: one of them.
+	// The posts that the target showed in recent polls: either Window or Set.
 	Window *seen.Poll
 	Set    *seen.Set
-	// Refresh: News has the known posts that were shown again, too.
+	// Refresh makes News include known posts that were shown again.
 	Refresh bool
 }
 
-// Outcome is what a poll read.
+// Outcome is the result of a poll's calls.
 type Outcome struct {
 	Begun     time.Time
 	Pages     []Page
 	UserID    string
-	Version   uint64        // of the first page
-	Unchanged bool          // the first page is as it was
-	Posts     int           // on all pages, skipped ones included
-	Reach     time.Time     // publication time the pages reach back to
-	Next      string        // of the page that was not read any more
-	Skew      time.Duration // how far our clock is ahead of the upstream's, 0 when about right
-	Complete  bool          // nothing newer than the cutoff was left out
-	Shallow   bool          // and complete, but short of the whole overlap
-	Capped    bool          // the page cap, or a cursor that loops, ended it early
+	Version   uint64        // version of the first page
+	Unchanged bool          // the first page has not changed
+	Posts     int           // number of posts on all pages, including skipped ones
+	Reach     time.Time     // publication time that the pages reach back to
+	Next      string        // cursor of the next page, which was not read
+	Skew      time.Duration // how far our clock is ahead of the upstream's; 0 if they roughly agree
+	Complete  bool          // no post newer than the cutoff was left out
+	Shallow   bool          // complete, but without the whole overlap
+	Capped    bool          // the page cap, or a cursor that loops, ended the poll early
 	Unordered bool          // an answer was not newest first
-	Together  bool          // a call that was shared with other accounts failed
-	Err       error         // of the last call; the pages before it are good
+	Together  bool          // a call shared with other accounts failed
+	Err       error         // error of the last call; the pages before it are valid
 
 	cursors  []string // of the pages after the first
-	excess   int      // posts cut from too long pages
+	excess   int      // posts cut from pages that were too long
 	wasOld   bool     // the last page reached further back than the cutoff
 	panicked bool
 }
 
-// Page is what a call brought, and when it was made.
+// Page holds the posts of one call, and when the call was made.
 type Page struct {
 	Asked, At time.Time
 	Tweets    []fetcher.Tweet
 }
 
-// Kind is what is polled.
+// Kind returns the kind of the poll's target.
 func (p *Poll) Kind() Kind { return p.Machine.traits.Kind }
 
-// Key is the target's name in the journal.
+// Key returns the target's name in the journal.
 func (p *Poll) Key() string { return p.Machine.traits.Target(p.Name) }
 
-// Whole reports whether a poll read all that it should have read, or opens a gap
-// for the rest. A poll that reads on in a gap is not whole.
+// Whole reports whether a poll read everything it should have read, or opens a gap for the
+// rest. A poll that reads a gap is never whole.
 func (p *Poll) Whole() bool {
 	return p.Plan.Gap == nil && p.Out.Err == nil && (p.Out.Complete || p.Opened != nil)
 }
 
-// begin makes room for what the calls bring.
+// begin resets the Outcome for the calls of a poll.
 func (p *Poll) begin(now time.Time) {
 	p.Out = Outcome{Begun: now, UserID: p.Plan.Timeline.UserID, Unordered: p.Plan.Unordered,
 		Pages: p.Out.Pages[:0], cursors: p.Out.cursors[:0]}
@@ -138,18 +137,20 @@ func (p *Poll) begin(now time.Time) {
 	}
 }
 
-// askByName has an account asked for by its name alone that was not found by its id: it may
-// have been deleted and made anew. Which posts the stream brings of it is not known then.
+// askByName makes the next request for an account by its name alone, after it was not found
+// by its id: it may have been deleted and created again. The stream's coverage of the new
+// account is unknown.
 func (pl *Plan) askByName() {
 	pl.Former, pl.Timeline.UserID, pl.Covered = pl.Timeline.UserID, "", time.Time{}
 }
 
-// Replaced reports whether another account has the name than when it was read before.
+// Replaced reports whether the name now belongs to another account than when it was last
+// read.
 func (p *Poll) Replaced() bool {
 	return p.Plan.Former != "" && p.Out.UserID != "" && p.Out.UserID != p.Plan.Former
 }
 
-// Has reports whether the target showed a post lately, and notes that it did
+// Has reports whether the target showed a post in recent polls, and notes that it was shown
 // again.
 func (pl *Plan) Has(id string) bool {
 	if pl.Window != nil {
@@ -158,8 +159,8 @@ func (pl *Plan) Has(id string) bool {
 	return pl.Set.Has(id)
 }
 
-// KnowsAll reports whether a page has posts and all of them are known. Posts that
-// the page leaves out count as known.
+// KnowsAll reports whether a page has posts and all of them are known. Posts that the page
+// left out count as known.
 func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
 	for i := range pg.Tweets {
 		if !pl.Has(pg.Tweets[i].ID) {
@@ -169,8 +170,8 @@ func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
 	return len(pg.Tweets)+pg.Skipped+pg.Others > 0
 }
 
-// before reports whether a post is from before since. Stamps are cut to the
-// millisecond, some to the second, and may stand for any moment of it.
+// before reports whether a post was certainly published before since. Publication times are
+// cut to the millisecond, some to the second: the post may be that much later.
 func before(published, since time.Time) bool {
 	unit := time.Millisecond
 	if published.Nanosecond() == 0 {
@@ -179,8 +180,8 @@ func before(published, since time.Time) bool {
 	return published.Before(since.Truncate(unit))
 }
 
-// reset empties a poll that has ended for another one. It keeps the space of
-// slices, and nothing that they held.
+// reset clears a finished poll for reuse. It keeps the capacity of slices, and drops their
+// contents.
 func (p *Poll) reset() {
 	pages, cursors, found, missing, numbers := p.Out.Pages, p.Out.cursors, p.Found[:0], p.Stream.Missing, p.Stream.Numbers[:0]
 	clear(pages)

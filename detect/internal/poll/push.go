@@ -7,15 +7,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Push is a post that a stream has brought, at a time.
+// Push is a post from a stream, and when it arrived.
 type Push struct {
 	Number uint64 // for Callbacks.Pushed
 	Post   fetcher.Tweet
 	At     time.Time
 }
 
-// Push judges posts of a target that a stream has brought, as a poll that reads nothing, and
-// has what is new committed. While the target is being polled, they wait.
+// Push judges streamed posts of a target, as a poll that reads nothing, and passes new ones
+// on to be committed. While the target is being polled, the posts wait.
 func (m *Machine) Push(slot int32, posts ...Push) {
 	t := m.targets.At(slot)
 	if t.Polled || slices.Contains(m.turn, slot) {
@@ -26,7 +26,8 @@ func (m *Machine) Push(slot int32, posts ...Push) {
 	m.beginPushed(slot, posts)
 }
 
-// waiting returns what waits for the target's poll to end.
+// waiting returns the work that waits for the target's poll to end, creating it if there is
+// none.
 func (t *Target) waiting() *waiting {
 	o := t.change()
 	if o.waits == nil {
@@ -35,7 +36,7 @@ func (t *Target) waiting() *waiting {
 	return o.waits
 }
 
-// waits returns what waits for the target's poll to end, nil for nothing.
+// waits returns the work that waits for the target's poll to end, nil for none.
 func (t *Target) waits() *waiting {
 	if t.odd == nil {
 		return nil
@@ -43,19 +44,19 @@ func (t *Target) waits() *waiting {
 	return t.odd.waits
 }
 
-// Late notes that a target was due at a time at which it was being polled already: pushed
-// posts were being committed, or a gap read. Afterwards the poll that was due goes before the
-// posts that wait: otherwise a stream that brings posts faster than they are committed would
-// leave no turn to polls.
+// Late records that a poll of a target was due while the target was already being polled:
+// pushed posts were being committed, or a gap was being read. The due poll then goes before
+// the posts that wait. Otherwise a stream that sends posts faster than they are committed
+// would leave no time for polls.
 func (m *Machine) Late(slot int32, due int64) {
 	if w := m.targets.At(slot).waiting(); !w.late {
 		w.due, w.late = due, true
 	}
 }
 
-// GoOn takes the posts that wait for a poll of their target which has not begun, because
-// slots or the budget do not allow it. Call it when the polls that are due have begun, as far
-// as they may.
+// GoOn judges the posts that wait for a poll that could not begin, because slots or the
+// budget do not allow it. Call it after the polls that are due have begun, as far as they
+// may.
 func (m *Machine) GoOn() {
 	turn := m.turn
 	m.turn = nil
@@ -74,7 +75,7 @@ func (m *Machine) beginPushed(slot int32, posts []Push) {
 	p.Out.Begun = p.At
 	for i := range posts {
 		p.Stream.Numbers = append(p.Stream.Numbers, posts[i].Number)
-		// Pages are judged from the last to the first, and so in the order of posts.
+		// Pages are judged from the last to the first, so posts go into them in reverse order.
 		push := &posts[len(posts)-1-i]
 		p.Out.Pages = append(p.Out.Pages, Page{Asked: push.At, At: push.At, Tweets: []fetcher.Tweet{push.Post}})
 	}
@@ -88,7 +89,7 @@ func (m *Machine) beginPushed(slot int32, posts []Push) {
 	m.commit(p, events)
 }
 
-// settledPushed applies a poll of pushed posts, and ends it; err is its commit's.
+// settledPushed applies a poll of pushed posts and ends it; err is the error of its commit.
 func (m *Machine) settledPushed(p *Poll, err error) {
 	if err == nil {
 		m.targets.Apply(p)
@@ -99,8 +100,8 @@ func (m *Machine) settledPushed(p *Poll, err error) {
 	m.goOn(slot)
 }
 
-// goOn takes the posts that have waited for a target's poll to end. If the next poll is late,
-// it has the turn.
+// goOn judges the posts that waited for a target's poll to end. If the next poll is late,
+// that poll goes first.
 func (m *Machine) goOn(slot int32) {
 	t := m.targets.At(slot)
 	w := t.waits()
@@ -121,7 +122,7 @@ func (m *Machine) goOn(slot int32) {
 	}
 }
 
-// dropPushed drops the posts that wait, of a target that nobody watches any more.
+// dropPushed drops the waiting posts of a target that nobody watches any more.
 func (m *Machine) dropPushed(slot int32) {
 	t := m.targets.At(slot)
 	w := t.waits()

@@ -7,13 +7,14 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Stages are where the time from publication to commit went: see
+// Stages are histograms of the parts of the time from publication to commit: see
 // latency.Parts. They are safe for concurrent use.
 type Stages struct {
 	Schedule, Visibility, Failure, Queue, Fetch, Process, Commit, Total, Detection latency.Histogram
 }
 
-// record records the parts of an event's latency. Where clocks disagree a part is 0.
+// record records the parts of an event's latency. A part that is negative because clocks
+// differ counts as 0.
 func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed time.Time) {
 	at := ev.PublishedAt
 	part := func(h *latency.Histogram, end time.Time) {
@@ -41,9 +42,9 @@ func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed
 	s.Detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
 }
 
-// NoteLatency records the latency of a post for which an event was committed, and has the
-// overlap learn from it. It may be called by another goroutine than the shard's while the
-// poll is being committed.
+// NoteLatency records the latency of a post with a committed event, and updates the overlap
+// from it. While the poll is being committed, another goroutine than the shard's may call
+// it.
 func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if p.Plan.Gap != nil {
 		return
@@ -54,8 +55,8 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if late && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
 		return
 	}
-	// The journal did not know the post, so it was not seen and forgotten. If it is
-	// older than the last complete poll, that poll did not show it.
+	// The journal did not know the post, so it was not seen and forgotten. If it is older
+	// than the last complete poll, that poll did not show it.
 	needed := max(0, p.Plan.Since.Sub(ev.PublishedAt))
 	if needed > 0 {
 		m.env.Count.Late.Add(1)
@@ -65,7 +66,7 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	}
 }
 
-// Parts reads the histograms.
+// Parts returns snapshots of the histograms.
 func (s *Stages) Parts() latency.Parts {
 	return latency.Parts{Schedule: s.Schedule.Snapshot(), Visibility: s.Visibility.Snapshot(), Failure: s.Failure.Snapshot(),
 		Queue: s.Queue.Snapshot(), Fetch: s.Fetch.Snapshot(), Process: s.Process.Snapshot(), Commit: s.Commit.Snapshot(),

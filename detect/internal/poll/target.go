@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Target is what a Machine keeps of each target. There may be millions of them: what few
-// targets have is in odd.
+// Target is a Machine's state of one target. There may be millions of targets, so the state
+// that few of them have is in odd.
 type Target struct {
 	odd     *odd
-	skew    int32 // how far our clock was ahead in the last poll: seconds, rounded away from 0
-	Watched bool  // somebody subscribes to it; one that is not watched is released after its poll
+	skew    int32 // how far our clock was ahead in the last poll, in seconds, rounded away from 0
+	Watched bool  // somebody subscribes to it; an unwatched target is released after its poll
 	Polled  bool  // from the start of a poll until its commit is settled
-	Dropped bool  // a post of it was dropped, and the log has it
+	Dropped bool  // a post of it was dropped and logged
 	Alone   bool  // it is not read in one call with others
 }
 
@@ -21,23 +21,24 @@ type odd struct {
 	err             error    // of the last failure
 	due, first      int64    // Unix ns: when the first failed poll or commit was due; when the first poll failed
 	gaps            []Gap    // ranges that could not be read
-	waits           *waiting // nil for nothing
-	failures, count uint16   // polls and commits that failed in a row; polls alone
-	contact         uint32   // Unix seconds when a page last came, where no whole poll did since
-	tries           uint8    // fills that have failed in a row
-	byName          bool     // it was not found by its id: the next poll asks by the name alone
-	reported        bool     // the failures, by OnTrouble
-	logged          bool     // likewise
+	waits           *waiting // nil if nothing waits
+	failures, count uint16   // consecutive failures: of polls and commits; of polls alone
+	contact         uint32   // Unix seconds of the last page, if it came after the last whole poll
+	tries           uint8    // consecutive failed fills
+	byName          bool     // it was not found by its id: the next poll asks by name alone
+	reported        bool     // the failures were reported to OnTrouble
+	logged          bool     // the failures were logged
 }
 
-// waiting is what waits until a target's poll has ended.
+// waiting holds the work that waits until a target's poll has ended.
 type waiting struct {
-	held []Push // that came during the poll
-	due  int64  // when the next poll was due that could not begin, if late
+	held []Push // posts pushed during the poll
+	due  int64  // if late: when the next poll was due, which could not begin
 	late bool
 }
 
-// change returns the odd state, a new one if the target has none. Call tidy after the change.
+// change returns the odd state, creating it if the target has none. Call tidy after
+// changing it.
 func (t *Target) change() *odd {
 	if t.odd == nil {
 		t.odd = &odd{}
@@ -45,7 +46,7 @@ func (t *Target) change() *odd {
 	return t.odd
 }
 
-// tidy frees the odd state if nothing is in it.
+// tidy frees the odd state if it is empty.
 func (t *Target) tidy() {
 	o := t.odd
 	if o != nil && o.failures == 0 && o.contact == 0 && o.tries == 0 && len(o.gaps) == 0 && o.waits == nil {
@@ -77,7 +78,7 @@ func (t *Target) setContact(sec uint32) {
 	}
 }
 
-// failed counts a failure of a poll or commit that was due at a time.
+// failed counts a failure of a poll or commit that was due at the given time.
 func (t *Target) failed(due time.Time, err error) *odd {
 	o := t.change()
 	if o.failures == 0 {
@@ -90,7 +91,7 @@ func (t *Target) failed(due time.Time, err error) *odd {
 	return o
 }
 
-// recovered forgets the failures.
+// recovered clears the failures.
 func (t *Target) recovered() {
 	o := t.odd
 	o.err, o.due, o.first, o.failures, o.count = nil, 0, 0, 0, 0
@@ -98,7 +99,7 @@ func (t *Target) recovered() {
 	t.tidy()
 }
 
-// setSkew keeps how far our clock is ahead, for the next poll to read back further.
+// setSkew stores how far our clock is ahead; the next poll reads back that much further.
 func (t *Target) setSkew(ahead time.Duration) {
 	sec := (ahead + time.Second - 1) / time.Second
 	if ahead < 0 {
@@ -107,11 +108,11 @@ func (t *Target) setSkew(ahead time.Duration) {
 	t.skew = int32(min(max(sec, math.MinInt32), math.MaxInt32))
 }
 
-// Skew is how far our clock was ahead of the upstream's in the last poll, 0 when they were
-// about the same.
+// Skew returns how far our clock was ahead of the upstream's in the last poll, 0 if they
+// roughly agreed.
 func (t *Target) Skew() time.Duration { return time.Duration(t.skew) * time.Second }
 
-// Failures is how many polls and commits failed in a row.
+// Failures returns how many polls and commits failed in a row.
 func (t *Target) Failures() int {
 	if t.odd == nil {
 		return 0
@@ -119,8 +120,8 @@ func (t *Target) Failures() int {
 	return int(t.odd.failures)
 }
 
-// Trouble returns the last error of a target that fails, nil for one that does not, and
-// whether it was reported to the subscribers.
+// Trouble returns the last error of a target that fails, nil if it does not fail, and
+// whether the failures were reported to the subscribers.
 func (t *Target) Trouble() (err error, reported bool) {
 	if t.odd == nil {
 		return nil, false
@@ -128,7 +129,7 @@ func (t *Target) Trouble() (err error, reported bool) {
 	return t.odd.err, t.odd.reported
 }
 
-// Gaps are the ranges that could not be read. Do not change them.
+// Gaps returns the ranges that could not be read. Do not change the slice.
 func (t *Target) Gaps() []Gap {
 	if t.odd == nil {
 		return nil
@@ -136,8 +137,8 @@ func (t *Target) Gaps() []Gap {
 	return t.odd.gaps
 }
 
-// Contact returns when the last page came; ok is false if a whole poll brought it, whose time
-// the Targets have.
+// Contact returns when the last page arrived. ok is false if a whole poll read it: then
+// Targets has the time.
 func (t *Target) Contact() (at time.Time, ok bool) {
 	if t.odd == nil || t.odd.contact == 0 {
 		return time.Time{}, false

@@ -6,39 +6,38 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Traits say how targets of one kind are asked for posts, and what their answers
-// tell.
+// Traits describe one kind of target: how to ask for its posts, and what its answers imply.
 type Traits struct {
 	Kind      Kind   // which of Counters.Kinds counts their polls
-	Noun, Key string // what the log calls a target, and the attribute with its name
-	// Target returns a target's key in the journal, by Poll.Name.
+	Noun, Key string // noun for a target in the log, and the attribute for its name
+	// Target returns the journal's key of the target with a Poll.Name.
 	Target func(name string) string
 
-	// Call asks the platform for the next page of a poll. It runs on a worker, and
-	// may use the Env, and Plan and Out of the poll.
+	// Call asks the platform for the next page of a poll. It runs on a worker, and may use e
+	// and the Plan and Out of p.
 	Call func(ctx context.Context, e *Env, p *Poll) (fetcher.Page, error)
-	// EndsKnown reports whether a page, the last one read, shows that the target was
-	// read from there on before.
+	// EndsKnown reports whether the last page read shows that older posts of the target were
+	// read before.
 	EndsKnown func(p *Poll, pg *fetcher.Page) bool
 
-	// NewestFirst: pages come newest first, as the contract of a Fetcher has it, and
-	// are checked against the contract. Other pages are watched for their order, and
-	// an empty one of them is not the end.
+	// NewestFirst is true if pages come newest first, as the Fetcher's contract requires;
+	// they are checked against it. If false, the order of pages is observed, and an empty
+	// page is not the end.
 	NewestFirst bool
-	// OneAuthor: all posts are of one author, whose id the pages tell.
+	// OneAuthor is true if all posts have one author, with an id that the pages give.
 	OneAuthor bool
-	// Resumes: a gap can be read on later, from the cursor where a poll stopped.
-	// Other gaps are closed by polls that reach back behind them.
+	// Resumes is true if a gap can be read later, from the cursor where a poll stopped.
+	// Otherwise gaps are closed by polls that read back past them.
 	Resumes bool
-	// ShowsLateness: a post that an earlier poll did not show has become visible
-	// late. Other targets may show an old post for another reason.
+	// ShowsLateness is true if a post that an earlier poll did not show has become visible
+	// late. Otherwise an old post may appear for another reason.
 	ShowsLateness bool
-	// Refusable: an error of the request (400 or 422) says that the target itself is
-	// wrong, and is reported at once.
+	// Refusable is true if an error of the request (400 or 422) means that the target itself
+	// is wrong; it is then reported at once.
 	Refusable bool
 }
 
-// call says what the calls of a poll are for.
+// call returns what the calls of a poll are for.
 func (t *Traits) call(p *Poll) fetcher.Call {
 	if t.Kind == Queries {
 		return fetcher.Call{Role: fetcher.RoleSearch}
@@ -46,7 +45,7 @@ func (t *Traits) call(p *Poll) fetcher.Call {
 	return fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: p.Name, UserID: p.Plan.Timeline.UserID}}
 }
 
-// NextTimeline asks for the first page of an account, or for the next one.
+// NextTimeline returns the request for the first or the next page of an account.
 func (p *Poll) NextTimeline() fetcher.TimelineQuery {
 	q, out := p.Plan.Timeline, &p.Out
 	if n := len(out.cursors); n > 0 {
@@ -61,8 +60,8 @@ func (p *Poll) NextTimeline() fetcher.TimelineQuery {
 	return q
 }
 
-// NextSearch asks for the first page of a query, or for the next one, of pageSize
-// posts at most; 0 is for no bound but Plan.Limit.
+// NextSearch returns the request for the first or the next page of a query. It asks for at
+// most pageSize posts; with 0 only Plan.Limit applies.
 func (p *Poll) NextSearch(pageSize int) fetcher.SearchQuery {
 	q, out := p.Plan.Search, &p.Out
 	q.Limit = p.Plan.Limit - out.Posts

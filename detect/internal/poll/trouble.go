@@ -12,26 +12,27 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Trouble is a target whose polls keep failing, or with a nil Err has recovered. It converts
-// to detect.Trouble.
+// Trouble reports that the polls of a target keep failing or, with a nil Err, have
+// recovered. It converts to detect.Trouble.
 type Trouble struct {
 	Username, Query string
 	Source          deliver.Source
 	Err             error
 }
 
-// Failures are reported after so many in a row, over so long.
+// Failures are reported after troubleCount failed polls in a row that last for
+// troubleAfter.
 const (
 	troubleCount = 3
 	troubleAfter = 10 * time.Minute
 )
 
-// longSilence is the longest rest that need not be logged.
+// longSilence is the longest wait asked by the upstream that is not worth logging.
 const longSilence = 30 * time.Second
 
-// followTrouble reports a target whose polls keep failing, and its recovery. A target
-// that never answered and is refused is reported at once; any other failure may pass,
-// and is only logged until it has lasted.
+// followTrouble reports that the polls of a target keep failing, and its recovery. A target
+// that never answered and is refused is reported at once. Other failures may pass: they are
+// only logged until they have lasted.
 func (m *Machine) followTrouble(p *Poll) {
 	err, t := p.Out.Err, m.targets.At(p.Slot)
 	tell := false
@@ -59,7 +60,8 @@ func (m *Machine) followTrouble(p *Poll) {
 	}
 }
 
-// Tell reports to one source that the polls of a target fail, or with nil that they recover.
+// Tell reports to one source that the polls of a target fail, or with a nil err that they
+// have recovered.
 func (m *Machine) Tell(name string, src deliver.Source, err error) {
 	trouble := Trouble{Source: src, Err: err, Username: name}
 	if m.traits.Kind == Queries {
@@ -68,8 +70,8 @@ func (m *Machine) Tell(name string, src deliver.Source, err error) {
 	m.env.On.Trouble(trouble)
 }
 
-// pollFailed counts a failed poll, and reports whether to tell the subscribers: at
-// once, or when failures have lasted.
+// pollFailed counts a failed poll, and reports whether to notify the subscribers: at once
+// if atOnce is true, otherwise when failures have lasted.
 func (o *odd) pollFailed(now time.Time, atOnce bool) (tell bool) {
 	if o.count == 0 {
 		o.first = now.UnixNano()
@@ -84,9 +86,9 @@ func (o *odd) pollFailed(now time.Time, atOnce bool) (tell bool) {
 	return true
 }
 
-// worthLogging reports whether to log the failures, true once while they go on: when
-// the subscribers are told, when several polls have failed, or when the upstream asks
-// for a long wait. A rate limit of the whole Fetcher is logged by the budget.
+// worthLogging reports whether to log the failures. It returns true once in a row of
+// failures: when the subscribers are notified, when several polls have failed, or when the
+// upstream asks for a long wait. The budget logs rate limits of the whole Fetcher.
 func (o *odd) worthLogging(tell bool) bool {
 	if o.logged || !tell && o.count < troubleCount && (closesBudget(o.err) || fetcher.RetryAfter(o.err) < longSilence) {
 		return false
@@ -95,8 +97,7 @@ func (o *odd) worthLogging(tell bool) bool {
 	return true
 }
 
-// refused reports whether the platform, or its adapter, says that the request itself is
-// wrong.
+// refused reports whether, by the platform or its adapter, the request itself is wrong.
 func refused(err error) bool {
 	var argument *fetcher.ArgumentError
 	if errors.As(err, &argument) {
@@ -107,7 +108,7 @@ func refused(err error) bool {
 }
 
 // retryWait returns how long a failing target rests: longer after each failure, and at
-// least as long as the upstream asks, as far as budget.MaxClosed.
+// least as long as the upstream asks, up to budget.MaxClosed.
 func (e *Env) retryWait(failures int, err error) time.Duration {
 	wait := e.Backoff(failures)
 	asked := fetcher.RetryAfter(err)
@@ -118,8 +119,8 @@ func (e *Env) retryWait(failures int, err error) time.Duration {
 	return wait
 }
 
-// noteRateLimit closes the poll's bucket if its error is a rate limit of more than its target.
-// A limit of all calls closes the budget, and with it every bucket.
+// noteRateLimit closes the poll's bucket if its error is a rate limit that affects more
+// than its target. A limit of all calls closes the budget, and so every bucket.
 func (e *Env) noteRateLimit(p *Poll, failures int) {
 	err := p.Out.Err
 	var rl *fetcher.RateLimitError
@@ -141,7 +142,7 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 	e.close(p, wait, err.Error())
 }
 
-// close closes the bucket that a poll's calls count against, or the budget if they have none.
+// close closes the bucket that limits a poll's calls, or the budget if there is none.
 func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	name := e.Bucket(p.Machine.traits.call(p))
 	if name != "" {
@@ -151,7 +152,8 @@ func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	}
 }
 
-// Bucket names the limit that a call counts against, "" for that of all calls.
+// Bucket returns the name of the limit that a call counts against, "" for the limit of all
+// calls.
 func (e *Env) Bucket(c fetcher.Call) string {
 	if e.Roles.Buckets == nil {
 		return ""
@@ -159,16 +161,16 @@ func (e *Env) Bucket(c fetcher.Call) string {
 	return e.Roles.Buckets.Bucket(c)
 }
 
-// closesBudget reports whether an error is a limit of all calls, and not of one
-// account or query.
+// closesBudget reports whether an error is a rate limit of all calls, not of one account or
+// query.
 func closesBudget(err error) bool {
 	var rl *fetcher.RateLimitError
 	return errors.As(err, &rl) && rl != nil && !rl.Target
 }
 
-// Backoff returns the wait after the n-th failure in a row, n from 1: doubling
-// between the bounds, with ±20 % of jitter. It is a formula because a backoff object
-// for each account would take too much memory.
+// Backoff returns the wait after the n-th consecutive failure, n from 1: it doubles between
+// MinBackoff and MaxBackoff, with ±20 % of jitter. It is a formula because a backoff object
+// for each account would need too much memory.
 func (e *Env) Backoff(n int) time.Duration {
 	wait := e.MaxBackoff
 	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < e.MaxBackoff {

@@ -8,51 +8,51 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Workers make a shard's upstream calls. They are started when they are needed, at
-// most one for each slot, and stay, because their stacks have grown to what a
-// Fetcher takes. The shard joins them at its end.
+// Workers make a shard's upstream calls. They are goroutines, started when needed, at most
+// one for each slot. They stay until the end, because their stacks have grown to the size
+// that a Fetcher needs. The shard joins them at its end.
 //
-// A worker that is woken makes one call after the other, and wakes another worker
-// before each while there are more to make. So one worker makes calls that end at
-// once, and calls that wait do so side by side.
+// A worker that is woken makes one call after the other, and before each call wakes another
+// worker if there are more calls to make. Calls that return at once are thus made by one
+// worker, and calls that block run in parallel.
 type Workers struct {
 	env    *Env
 	landed func(*Poll)
-	work   chan job      // not begun
+	work   chan job      // calls not yet begun
 	call   chan struct{} // wakes one worker
-	called atomic.Bool   // one was woken and has not looked at work since
+	called atomic.Bool   // a worker was woken and has not looked at work since
 	n      int           // workers started
-	busy   int           // jobs given and not ended, as the shard knows
+	busy   int           // jobs given and not ended, as far as the shard knows
 	all    sync.WaitGroup
 }
 
 // job is one upstream call.
 type job struct {
 	ctx   context.Context
-	group []*Poll // to be made together; nil for
+	group []*Poll // polls to make together; if nil,
 	one   *Poll
 
-	other  func(context.Context) // in place of a poll; then
+	other  func(context.Context) // function to call in place of a poll; afterwards
 	landed func()                // is called
 }
 
-// NewWorkers returns Workers for up to slots calls at a time. landed gets each poll
-// whose pages have come, on a worker's goroutine.
+// NewWorkers returns Workers for up to slots calls at a time. A worker's goroutine calls
+// landed with each poll after its pages have been read.
 func NewWorkers(env *Env, slots int, landed func(*Poll)) *Workers {
 	return &Workers{env: env, landed: landed, work: make(chan job, slots), call: make(chan struct{}, 1)}
 }
 
-// Busy is how many calls are under way, as the shard knows.
+// Busy returns how many calls are under way, as far as the shard knows.
 func (w *Workers) Busy() int { return w.busy }
 
-// Read makes the upstream call of a poll. Like ReadTogether and Ended, it belongs
-// to the shard. It never blocks: the shard keeps to its slots.
+// Read starts the upstream call of a poll. Only the shard may call it, ReadTogether and
+// Ended. It never blocks, because the shard keeps to its slots.
 func (w *Workers) Read(ctx context.Context, p *Poll) {
 	p.call, p.own.open = &p.own, 1
 	w.give(job{ctx: ctx, one: p})
 }
 
-// ReadTogether makes the upstream call of several polls, and keeps the slice.
+// ReadTogether starts one upstream call for several polls. It keeps the slice.
 func (w *Workers) ReadTogether(ctx context.Context, group []*Poll) {
 	call := &sharedCall{open: len(group)}
 	for _, p := range group {
@@ -61,24 +61,25 @@ func (w *Workers) ReadTogether(ctx context.Context, group []*Poll) {
 	w.give(job{ctx: ctx, group: group})
 }
 
-// Ended notes that the shard has a poll back.
+// Ended records that the shard has received a poll back.
 func (w *Workers) Ended(p *Poll) {
 	if p.call.open--; p.call.open == 0 {
 		w.busy--
 	}
 }
 
-// Do has a worker call fn, and landed after it. The shard has to call Done once it knows.
+// Do makes a worker call fn and then landed. Once the shard knows that they have returned,
+// it must call Done.
 func (w *Workers) Do(ctx context.Context, fn func(context.Context), landed func()) {
 	w.give(job{ctx: ctx, other: fn, landed: landed})
 }
 
-// Done notes that the shard knows that a call of Do has ended.
+// Done records that the shard knows of the end of a call of Do.
 func (w *Workers) Done() { w.busy-- }
 
 func (w *Workers) give(j job) {
 	w.work <- j
-	if w.busy++; w.busy > w.n { // for each job not ended there is a worker
+	if w.busy++; w.busy > w.n { // there is a worker for each job that has not ended
 		w.n++
 		w.all.Go(w.run)
 	}
@@ -93,7 +94,7 @@ func (w *Workers) rouse() {
 }
 
 func (w *Workers) run() {
-	var page fetcher.Page // that was read last
+	var page fetcher.Page // the page read last
 	for range w.call {
 		w.called.Store(false)
 		for w.next(&page) {
@@ -101,7 +102,7 @@ func (w *Workers) run() {
 	}
 }
 
-// next makes a call if there is one to make.
+// next makes a call if there is one to make; otherwise it returns false.
 func (w *Workers) next(page *fetcher.Page) bool {
 	select {
 	case j := <-w.work:
@@ -123,7 +124,7 @@ func (w *Workers) do(j *job, page *fetcher.Page) {
 		j.landed()
 	case j.one != nil:
 		w.env.Read(j.ctx, j.one, page)
-		*page = fetcher.Page{} // a worker that waits holds no posts
+		*page = fetcher.Page{} // waiting workers must not hold posts
 		w.landed(j.one)
 	default:
 		w.env.ReadTogether(j.ctx, j.group, w.landed)
