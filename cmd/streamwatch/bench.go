@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,13 +18,16 @@ func runBenchLatency(ctx context.Context, p process, args []string) error {
 	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))
 }
 
-// runBenchDetector is the command bench detector.
+// runBenchDetector is the command bench detector: serve, until the standard input ends. So it
+// ends with the bench latency that has started it, also when that is killed, and not by Ctrl-C.
 func runBenchDetector(ctx context.Context, p process, args []string) error {
-	fs := newFlags("bench detector", "Detector is what bench latency starts, which gives it a configuration on the standard input.")
-	if err := fs.parse(p, args); err != nil {
-		return err
-	}
-	return latencybench.Detector(ctx, os.Stdin, p.out, p.logs)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	return runServe(ctx, p, args)
 }
 
 // benchError turns a latencybench.UsageError into a usageError.

@@ -36,7 +36,7 @@ var commands = []command{
 	{"erase", "forget an owner, while the service is stopped", runErase},
 	{"watch", "print the posts of accounts as they are found", runWatch},
 	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},
-	{"bench detector", "be the detector of a bench latency, which starts it", runBenchDetector},
+	{"bench detector", "serve until the standard input ends, as bench latency has it do", runBenchDetector},
 	{"version", "say which version this is", runVersion},
 }
 

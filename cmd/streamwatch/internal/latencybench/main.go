@@ -22,9 +22,9 @@ func Latency(ctx context.Context, env Env, out, logs io.Writer, args []string) e
 	if err != nil {
 		return err
 	}
-	executable, err := os.Executable()
+	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the path of this program: %w", err)
 	}
-	return measure(ctx, o, env, program{path: executable, args: []string{"bench", "detector"}}, out, logs)
+	return measure(ctx, o, env, program, out, logs)
 }

@@ -1,25 +1,40 @@
 package latencybench
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// asDetector has this test program be a detector of -detector self.
-const asDetector = "STREAMWATCH_TEST_DETECTOR"
+// binaries is the directory of what built builds.
+var binaries = filepath.Join(os.TempDir(), fmt.Sprint("streamwatch-bench-test-", os.Getpid()))
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asDetector) != "" {
-		if err := Detector(context.Background(), os.Stdin, os.Stdout, io.Discard); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		_ = os.RemoveAll(binaries)
+		os.Exit(status)
+	}))
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binaries, "streamwatch.exe") // Windows wants the suffix
+	if out, err := exec.Command("go", "build", "-o", path, "../..").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	goleak.VerifyTestMain(m)
+	return path, nil
+})
+
+// built returns the path of streamwatch, which the first call builds.
+func built(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,21 +19,21 @@ import (
 
 // measurement is a run and what it has opened.
 type measurement struct {
-	o      options
-	env    Env
-	self   program
-	logs   io.Writer
-	closes []func() error // to be called in reverse order
-	book   *book
-	poster poster
+	o       options
+	env     Env
+	program string // the path of streamwatch
+	logs    io.Writer
+	closes  []func() error // to be called in reverse order
+	book    *book
+	poster  poster
 
 	platformURL, webhookURL string
 	signing                 secret.Value
 }
 
 // measure runs a benchmark and writes what came of it.
-func measure(ctx context.Context, o options, env Env, self program, out, logs io.Writer) (err error) {
-	m := &measurement{o: o, env: env, self: self, logs: logs, book: newBook()}
+func measure(ctx context.Context, o options, env Env, program string, out, logs io.Writer) (err error) {
+	m := &measurement{o: o, env: env, program: program, logs: logs, book: newBook()}
 	defer func() { err = errors.Join(err, m.close()) }()
 	if err := m.openPoster(); err != nil {
 		return err
@@ -81,7 +82,7 @@ func (m *measurement) note(format string, args ...any) { fmt.Fprintf(m.logs, for
 // openPoster opens the poster, and serves the fake platform if posts are made there.
 func (m *measurement) openPoster() (err error) {
 	if m.o.command != "" {
-		m.poster = &command{m.o.command, m.o.gap}
+		m.poster = &shell{m.o.command, m.o.gap}
 		return nil
 	}
 	platform := fakeserver.New(m.o.plan.accounts, m.o.plan.seed)
@@ -120,15 +121,14 @@ func (m *measurement) openReceivers(ctx context.Context) error {
 		return usageErr(err)
 	}
 	if m.o.self.on {
-		key := deliver.GenerateSecret()
-		d, err := startSelf(ctx, m.o.self, m.self, m.o.plan.accounts, m.platformURL, m.webhookURL, m.signing, key, m.logs)
+		d, err := startSelf(ctx, m.o.self, m.program, m.o.plan.accounts, m.platformURL, m.webhookURL, m.signing, m.logs)
 		if err != nil {
 			return err
 		}
 		m.closes = append(m.closes, d.stop)
 		if address == "self" {
-			address = d.websocket
-			header.Set("x-api-key", string(key))
+			address = strings.Replace(d.services[0].url, "http", "ws", 1) + "/v1/social/stream"
+			header.Set("x-api-key", d.key)
 		}
 	}
 	if address == "" {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Env looks a variable of the environment up, as os.LookupEnv does.
@@ -219,7 +217,7 @@ func bareURL(text string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// self is the detector of this module.
+// self is streamwatch serve as the detector.
 type self struct {
 	detector string
 	on       bool
@@ -230,10 +228,10 @@ type self struct {
 }
 
 func (s *self) flags(fs *flag.FlagSet) {
-	fs.StringVar(&s.detector, "detector", "", "self starts this module's engine as the detector, in processes of its own (default: none is started)")
+	fs.StringVar(&s.detector, "detector", "", "self starts streamwatch serve as the detector (default: none is started)")
 	fs.StringVar(&s.mode, "mode", modePolling, "how -detector self finds posts: "+strings.Join(modes, ", "))
-	fs.DurationVar(&s.interval, "interval", time.Second, "time between two polls of an account by -detector self, 50ms to 1h")
-	fs.StringVar(&s.store, "store", "sqlite", "store of -detector self: sqlite, a file that is removed at the end; memory; or a redis:// `URL`")
+	fs.DurationVar(&s.interval, "interval", time.Second, "time between two polls of an account by -detector self, 100ms to 1h")
+	fs.StringVar(&s.store, "store", "sqlite", "store of -detector self: sqlite, a file that is removed at the end, or the redis:// `URL` of an empty database")
 	fs.IntVar(&s.nodes, "nodes", 1, "processes of -detector self, which are a fleet on the store, 1 to 10")
 }
 
@@ -250,19 +248,16 @@ func (s *self) check(o *options, set map[string]bool) error {
 		return errors.New("-detector self watches the fake platform alone: watch a real one with streamwatch serve, and give it the webhook")
 	case !slices.Contains(modes, s.mode):
 		return fmt.Errorf("-mode %q is not allowed: want one of %s", s.mode, strings.Join(modes, ", "))
-	case s.interval < minInterval || s.interval > time.Hour:
-		return fmt.Errorf("-interval %s is not allowed: want %s to 1h", s.interval, minInterval)
+	case s.interval < shortest || s.interval > time.Hour:
+		return fmt.Errorf("-interval %s is not allowed: want %s to 1h", s.interval, shortest)
 	case s.nodes < 1 || s.nodes > 10:
 		return fmt.Errorf("-nodes %d is not allowed: want 1 to 10", s.nodes)
-	case s.store != "sqlite" && s.store != "memory" && !strings.HasPrefix(s.store, "redis://"):
-		return errors.New("-store is not allowed: want sqlite, memory or redis://host:port")
-	case s.nodes > 1 && !strings.HasPrefix(s.store, "redis://"):
+	case s.store != "sqlite" && !strings.HasPrefix(s.store, "redis://"):
+		return errors.New("-store is not allowed: want sqlite, or redis://[user:password@]host:port[/database]")
+	case s.nodes > 1 && s.store == "sqlite":
 		return fmt.Errorf("-store %s is not allowed for several nodes: want redis://host:port", s.store)
 	case o.webhook == "off":
 		return errors.New("-webhook off is not allowed with -detector self")
-	}
-	if _, err := redis.ParseURL(s.store); err != nil && strings.HasPrefix(s.store, "redis://") { // err has the password in it
-		return errors.New("-store is not allowed: want redis://[user:password@]host:port[/database]")
 	}
 	return nil
 }

@@ -33,14 +33,13 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"-detector self -mode magic":   `-mode "magic"`,
 		"-detector self -interval 1ms": "-interval 1ms",
 		"-detector self -nodes 11":     "-nodes 11",
-		"-detector self -store redis://me:pw@h:x": "-store is not allowed: want redis://[user:password@]host:port",
-		"-detector self -store disk":              "-store",
-		"-detector self -nodes 2 -store memory":   "-store memory",
-		"-post {text} -gap 1ms":                   "-gap 1ms is not allowed: want 1s or more",
-		"-post nothing":                           "-post is not allowed: want a command with {text}",
-		"-gap 5s":                                 "-gap 5s is not allowed: want 1s or more, and -post",
-		"-post {text} -accounts 2":                "-accounts and -listen",
-		"-websocket-header a:b":                   "-websocket-header is not allowed without -websocket",
+		"-detector self -store disk":   "-store is not allowed: want sqlite, or redis://",
+		"-detector self -nodes 2":      "-store sqlite",
+		"-post {text} -gap 1ms":        "-gap 1ms is not allowed: want 1s or more",
+		"-post nothing":                "-post is not allowed: want a command with {text}",
+		"-gap 5s":                      "-gap 5s is not allowed: want 1s or more, and -post",
+		"-post {text} -accounts 2":     "-accounts and -listen",
+		"-websocket-header a:b":        "-websocket-header is not allowed without -websocket",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)
 		if err == nil || !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), want) {

@@ -46,25 +46,25 @@ const textPlace = "{text}"
 // commandFor is how long a command may take.
 const commandFor = 30 * time.Second
 
-// command posts by a command line of the shell, which ends when the post is published.
-type command struct {
+// shell posts by a command line of the shell, which ends when the post is published.
+type shell struct {
 	line string
 	gap  time.Duration
 }
 
 // Accounts returns one account without a name: the command decides which it is.
-func (*command) Accounts() []string { return []string{""} }
+func (*shell) Accounts() []string { return []string{""} }
 
 // Post runs the command. The text has letters, digits, spaces and -, which no shell reads
 // for anything else.
-func (c *command) Post(ctx context.Context, _ int, text string) error {
+func (c *shell) Post(ctx context.Context, _ int, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandFor)
 	defer cancel()
-	shell := []string{"sh", "-c"}
+	sh := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
-		shell = []string{"cmd", "/c"}
+		sh = []string{"cmd", "/c"}
 	}
-	cmd := exec.CommandContext(ctx, shell[0], shell[1], strings.ReplaceAll(c.line, textPlace, text))
+	cmd := exec.CommandContext(ctx, sh[0], sh[1], strings.ReplaceAll(c.line, textPlace, text))
 	cmd.WaitDelay = time.Second
 	var stderr beginning
 	cmd.Stderr = &stderr
@@ -84,4 +84,4 @@ func (b *beginning) Write(p []byte) (int, error) {
 }
 
 // Limits are the user's.
-func (c *command) Limits() limits { return limits{posts: 1000, gap: c.gap, inFlight: 8} }
+func (c *shell) Limits() limits { return limits{posts: 1000, gap: c.gap, inFlight: 8} }

@@ -2,132 +2,244 @@ package latencybench
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
+// Modes of finding posts.
 const (
-	startFor = time.Minute      // until a detector is ready
-	stopFor  = 15 * time.Second // until one that is to stop is killed
+	modePolling = "polling" // each account at the interval
+	modeProbes  = "probes"  // as modePolling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
+	modePush    = "push"    // as modePolling; and the stream of a user's home timeline
 )
 
-// child is a detector's process. It ends when its standard input does, also when this
-// process is killed.
-type child struct {
-	cmd   *exec.Cmd
+// modes are all of them.
+var modes = []string{modePolling, modeProbes, modePush}
+
+const (
+	probeRate  = 10                     // probes a second
+	perMonitor = 100                    // accounts of one monitor
+	startFor   = time.Minute            // until a service is ready
+	stopFor    = 15 * time.Second       // until one that is to stop is killed
+	shortest   = 100 * time.Millisecond // interval that a monitor may have
+)
+
+// service is a process of streamwatch serve. It ends when its standard input does, also when
+// this process is killed.
+type service struct {
+	url   string
 	stdin io.Closer
 	kill  context.CancelFunc
+	ended chan struct{} // closed when err is set
+	err   error
 }
 
-// program says how to start this program again as a detector.
-type program struct {
-	path string
-	args []string
-	env  []string
-}
-
-// detectors are the processes of -detector self.
+// detectors are the services of -detector self.
 type detectors struct {
-	children  []*child
-	websocket string // where the first serves WebSocket clients
-	dir       string // removed at the end
+	services []*service
+	key      string // of their API
+	dir      string // with their configuration; removed at the end
 }
 
-// startSelf starts the detector, and returns when it looks for posts.
-func startSelf(ctx context.Context, s self, p program, accounts int, platform, webhook string, signing, key secret.Value, stderr io.Writer) (_ *detectors, err error) {
+// startSelf starts the services, and returns when they watch the accounts. program is the path
+// of streamwatch.
+func startSelf(ctx context.Context, s self, program string, accounts int, platform, webhook string, signing secret.Value, logs io.Writer) (_ *detectors, err error) {
 	d := &detectors{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.stop())
 		}
 	}()
-	store := s.store
-	if store == "sqlite" {
-		if d.dir, err = os.MkdirTemp("", "streamwatch-bench-"); err != nil {
-			return nil, fmt.Errorf("detector: %w", err)
-		}
-		store = filepath.Join(d.dir, "bench.db")
+	if d.dir, err = os.MkdirTemp("", "streamwatch-bench-"); err != nil {
+		return nil, fmt.Errorf("detector: %w", err)
 	}
-	for n := 1; n <= s.nodes; n++ {
-		cfg := detectorConfig{Platform: platform, Webhook: webhook, Accounts: accounts, Mode: s.mode, Interval: s.interval, Store: store, Secret: string(signing), Key: string(key)}
-		if s.nodes > 1 {
-			cfg.Node = fmt.Sprint("bench", n)
-		}
-		c, said, err := start(ctx, p, cfg, stderr)
-		if c != nil {
-			d.children = append(d.children, c)
-		}
+	config := filepath.Join(d.dir, "bench.yaml")
+	text, err := yaml.Marshal(s.configuration(platform, d.dir))
+	if err == nil {
+		err = os.WriteFile(config, text, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("detector: %w", err)
+	}
+	if d.key, err = issueKey(ctx, program, config, logs); err != nil {
+		return nil, fmt.Errorf("detector: cannot issue a key: %w", err)
+	}
+	for n := range s.nodes {
+		one, err := start(ctx, program, config, logs)
 		if err != nil {
-			return nil, fmt.Errorf("detector %d: %w", n, err)
+			return nil, fmt.Errorf("detector %d: %w", n+1, err)
 		}
-		if n == 1 {
-			d.websocket = said.WebSocket
-		}
+		d.services = append(d.services, one)
+	}
+	if err := d.watch(ctx, enginetest.AccountNames(accounts), webhook, signing); err != nil {
+		return nil, fmt.Errorf("detector: cannot create monitors: %w", err)
 	}
 	return d, nil
 }
 
-// start starts a process, gives it its configuration, and reads its first line.
-func start(ctx context.Context, p program, cfg detectorConfig, stderr io.Writer) (*child, hello, error) {
-	var said hello
-	alive, kill := context.WithCancel(context.WithoutCancel(ctx)) // Ctrl-C is the runner's
-	cmd := exec.CommandContext(alive, p.path, p.args...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), p.env...), stderr
+// configuration is that of streamwatch serve.
+func (s *self) configuration(platform, dir string) map[string]any {
+	source := map[string]any{"name": "bench", "kind": "mastodon", "url": platform}
+	switch s.mode {
+	case modeProbes:
+		source["probe"] = probeRate
+	case modePush:
+		source["stream"], source["token"] = true, "bench" // the fake platform takes any token
+	}
+	db := s.store
+	if db == "sqlite" {
+		db = filepath.Join(dir, "bench.db")
+	}
+	return map[string]any{
+		"addr": "127.0.0.1:0", "db": db, "log": "json", "drain": "0s", "stop-time": "10s",
+		"allow-private": true, // the receiver is on loopback or a private network
+		"interval":      s.interval.String(), "min-interval": s.interval.String(), "sources": []any{source},
+	}
+}
+
+// command runs streamwatch with the configuration, and without settings of the environment,
+// which would have precedence over it.
+func command(ctx context.Context, program, config string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, append(args, "-config", config)...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STREAMWATCH_") })
 	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+var issuedKey = regexp.MustCompile(`(?m)^key +(\S+)$`)
+
+// issueKey issues a key with credits for any run.
+func issueKey(ctx context.Context, program, config string, logs io.Writer) (string, error) {
+	cmd := command(ctx, program, config, "key", "-owner", "bench", "-credits", "1000000000")
+	cmd.Stderr = logs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", err
+	}
+	m := issuedKey.FindSubmatch(out)
+	if m == nil {
+		return "", errors.New("the command key printed none")
+	}
+	return string(m[1]), nil
+}
+
+// start starts a service, and returns when it serves.
+func start(ctx context.Context, program, config string, logs io.Writer) (*service, error) {
+	alive, kill := context.WithCancel(context.WithoutCancel(ctx)) // Ctrl-C is the runner's
+	cmd := command(alive, program, config, "bench", "detector")
+	s := &service{kill: kill, ended: make(chan struct{})}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		kill()
-		return nil, said, err
+		return nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
+	s.stdin = stdin
+	log, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
 		kill()
-		return nil, said, err
+		return nil, err
 	}
-	c := &child{cmd, stdin, kill}
-	if err := json.NewEncoder(stdin).Encode(cfg); err != nil {
-		return c, said, fmt.Errorf("ended before it was configured: %w", err)
+	serving := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		follow(log, serving, logs)
+		s.err = cmd.Wait()
+	}()
+	select {
+	case s.url = <-serving:
+		return s, nil
+	case <-s.ended:
+	case <-ctx.Done():
+	case <-time.After(startFor):
 	}
-	late := time.AfterFunc(startFor, kill)
-	defer late.Stop()
-	line, err := bufio.NewReader(io.LimitReader(stdout, 64<<10)).ReadBytes('\n')
-	if err != nil {
-		return c, said, fmt.Errorf("ended before it was ready: %w", err)
-	}
-	if err := json.Unmarshal(line, &said); err != nil {
-		return c, said, fmt.Errorf("first line: %w", err)
-	}
-	if said.Error != "" {
-		return c, said, errors.New(said.Error)
-	}
-	return c, said, nil
+	return nil, errors.Join(errors.New("the service was not ready"), ctx.Err(), s.stop())
 }
 
-// stop ends the processes and waits for them.
+// follow reads the log of a service to its end. It sends the address once it is served, and
+// copies what is not information.
+func follow(log io.Reader, serving chan<- string, to io.Writer) {
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var entry struct{ Level, Msg, Address string }
+		switch {
+		case json.Unmarshal(line, &entry) == nil && entry.Msg == "serving":
+			serving <- entry.Address
+		case entry.Level != "INFO":
+			_, _ = to.Write(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stop ends a service and waits for it.
+func (s *service) stop() error {
+	_ = s.stdin.Close() // one that is gone has closed it
+	defer time.AfterFunc(stopFor, s.kill).Stop()
+	<-s.ended
+	s.kill()
+	return s.err
+}
+
+// watch creates monitors, which all of the services share.
+func (d *detectors) watch(ctx context.Context, names []string, webhook string, signing secret.Value) error {
+	for some := range slices.Chunk(names, perMonitor) {
+		body, err := json.Marshal(map[string]any{"name": "from " + some[0], "usernames": some, "webhook_url": webhook, "webhook_secret": string(signing)})
+		if err != nil {
+			return err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.services[0].url+"/v1/social/stream/monitors", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Close = true
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Api-Key", d.key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000))
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated {
+			return fmt.Errorf("%s: %s", resp.Status, bytes.TrimSpace(text))
+		}
+	}
+	return nil
+}
+
+// stop ends the services, all at once.
 func (d *detectors) stop() error {
 	var errs []error
-	for _, c := range d.children {
-		_ = c.stdin.Close() // one that is gone has closed it
+	for _, s := range d.services {
+		_ = s.stdin.Close()
 	}
-	for _, c := range d.children {
-		late := time.AfterFunc(stopFor, c.kill)
-		if err := c.cmd.Wait(); err != nil {
+	for _, s := range d.services {
+		if err := s.stop(); err != nil {
 			errs = append(errs, fmt.Errorf("detector: %w", err))
 		}
-		late.Stop()
-		c.kill()
 	}
 	if d.dir != "" {
 		errs = append(errs, os.RemoveAll(d.dir))

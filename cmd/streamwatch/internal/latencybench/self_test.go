@@ -19,19 +19,10 @@ import (
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
 )
 
-// thisTest starts this test program as a detector.
-func thisTest(t *testing.T) program {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program{path: path, env: []string{asDetector + "=1"}}
-}
-
 // Each mode of -detector self, and a fleet, finds posts and delivers them with a valid
 // signature; how soon does not matter here.
 func TestDetectorSelf(t *testing.T) {
+	program := built(t)
 	server := miniredis.RunT(t)
 	if err := server.Server().Register("CONFIG", func(p *redisserver.Peer, _ string, _ []string) {
 		p.WriteStrings([]string{"maxmemory-policy", "noeviction"})
@@ -39,7 +30,7 @@ func TestDetectorSelf(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []self{
-		{mode: "polling", nodes: 1, store: "memory"},
+		{mode: "polling", nodes: 1, store: "sqlite"},
 		{mode: "probes", nodes: 1, store: "sqlite"},
 		{mode: "push", nodes: 1, store: "sqlite"},
 		{mode: "polling", nodes: 2, store: "redis://" + server.Addr()},
@@ -58,7 +49,7 @@ func TestDetectorSelf(t *testing.T) {
 				came <- struct{}{}
 			}))
 			defer receiver.Close()
-			d, err := startSelf(t.Context(), s, thisTest(t), 5, web.URL, receiver.URL, testSecret, "key", io.Discard)
+			d, err := startSelf(t.Context(), s, program, 5, web.URL, receiver.URL, testSecret, t.Output())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,20 +78,22 @@ func TestDetectorSelf(t *testing.T) {
 	}
 }
 
-// A detector that cannot begin says why, and nothing is left of it.
+// Of a detector that cannot begin the log has the reason, and nothing is left of it.
 func TestDetectorThatCannotBegin(t *testing.T) {
-	for name, tc := range map[string]struct {
-		s    self
-		p    program
-		want string
-	}{
-		"a platform that is none": {self{on: true, mode: "polling", nodes: 1, interval: time.Second, store: "memory"}, thisTest(t), "platform"},
-		"no program":              {self{on: true, mode: "polling", nodes: 1, interval: time.Second, store: "sqlite"}, program{path: "/does/not/exist"}, "detector 1"},
+	for name, tc := range map[string]struct{ program, platform, want, log string }{
+		"a platform that is none": {built(t), "platform:", "detector 1: the service was not ready\nexit status 78", "url is not allowed"},
+		"no program":              {"/does/not/exist", "http://127.0.0.1:1", "/does/not/exist", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := startSelf(t.Context(), tc.s, tc.p, 5, "platform:", "http://127.0.0.1:1/", testSecret, "key", io.Discard)
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %v, want one with %q", err, tc.want)
+			t.Setenv("TMPDIR", t.TempDir())
+			var logs strings.Builder
+			s := self{on: true, mode: "polling", nodes: 1, interval: time.Second, store: "sqlite"}
+			_, err := startSelf(t.Context(), s, tc.program, 5, tc.platform, "http://127.0.0.1:1/", testSecret, &logs)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(logs.String(), tc.log) {
+				t.Errorf("error %v, log %s: want %q and %q", err, &logs, tc.want, tc.log)
+			}
+			if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+				t.Errorf("left %v, %v", left, err)
 			}
 		})
 	}
@@ -116,7 +109,7 @@ func TestWholeRun(t *testing.T) {
 	}
 	var out strings.Builder
 	noEnv := func(string) (string, bool) { return "", false }
-	if err := measure(t.Context(), o, noEnv, thisTest(t), &out, io.Discard); err != nil {
+	if err := measure(t.Context(), o, noEnv, built(t), &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"3 posts: 3 scored", "webhook: ", "websocket: "} {
@@ -137,7 +130,7 @@ func TestScheduleWithinTheWarmup(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.wait = time.Millisecond
-	err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, program{}, io.Discard, io.Discard)
+	err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, "", io.Discard, io.Discard)
 	if !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), "-warmup 5s is not allowed: the last of 60 posts is due after ") {
 		t.Errorf("error %v, want one that names -warmup", err)
 	}
@@ -156,7 +149,7 @@ func TestRefusedBeforeTheFirstPost(t *testing.T) {
 			t.Fatal(err)
 		}
 		var logs strings.Builder
-		err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, program{}, io.Discard, &logs)
+		err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, "", io.Discard, &logs)
 		if !errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), want) || strings.Contains(logs.String(), " posts in ") {
 			t.Errorf("%s: error %v, log %s: want it before the first post", line, err, &logs)
 		}
