@@ -9,16 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Account returns the state of a watched account, which tells a silent account from
-// one that cannot be read. ok is false when no active monitor tracks it; the error is
-// ErrNotRunning, or ctx's.
+// Account returns the state of an account, which shows whether it can be read. ok is false if no
+// active monitor tracks the account. The error is ErrNotRunning or ctx's error.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	return account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.Account(ctx, username) })
 }
 
-// AccountOf is Account for an owner: ok is false when no active monitor or rule of its own
-// tracks the account, and Sources and Interval are of these alone. Errors are as owners may
-// read them, without hosts of the service, and Node is empty.
+// AccountOf is Account restricted to one owner: ok is false if no active monitor or rule of the
+// owner tracks the account, and Sources and Interval count only the owner's. Errors name no
+// hosts of the service, and Node is empty.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
 	forOwner(&st)
@@ -36,13 +35,13 @@ func account(e *Engine, username string, ask func() (detect.AccountStatus, bool,
 	return st, ok, notRunning(err)
 }
 
-// maxWorst bounds detect.WorstQuery.Limit.
+// maxWorst is the highest detect.WorstQuery.Limit allowed.
 const maxWorst = 1000
 
-// WorstAccounts returns the accounts that stand worst by q.By, the worst first, without
-// holding up polls; in a fleet, of those that this node polls. Unless q.All is set, errors
-// and Node are as from AccountOf. The error is ErrNotRunning or ctx's, or names a field of q
-// whose value is not allowed.
+// WorstAccounts returns the accounts that are worst by the measure q.By, the worst first. It
+// does not delay polls. In a fleet it returns only accounts that this node polls. Unless q.All
+// is set, errors and Node are as from AccountOf. The error is ErrNotRunning, ctx's error, or
+// names a field of q that is not allowed.
 func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]detect.AccountStatus, error) {
 	switch {
 	case q.By > detect.WorstSlow:
@@ -64,8 +63,8 @@ func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]dete
 	return worst, notRunning(err)
 }
 
-// forOwner leaves out what is not the owner's to know: hosts and nodes of the service, and
-// what is wrong with its store.
+// forOwner removes details that owners must not see: the service's hosts and nodes, and errors
+// of its store.
 func forOwner(st *detect.AccountStatus) {
 	st.Node = ""
 	if st.Err != nil {
@@ -81,8 +80,8 @@ func forOwner(st *detect.AccountStatus) {
 
 var errUnreadable = errors.New("the account could not be read")
 
-// ownersError returns publicError of an error of the platform, and errUnreadable for any
-// other, such as one of the store.
+// ownersError returns publicError(err) if err comes from the platform, and errUnreadable for any
+// other error, such as one of the store.
 func ownersError(err error) error {
 	var status *fetcher.StatusError
 	var limit *fetcher.RateLimitError

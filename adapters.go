@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// tracker is the monitor manager's Tracker, on the detector.
+// tracker implements monitor.Tracker with the detectors.
 type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
@@ -35,7 +35,7 @@ func (t tracker) ReadUntil(ctx context.Context, m monitor.Monitor) (map[string]t
 	return t.e.platforms.ReadUntil(ctx, m.ID, names...)
 }
 
-// webhooks is the monitor manager's Webhooks, on the endpoint manager.
+// webhooks implements monitor.Webhooks with the endpoint manager.
 type webhooks struct{ bound }
 
 func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string, key secret.Value) (secret.Value, error) {

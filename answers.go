@@ -8,10 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// Answers keeps the answers to requests that clients may repeat: in the Store if that is a
-// storage.Keyed, where they survive the process and all nodes of a fleet have them; in this
-// process's memory otherwise. Texts are stored as they are given: a caller whose answers have
-// secrets encrypts them, as package enginehttp does.
+// Answers keeps the answers to requests that clients may repeat. If the Store is a
+// storage.Keyed, the answers are stored there: they survive the process, and all nodes of a
+// fleet see them. Otherwise they are in this process's memory. Texts are stored unencrypted: a
+// caller must encrypt answers that contain secrets, as package enginehttp does.
 func (e *Engine) Answers() fleet.Answers { return e.answers }
 
 func newAnswers(e *Engine) fleet.Answers {
@@ -22,14 +22,14 @@ func newAnswers(e *Engine) fleet.Answers {
 	return ownAnswers{own.Answers(), own}
 }
 
-// ownAnswers are kept in this process's memory, for a Store that is no storage.Keyed.
+// ownAnswers keeps answers in this process's memory, for a Store that is not a storage.Keyed.
 type ownAnswers struct {
 	fleet.Answers
 	store *memory.Store
 }
 
-// eraseAnswers removes an owner's answers from ownAnswers, and returns how many there were.
-// The Store's Erase removes those in the Store.
+// eraseAnswers removes an owner's answers from ownAnswers and returns how many it removed. The
+// Store's Erase removes those in the Store.
 func eraseAnswers(ctx context.Context, a fleet.Answers, owner string) (int, error) {
 	own, ok := a.(ownAnswers)
 	if !ok {

@@ -13,23 +13,23 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// bound changes the endpoints that the webhook_urls of monitors and rules make.
+// bound creates, changes and deletes the endpoints for the webhook_urls of monitors and rules.
 type bound struct {
 	*endpoints.Manager
-	late   *endpoints.Manager // creates for changes that have not acquired the turn
+	late   *endpoints.Manager // creates endpoints for changes that do not hold the owner's turn
 	turns  *admission
 	failed batch.Bell // wakes the reconciler
 	unmade *unmade
 }
 
-// unmade are endpoints whose creation has failed and may still take effect. It is safe for
-// concurrent use.
+// unmade lists endpoints that could not be created: the store returned an error, but may still
+// create them. It is safe for concurrent use.
 type unmade struct {
 	mu   sync.Mutex
 	list map[string]failedEndpoint // by id, at most maxUnmade
 }
 
-// failedEndpoint is whose endpoint it is, and when its creation failed.
+// failedEndpoint is the owner of an endpoint and the time when its creation failed.
 type failedEndpoint struct {
 	owner string
 	at    time.Time
@@ -48,8 +48,8 @@ func (u *unmade) put(id string, e failedEndpoint) {
 	}
 }
 
-// take removes and returns the endpoints whose creation failed at least age ago. It reports
-// whether others are left.
+// take removes and returns the endpoints that failed at least age ago. left reports whether the
+// list has others.
 func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -63,7 +63,7 @@ func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bo
 	return old, len(u.list) > 0
 }
 
-// newBound returns a bound whose two managers have cfg, except for Admit and Failed.
+// newBound returns a bound. Both its managers use cfg, with their own Admit and Failed.
 func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	b.failed, b.turns, b.unmade = batch.NewBell(), a, &unmade{}
 	cfg.Failed = b.unmake
@@ -76,10 +76,10 @@ func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	return b, err
 }
 
-// ownEndpoint returns the index of the endpoint that a source's webhook_url has made, -1 if
-// there is none. It is the endpoint with the URL that the record shows. If no endpoint has
-// that URL, because a process died between the changes of the record and the endpoint, it is
-// the bound endpoint that is not Separate.
+// ownEndpoint returns the index of the endpoint that belongs to a source's webhook_url, or -1 if
+// there is none. That is the endpoint with the URL in the record. If no endpoint has that URL,
+// because a process died after changing the record and before changing the endpoint, it is the
+// bound endpoint that is not Separate.
 func ownEndpoint(list []deliver.Endpoint, shown string) int {
 	if i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == shown }); i >= 0 {
 		return i
@@ -87,8 +87,7 @@ func ownEndpoint(list []deliver.Endpoint, shown string) int {
 	return slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound && !e.Separate })
 }
 
-// change makes, moves or removes the endpoint that a source's webhook_url makes: see
-// monitor.Webhooks.
+// change creates, moves or deletes the endpoint of a source's webhook_url: see monitor.Webhooks.
 func (b bound) change(ctx context.Context, src deliver.Source, from, to string, key secret.Value) (generated secret.Value, err error) {
 	defer func() { b.note(err) }()
 	list, err := b.List(ctx, src.Owner, src.ID)
@@ -109,7 +108,7 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 	case to == "":
 		return "", nil
 	}
-	if from == to && key != "" { // a new secret alone does not make an endpoint
+	if from == to && key != "" { // a new secret alone does not create an endpoint
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
 	by := b.Manager
@@ -123,7 +122,7 @@ func (b bound) change(ctx context.Context, src deliver.Source, from, to string, 
 	return made.Secret, nil
 }
 
-// unbind removes all endpoints of a source.
+// unbind deletes all endpoints of a source.
 func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 	list, err := b.List(ctx, src.Owner, src.ID)
 	for _, ep := range list {
@@ -135,14 +134,14 @@ func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 	return err
 }
 
-// unmake has the reconciler delete an endpoint whose creation has failed.
+// unmake makes the reconciler delete an endpoint that could not be created.
 func (b bound) unmake(owner, id string) {
 	b.unmade.put(id, failedEndpoint{owner, time.Now()})
 	b.failed.Ring()
 }
 
-// note has the reconciler look after a change that failed, unless it was refused: the
-// change may have taken effect, and undoing it may have failed.
+// note wakes the reconciler if err says that a change failed, since the store may have made the
+// change anyway. A change that was refused had no effect, and does not wake it.
 func (b bound) note(err error) {
 	var refused *deliver.FieldError
 	if err == nil || errors.Is(err, ErrBusy) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) {

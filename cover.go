@@ -9,12 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// admission decides whether an owner may have one more monitor, rule or endpoint:
-// the quotas and the credits of the next hour.
+// admission decides whether an owner may have one more monitor, rule or endpoint. It checks the
+// quotas, and whether the owner's credits cover the next hour.
 type admission struct {
 	e         *Engine
 	turns     turns
-	mayCreate sync.Map // ids of the monitors and rules whose change has the turn to create an endpoint
+	mayCreate sync.Map // ids of monitors and rules being changed, if the change holds the turn to create an endpoint
 	erasing   erasing
 	marks     *eraseMarks
 }
@@ -26,15 +26,15 @@ func newAdmission(e *Engine) *admission { return &admission{e: e} }
 // billing.ErrInsufficient if they do not, or an error of the store. Without
 // Config.Billing it returns nil.
 //
-// Monitors and Rules call it before they create or resume one, or raise its price,
-// and return its error. An engine makes such changes of an owner one after the other, and
-// the nodes of a fleet take turns for each owner as for Quotas. So the credits cover all
-// changes that succeed together.
+// Monitors and Rules call it before they create or resume a record or raise its price, and
+// return its error. An engine makes such changes of one owner one after the other, and the nodes
+// of a fleet take turns for each owner, as for Quotas. So the credits cover all of the changes
+// that succeed.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
 
-// covers is like Covers, but replaces the price of the record id by p.
+// covers is like Covers, but counts p in place of the present price of the record id.
 func (a *admission) covers(ctx context.Context, owner, id string, p billing.Price) error {
 	if a.e.meter == nil {
 		return nil
@@ -46,9 +46,9 @@ func (a *admission) covers(ctx context.Context, owner, id string, p billing.Pric
 	return a.e.meter.Covers(ctx, owner, append(prices, p)...)
 }
 
-// activePrices returns the prices of an owner's active streams, except that of one
-// id. It reads the stores, because the manager that asks is in the middle of a
-// change.
+// activePrices returns the prices of an owner's active monitors and rules, except the one with
+// the id but. It reads the stores and not the managers, since the manager that calls it holds
+// its lock.
 func (a *admission) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
 	err = eachPage(func() { prices = nil }, func(page int) (total int, err error) {
 		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: pageSize})
@@ -75,8 +75,8 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 	return prices, err
 }
 
-// allowed refuses changes after Shutdown, and what would have an owner that is being erased
-// watch something.
+// allowed returns an error after Shutdown. It also returns one if the owner is being erased and
+// the change would make a monitor or rule active.
 func (a *admission) allowed(owner string, active bool) error {
 	if err := a.open(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (a *admission) allowed(owner string, active bool) error {
 	return a.erasing.check(owner, active)
 }
 
-// open refuses changes after Shutdown.
+// open returns ErrNotRunning after Shutdown.
 func (a *admission) open() error {
 	if a.e.life.current() == ended {
 		return ErrNotRunning
@@ -92,8 +92,8 @@ func (a *admission) open() error {
 	return nil
 }
 
-// monitor is monitor.Config.Admit. Within the owner's quotas, a change that does not
-// raise the price is allowed whatever the balance.
+// monitor is monitor.Config.Admit. A change that is within the owner's quotas and does not raise
+// the price is allowed whatever the balance.
 func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
 	if err := a.allowed(is.Owner, is.Status == monitor.Active); err != nil {
 		return nil, err
@@ -118,8 +118,9 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 	return a.webhookTurn(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
-// rule is rule.Config.Admit. What no platform can watch is refused before quotas and credits
-// are looked at: who made room or paid for it would get nothing.
+// rule is rule.Config.Admit. It checks whether the platform can run the rule before it checks
+// quotas and credits: otherwise owners might delete rules or buy credits for a rule that is then
+// refused.
 func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
 	if err := a.allowed(is.Owner, is.Status == rule.Active); err != nil {
 		return nil, err
@@ -149,8 +150,8 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 	return a.webhookTurn(ctx, ruleSource(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
-// admit allows a stream at a price if the price is covered, or at most what is paid
-// for the stream now. The owner's next call waits until done is called, also on other nodes.
+// admit allows a monitor or rule at a price if the owner's credits cover it, or if the price is
+// at most the one paid now. The owner's next call, on any node, waits until done is called.
 func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
 	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil

@@ -1,7 +1,7 @@
-// Package streamwatch is an embeddable stream-monitoring engine: it polls social
-// accounts through a Fetcher that you plug in, takes what a platform pushes, finds new
-// posts, records how late it found them, and delivers each one, signed, at least once to
-// webhooks and Go handlers.
+// Package streamwatch is an embeddable stream-monitoring engine. It polls social accounts
+// through a Fetcher that you plug in, or receives posts that a platform pushes. It records how
+// late it found each new post, and delivers the post, signed, at least once to webhooks and Go
+// handlers.
 //
 //	engine, err := streamwatch.New(streamwatch.Config{
 //		Fetcher: source, // fetcher/mastodon, fetcher/bluesky or your own
@@ -21,20 +21,19 @@
 // paused and deleted through Engine.Monitors at any time; filter rules, which
 // have a query in place of accounts, through Engine.Rules.
 //
-// The parts, from the bottom up: fetcher (what is read), monitor and rule (what
-// is wanted), detect (what is new), deliver (who gets it), storage (what is
-// kept). This package only wires them.
+// The packages, from the bottom up: fetcher reads posts, monitor and rule say which posts are
+// wanted, detect finds new ones, deliver sends them, and storage keeps everything. This package
+// only wires them together.
 //
 // # Sources
 //
-// Config.Fetcher is one platform. Config.Sources are several, each with a name, roles,
-// budgets and a backoff of its own: one that is down holds up no other. Monitors name
-// their accounts "source:account", rules name their platform, and the name is in events,
-// Stats, Plan, metrics and log messages.
+// Config.Fetcher is one platform. Config.Sources are several, each with its own name, roles,
+// budgets and backoff: one that is down does not delay the others. Monitors name their accounts
+// "source:account", and rules name their platform. Events, Stats, Plan, metrics and log messages
+// contain the name of the source.
 //
-// A platform's Roles say what it offers beside timelines. A probe tells with one call
-// which of many accounts have changed, and these are polled at once. A stream pushes
-// posts as they are made. Neither is believed blindly: polls go on as audits, seldom
-// while they find nothing that was missed, and at the normal pace when they do, or
-// when the stream breaks.
+// A platform's Roles are the calls that it offers in addition to timelines. A probe is one call
+// that finds out which of many accounts have changed; these are polled at once. A stream pushes
+// posts as they are published. Either may miss posts, so polls go on as audits: rarely while
+// they find no missed posts, and at the normal pace when they find some or the stream breaks.
 package streamwatch

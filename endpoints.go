@@ -12,24 +12,24 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// sealsEvery is how often sealed endpoints are checked again while some cannot be
-// opened: they may have been deleted, or sealed anew by another process.
+// sealsEvery is how often the endpoints are checked again while the secrets of some cannot be
+// decrypted: another process may have deleted them, or encrypted their secrets again.
 const sealsEvery = time.Minute
 
-// A reconciliation that failed is made again after mendWait, and then after twice the
-// time before, up to mendMost, until one has succeeded. After a change of a webhook
-// that failed half-way there is another one, Engine.grace later.
+// A reconciliation that failed is repeated after mendWait. The wait doubles each time, up to
+// mendMost, until one succeeds. A webhook change that failed half-way also causes one,
+// Engine.grace later.
 const (
 	mendWait = time.Second
 	mendMost = 5 * time.Minute
 )
 
-// reconciler compares the stored endpoints with their monitors and rules after a
-// start and after changes that failed half-way, and checks those that cannot be
-// opened.
+// reconciler compares the stored endpoints with their monitors and rules, after a start and
+// after changes that failed half-way. It also checks regularly whether endpoints that could not
+// be decrypted now can be.
 type reconciler struct{ e *Engine }
 
-// run works until ctx ends.
+// run reconciles until ctx ends.
 func (r reconciler) run(ctx context.Context) error {
 	mend := time.NewTimer(0)
 	defer mend.Stop()
@@ -67,15 +67,15 @@ func (r reconciler) run(ctx context.Context) error {
 	}
 }
 
-// halves are changes of monitors and rules that a process left half done when it
-// died, or when the store failed.
+// halves are changes of monitors and rules that are half done, because a process died or the
+// store failed.
 type halves struct {
-	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
+	orphans map[string]deliver.Endpoint // by id: their monitor or rule does not exist
 	shown   map[sourceID]move           // webhook_urls that differ from the URL of their endpoint
-	from    []deliver.Endpoint          // with From: they get earlier events by a replay
+	from    []deliver.Endpoint          // endpoints with From, which get earlier events by a replay
 }
 
-// move is the webhook_url that a record shows, and the one that it has to show.
+// move is the webhook_url in a record, and the one that it should be.
 type move struct{ from, to string }
 
 type sourceID struct {
@@ -83,10 +83,10 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend completes or undoes changes that are half done. Another process may be in the middle
-// of one, so it repairs only those that are still half done after Engine.grace. A stored
-// webhook_url that differs from its endpoint's URL becomes that URL: nobody was told that the
-// change succeeded. An error of one repair does not prevent the others.
+// mend completes or undoes changes that are half done. Another process may be in the middle of
+// one, so mend repairs only those that are still half done after Engine.grace. If a stored
+// webhook_url differs from its endpoint's URL, the record gets the endpoint's URL: no caller has
+// seen that change succeed. After an error mend goes on with the other repairs.
 func (r reconciler) mend(ctx context.Context) error {
 	err := r.unmake(ctx)
 	before, ferr := r.find(ctx)
@@ -130,7 +130,7 @@ func (r reconciler) mend(ctx context.Context) error {
 	return err
 }
 
-// unmake deletes the endpoints whose creation failed at least Engine.grace ago.
+// unmake deletes the endpoints that could not be created, once Engine.grace has passed.
 func (r reconciler) unmake(ctx context.Context) (err error) {
 	old, left := r.e.bound.unmade.take(r.e.grace)
 	if left {
@@ -139,16 +139,16 @@ func (r reconciler) unmake(ctx context.Context) (err error) {
 	for id, e := range old {
 		if derr := r.e.bound.Delete(ctx, e.owner, id); derr != nil && !errors.Is(derr, deliver.ErrEndpointNotFound) {
 			r.e.bound.unmade.put(id, e)
-			err = errors.Join(err, fmt.Errorf("streamwatch: delete endpoint %s, whose creation has failed: %w", id, derr))
+			err = errors.Join(err, fmt.Errorf("streamwatch: delete endpoint %s, which could not be created: %w", id, derr))
 		}
 	}
 	return err
 }
 
-// beginReplays starts the replays of new endpoints whose process died before it had
-// stored them. Another process may store the same replay at the same time, which
-// changes nothing. An endpoint that is paused or disabled gets none: that is logged,
-// and no error.
+// beginReplays starts the replays of new endpoints that have none, because a process died before
+// it stored them. Another process may store the same replay at the same time, which does no
+// harm. A paused or disabled endpoint gets no replay: beginReplays logs that and returns no
+// error for it.
 func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
 	for _, ep := range of {
 		_, rerr := r.e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
@@ -166,8 +166,8 @@ func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (er
 	return err
 }
 
-// find compares the endpoints with their monitors and rules. It reads the endpoints
-// first, because a creation stores the endpoint first.
+// find compares the endpoints with their monitors and rules. It reads the endpoints first,
+// because they are stored before their records.
 func (r reconciler) find(ctx context.Context) (halves, error) {
 	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]move{}}
 	urls, bound := map[sourceID][]string{}, map[sourceID][]string{}

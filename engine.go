@@ -29,43 +29,39 @@ import (
 type Config struct {
 	// Fetcher reads the accounts' timelines. Required without Sources.
 	Fetcher fetcher.Fetcher
-	// Roles are the other calls that the platform supports: timelines of several
-	// accounts at once, and searches for filter rules. A nil role defaults to the
-	// Fetcher, if it has the method. Set roles where the Fetcher is a wrapper without
-	// these methods, such as one that logs (see fetcher.RolesOf), or where something
-	// else has them. Without a Searcher only rules whose posts all come from known
-	// accounts can run.
+	// Roles are the other calls that the platform supports, such as timelines of several
+	// accounts at once, and searches for filter rules. A nil role defaults to the Fetcher, if it
+	// has the method. Set roles if the Fetcher is a wrapper without these methods, such as one
+	// that logs (see fetcher.RolesOf), or if another value has them. Without a Searcher a rule
+	// can run only if its query names the accounts that its posts come from.
 	Roles fetcher.Roles
-	// Sources are several platforms, or one that has a name. With Fetcher set they are
-	// further ones. Defaults to none.
+	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
 	Sources []Source
-	// Store keeps monitors, rules, events and deliveries. Defaults to a new
-	// storage/memory store, which the engine closes; one that is given is left
-	// open.
+	// Store keeps monitors, rules, events and deliveries. Defaults to a new storage/memory
+	// store, which Shutdown closes. Shutdown does not close a Store that you set.
 	Store storage.Store
 
-	// OnEvent is called with every event, one at a time, in order of detection unless
-	// it falls behind or fails. After an error the event comes again, up to three
-	// more times, by the retry schedule. Nil for none.
+	// OnEvent is called with every event, one call at a time, in order of detection unless it
+	// falls behind or fails. After an error it is called again with the event, up to three more
+	// times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is called with each range of a timeline or a query that could not be read,
-	// and again, with FilledAt set and the same Target and FoundAt, when it was read
-	// later. It must not block, call Account or Plan, or change monitors: these wait for
-	// the goroutine that calls it. If this or another hook panics, that is logged.
-	// Nil for none.
+	// OnGap is called with each range of a timeline or a query that could not be read. If the
+	// range is read later, OnGap is called again with the same Target and FoundAt, and with
+	// FilledAt set. It must not block, call Account or Plan, or change monitors: these wait for
+	// the goroutine that calls it. A panic in this or another hook is logged. Nil for none.
 	OnGap func(detect.Gap)
-	// OnTrouble is called when the polls of an account or a query keep failing, and when
-	// they succeed again; the StatusReason of the monitor or rule says so, too. The same
-	// restrictions apply as to OnGap. Nil for none.
+	// OnTrouble is called when the polls of an account or a query keep failing, and when they
+	// succeed again. The StatusReason of the monitor or rule shows it too. The restrictions of
+	// OnGap apply. Nil for none.
 	OnTrouble func(detect.Trouble)
 
-	// Detect tunes the polling of Fetcher: among others whether intervals set the pace
-	// or a budget of calls does (Pace, FetchRate). Without Fetcher only its DeliverBy may
-	// be set, and each of Sources has a Detect of its own.
+	// Detect tunes the polling of Fetcher, such as whether intervals or a budget of calls set
+	// the pace (Pace, FetchRate). Each of Sources has its own Detect; without Fetcher only
+	// DeliverBy may be set here.
 	Detect detect.Config
-	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays,
-	// Elsewhere, Logger and Now: New returns an error if one of them is set. Senders are
-	// added to the webhook sender by URL scheme; one for "https" or "http" replaces it.
+	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays, Elsewhere,
+	// Logger and Now: New returns an error if one of them is set. Senders adds a sender for each
+	// further URL scheme; one for "https" or "http" replaces the webhook sender.
 	Deliver dispatch.Config
 	// Webhook tunes the webhook client, which by default reaches public addresses over
 	// HTTPS only. Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New
@@ -75,46 +71,44 @@ type Config struct {
 	// its Events, Has, OnLost and Logger: New returns an error if one of them is set. Nil
 	// for none.
 	WebSocket *wshub.Options
-	// Sealer encrypts the endpoints' secrets and header values, and the texts of
-	// Engine.Answers, before the Store sees them: see endpoints.SealedStore. Defaults to
-	// none: they are stored as they are.
+	// Sealer encrypts the endpoints' secrets and header values before the Store gets them: see
+	// endpoints.SealedStore. Defaults to none: they are stored unencrypted.
 	Sealer endpoints.Sealer
 
-	// Fleet makes the engine share its Store, and the work, with others: see
-	// FleetConfig. Nil: the engine is alone on its Store.
+	// Fleet makes the engine share its Store and its work with other engines: see FleetConfig.
+	// Nil means that no other engine uses the Store.
 	Fleet *FleetConfig
 
-	// DefaultInterval is a monitor's poll interval when it names none.
-	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
-	// monitor has no bound of its own.
+	// DefaultInterval is the poll interval of monitors that set none. Defaults to 60 s. It is
+	// not used where a budget sets the pace: a monitor without an interval then sets no upper
+	// limit on the time between polls.
 	DefaultInterval time.Duration
-	// MinInterval is the shortest poll interval allowed, such as 100 ms. Defaults to
-	// 1 s.
+	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
-	// Quotas bound what each owner may have. Defaults to no bounds.
+	// Quotas limits how many monitors, rules and so on each owner may have. Defaults to no
+	// limits.
 	Quotas Quotas
 
 	// Rules tunes the filter rules.
 	Rules RuleConfig
 
-	// Pricing is the price list behind Engine.Price, and what Billing charges by.
-	// Defaults to billing.Presets.
+	// Pricing is the price list for Engine.Price and Billing. Defaults to billing.Presets.
 	Pricing billing.Pricing
-	// Billing charges owners for their active monitors and rules, by the minute, and
-	// pauses those that the credits in the Store's Ledger do not cover: see package
-	// billing. The engine sets its Ledger, Streams, Logger and Now: New returns an error
-	// if one of them is set. Nil: nothing is charged.
+	// Billing charges owners for their active monitors and rules, by the minute. It pauses those
+	// that the credits in the Store's Ledger do not cover: see package billing. The engine sets
+	// its Ledger, Streams, Logger and Now: New returns an error if one of them is set. Nil means
+	// that nothing is charged.
 	Billing *billing.MeterConfig
-	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
+	// ShutdownTimeout is how long Run gives Shutdown to stop softly. Defaults to 15 s.
 	ShutdownTimeout time.Duration
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger gets messages for operators. Defaults to none.
 	Logger *slog.Logger
 	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
 	// time.Now.
 	Now func() time.Time
 }
 
-// handlerName is the name under which OnEvent is recorded.
+// handlerName is the handler name of OnEvent in stored deliveries.
 const handlerName = "default"
 
 // Engine joins detection, delivery and the managers. Its methods are safe for
@@ -131,7 +125,7 @@ type Engine struct {
 	rules      *rule.Manager
 	endpoints  *endpoints.Manager
 	bound      bound          // endpoints of the webhook_urls of monitors and rules
-	grace      time.Duration  // the longest that a creation or change in another process may take
+	grace      time.Duration  // how long a creation or change in another process may take at most
 	meter      *billing.Meter // nil without Config.Billing
 	admission  *admission
 	writes     *writes
@@ -140,7 +134,8 @@ type Engine struct {
 	answers    fleet.Answers
 
 	life lifecycle
-	// sealed names the endpoints whose secrets cannot be opened, nil when there are none.
+	// sealed is the error that names endpoints with secrets that cannot be decrypted; nil if
+	// there are none.
 	sealed atomic.Pointer[error]
 }
 
@@ -183,7 +178,7 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// wire builds the parts from the bottom up.
+// wire builds the engine's parts from the bottom up.
 func wire(e *Engine) (err error) {
 	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
 	if wc.Timeout == 0 {
@@ -215,7 +210,8 @@ func wire(e *Engine) (err error) {
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s
 	}
-	// A commit claims its deliveries until DeliverBy, which must outlast their attempts.
+	// A commit claims its deliveries for the time DeliverBy, which must be longer than their
+	// attempts take.
 	shortest := 4 * max(dc.Timeout, 10*time.Second)
 	if tc.DeliverBy == 0 {
 		tc.DeliverBy = max(45*time.Second, shortest)
@@ -266,19 +262,20 @@ func wire(e *Engine) (err error) {
 	return addMeter(e)
 }
 
-// Monitors creates and changes monitors, before Start and while the engine runs; after
-// Shutdown changes return ErrNotRunning. With Config.Billing, changes whose price Covers
-// refuses return billing.ErrInsufficient.
+// Monitors returns the manager that creates and changes monitors, before Start and while the
+// engine runs; after Shutdown changes return ErrNotRunning. With Config.Billing, changes return
+// billing.ErrInsufficient if Covers refuses their price.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
-// Endpoints creates and changes webhook endpoints, as Monitors does monitors.
+// Endpoints returns the manager that creates and changes webhook endpoints. It may be used at
+// the same times as Monitors.
 func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
-// Log reads deliveries and events.
+// Log returns the port that reads stored deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Log() }
 
-// Price returns the price of a monitor by Config.Pricing, which Billing charges, Plan
-// adds up and enginehttp shows.
+// Price returns the price of a monitor by Config.Pricing. Billing charges this price, Plan adds
+// it up, and package enginehttp shows it.
 func (e *Engine) Price(m monitor.Monitor) billing.Price {
 	return e.cfg.Pricing.Monitor(len(m.Accounts))
 }
@@ -286,22 +283,21 @@ func (e *Engine) Price(m monitor.Monitor) billing.Price {
 // Pricing returns Config.Pricing or its default.
 func (e *Engine) Pricing() billing.Pricing { return e.cfg.Pricing }
 
-// Spend waits until the program may make one upstream call of its own, and counts it
-// against the budget that polls share: Detect.FetchRate and the upstream's rate
-// limits. Without FetchRate it waits for rate limits only. It works before Start;
-// after Shutdown it returns ErrNotRunning. A call whose context ends takes nothing
-// from the budget. With several sources the budget is that of the first: SpendOn takes
-// from another.
+// Spend waits until the program may make one call of its own to the platform, and takes that
+// call from the budget of the polls: Detect.FetchRate and the platform's rate limits. Without
+// FetchRate it waits for rate limits only. It works before Start; after Shutdown it returns
+// ErrNotRunning. If ctx ends first, it takes nothing from the budget. With several sources Spend
+// uses the budget of the first; see SpendOn for the others.
 func (e *Engine) Spend(ctx context.Context) error {
 	return notRunning(e.platforms.Spend(ctx, ""))
 }
 
-// SpendOn is Spend for the source with a name.
+// SpendOn is Spend for the source with that name.
 func (e *Engine) SpendOn(ctx context.Context, source string) error {
 	return notRunning(e.platforms.Spend(ctx, source))
 }
 
-// notRunning turns detect's error into ErrNotRunning.
+// notRunning replaces detect.ErrStopped by ErrNotRunning.
 func notRunning(err error) error {
 	if errors.Is(err, detect.ErrStopped) {
 		return ErrNotRunning

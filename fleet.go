@@ -15,28 +15,29 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// FleetConfig makes an engine a node of a fleet: of all engines with a FleetConfig on the
-// same Store, which has to be a storage.Sharing. They share the accounts, the queries, the
-// endpoints and the budgets of the sources. Any node takes any change and answers any
-// question, and has WebSocket clients of its own. When a node dies, the others take over its
-// work within 1.25 × Lease. All nodes need the same Sources, Detect and Rules.
+// FleetConfig makes an engine a node of a fleet: all engines with a FleetConfig on the same
+// Store, which must be a storage.Sharing. The nodes divide the accounts, queries, endpoints and
+// the sources' budgets among themselves. Every node accepts all changes, answers all requests
+// and has its own WebSocket clients. When a node dies, the others take over its work within 1.25
+// × Lease. All nodes need the same Sources, Detect and Rules.
 //
-// OnEvent is called on the node that found the event. A StatusReason has the failures that
-// one of the nodes that poll for the monitor or rule has met, and counts those of that node.
-// If they end while polls of the same monitor still fail on another node, StatusReason
-// has the failures of that node within a second.
+// OnEvent is called on the node that found the event. If several nodes poll for a monitor or
+// rule, its StatusReason shows, and counts, the failures of one of them. If that node's failures
+// end while polls still fail on another node, StatusReason shows the failures of that node
+// within a second.
 type FleetConfig struct {
-	// Name tells the node from the others, in Stats and the log; 1 to 64 bytes. An
-	// engine that starts with the name of another replaces it. Defaults to the name of
-	// the host and the number of the process.
+	// Name identifies the node in Stats and the log; 1 to 64 bytes, different for each node. An
+	// engine that starts with the name of another replaces it. Defaults to the host's name and
+	// the process id.
 	Name string
-	// Weight is the node's share of the work beside those of the others. Defaults to 1.
+	// Weight is the node's share of the work, relative to the weights of the others. Defaults to
+	// 1.
 	Weight float64
-	// Lease is how long a node keeps its parts after its last beat, from 1 s to 10 min.
-	// Defaults to 10 s.
+	// Lease is how long a node keeps its parts after its last heartbeat to the Store, from 1 s
+	// to 10 min. Defaults to 10 s.
 	Lease time.Duration
-	// Signals carries hints between the nodes, so that they notice at once what they would
-	// otherwise find within a second. Defaults to the Store's.
+	// Signals carries hints between the nodes. With it they notice changes at once, and without
+	// it within a second. Defaults to the Store's.
 	Signals fleet.Signals
 }
 
@@ -65,7 +66,7 @@ func (c FleetConfig) withDefaults() (FleetConfig, error) {
 	return c, nil
 }
 
-// newFleet makes an engine a node.
+// newFleet returns the engine's membership of a fleet.
 func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -73,7 +74,7 @@ func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 	}
 	store, ok := e.store.(storage.Sharing)
 	if !ok {
-		return nil, errors.New("field Fleet: the Store is one engine's: want a storage.Sharing, such as that of storage/redisstore")
+		return nil, errors.New("field Fleet: the Store serves only one engine: want a storage.Sharing, such as that of storage/redisstore")
 	}
 	if cfg.Signals == nil {
 		cfg.Signals = store.Signals()
@@ -87,7 +88,7 @@ func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 	return m, err
 }
 
-// fingerprint is a hash of what all nodes must agree on.
+// fingerprint returns a hash of the settings that must be the same on all nodes.
 func (c *Config) fingerprint() string {
 	h := fnv.New64a()
 	fmt.Fprintln(h, fleet.Parts)
@@ -98,8 +99,8 @@ func (c *Config) fingerprint() string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// checkAlone returns an error that wraps fleet.ErrShared if the store has a fleet,
-// which an engine without Config.Fleet would work against.
+// checkAlone returns an error that wraps fleet.ErrShared if a fleet uses the store. An engine
+// without Config.Fleet must not use it at the same time.
 func checkAlone(ctx context.Context, of storage.Store) error {
 	store, ok := of.(storage.Sharing)
 	if !ok {
@@ -117,8 +118,7 @@ func checkAlone(ctx context.Context, of storage.Store) error {
 	return nil
 }
 
-// Nodes is how many engines of the fleet there are, this one included: 1 without
-// Config.Fleet.
+// Nodes returns the number of nodes in the fleet, including this one; 1 without Config.Fleet.
 func (e *Engine) Nodes() int {
 	if e.fleet == nil {
 		return 1
@@ -126,15 +126,15 @@ func (e *Engine) Nodes() int {
 	return max(1, e.fleet.node.Members())
 }
 
-// changed tells the other nodes, if there are any, that a record was changed.
+// changed signals to the other nodes, if there are any, that a record was changed.
 func (m *membership) changed() {
 	if m != nil {
 		m.node.Send(fleet.Signal{Kind: fleet.SignalChanged})
 	}
 }
 
-// fleetDispatcher is the dispatcher for the endpoint manager: it also tells the other nodes
-// that an endpoint was changed.
+// fleetDispatcher wraps the dispatcher for the endpoint manager: it also signals changes of
+// endpoints to the other nodes.
 type fleetDispatcher struct {
 	*dispatch.Dispatcher
 	fleet *membership
@@ -155,7 +155,8 @@ func (t fleetDispatcher) Drop(endpointID string) {
 	t.fleet.changed()
 }
 
-// inEffect waits until all nodes follow the changes that were stored so far.
+// inEffect waits until all nodes have applied the changes that are stored at the time of the
+// call.
 func (m *membership) inEffect(ctx context.Context) error {
 	if m == nil || m.e.life.current() == fresh {
 		return nil
@@ -163,14 +164,14 @@ func (m *membership) inEffect(ctx context.Context) error {
 	return m.node.Barrier(ctx)
 }
 
-// fenced is a Journal that shows the node's fence in every commit.
+// fenced is a Journal that puts the node's fence into every commit.
 type fenced struct {
 	detect.Journal
 	m *membership
 }
 
-// Commit commits again when it was refused only because the parts of the node have
-// changed meanwhile.
+// Commit tries again if the store refused the commit only because the node's parts had just
+// changed.
 func (j fenced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for {
 		fence, lanes := j.m.node.Fence(), j.m.lanes.Load()

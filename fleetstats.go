@@ -2,25 +2,24 @@ package streamwatch
 
 import "time"
 
-// FleetStats is the fleet as this node saw it last.
+// FleetStats is the state of the fleet as this node last read it from the store.
 type FleetStats struct {
 	Name string // of this node
-	// Trusted is false while the node has no contact with the store, and polls and
-	// sends nothing.
+	// Trusted is false while the node cannot reach the store; it then polls and sends nothing.
 	Trusted bool
-	Parts   int64 // that this node has, of fleet.Parts
-	Free    int64 // parts that nobody has
-	// Grants are this node's calls a second to the sources whose FetchRate the fleet
-	// shares, by source, "" for Config.Fetcher.
+	Parts   int64 // parts of this node, out of fleet.Parts
+	Free    int64 // parts that no node has
+	// Grants is how many calls a second this node may make to each source, as its share of the
+	// source's FetchRate. The key "" is Config.Fetcher.
 	Grants map[string]float64
-	Nodes  []FleetNode // all of the fleet, this one included, by name
-	// Behind is how many changes of records the node has not followed yet.
+	Nodes  []FleetNode // all nodes of the fleet, including this one, sorted by name
+	// Behind is how many changes of records the node has not applied yet.
 	Behind int64
 
-	Taken   int64 // parts begun since the engine was made
-	Given   int64 // parts given to others
-	Lost    int64 // terms of this node that others have ended
-	Refused int64 // commits refused because their fence was outdated, each attempt counted
+	Taken   int64 // parts taken since New
+	Given   int64 // parts given away since New
+	Lost    int64 // how often other nodes ended this node's membership because its lease had run out, or another engine took its name
+	Refused int64 // commit attempts refused because their fence was outdated
 }
 
 // FleetNode is a node of a fleet.
@@ -29,11 +28,11 @@ type FleetNode struct {
 	Weight float64
 	Parts  int
 	Living bool
-	Silent time.Duration // since its last beat was seen
-	Lease  time.Duration // for how long a beat counts
+	Silent time.Duration // since this node last saw a heartbeat of it
+	Lease  time.Duration // see FleetConfig.Lease
 }
 
-// stats is zero for an engine that is alone.
+// stats returns the fleet's state, or the zero value without Config.Fleet.
 func (m *membership) stats() FleetStats {
 	if m == nil {
 		return FleetStats{}

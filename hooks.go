@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// hook calls a function of the program's. One that panics is logged: the goroutine that
-// calls it works for all owners, and goes on.
+// hook calls a hook of a Config. If it panics, hook logs that and returns, because the calling
+// goroutine works for all owners and must go on.
 func hook(log *slog.Logger, name string, call func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -20,7 +20,7 @@ func hook(log *slog.Logger, name string, call func()) {
 	call()
 }
 
-// guardHooks has the hooks of a Config called by hook.
+// guardHooks wraps the hooks of the Config so that hook calls them.
 func (c *Config) guardHooks() {
 	log := c.Logger
 	if fn := c.OnGap; fn != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// cutGrace is how long Shutdown waits after it has cut everything short.
+// cutGrace is how long Shutdown waits for the stages after it has cancelled their contexts.
 const cutGrace = 15 * time.Second
 
 type state uint8
@@ -21,7 +21,7 @@ const (
 	ended
 )
 
-// lifecycle is the state of an engine.
+// lifecycle holds an engine's state and its running stages.
 type lifecycle struct {
 	state  atomic.Int32  // a state
 	turn   chan struct{} // held by Start and Shutdown
@@ -30,7 +30,7 @@ type lifecycle struct {
 
 func newLifecycle() lifecycle { return lifecycle{turn: make(chan struct{}, 1)} }
 
-// lock waits until no other Start or Shutdown is under way. If none is, it succeeds even if
+// lock waits until no other Start or Shutdown is under way. If none is, lock succeeds even if
 // ctx has ended.
 func (l *lifecycle) lock(ctx context.Context) (unlock func(), err error) {
 	unlock = func() { <-l.turn }
@@ -50,7 +50,7 @@ func (l *lifecycle) lock(ctx context.Context) (unlock func(), err error) {
 // stage is a long-lived component of a running engine.
 type stage struct {
 	name string
-	stop func() // softly
+	stop func() // stops softly
 	cut  func()
 	done chan struct{}
 }
@@ -63,10 +63,10 @@ var (
 
 func (l *lifecycle) current() state { return state(l.state.Load()) }
 
-// Start reads the monitors and rules from the store and starts detection and
-// delivery. It returns once everything runs; ctx bounds only the reading. An engine
-// can be started once. Endpoints whose secrets cannot be opened are logged and make
-// Ready return an error; everything else runs.
+// Start reads the monitors and rules from the store and starts detection and delivery. It
+// returns once everything runs; ctx limits only the reading. An engine can be started once. If
+// secrets of endpoints cannot be decrypted, Start logs that and Ready returns an error;
+// everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
 	unlock, err := e.life.lock(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	run := func(name string, stop func(), stage func(context.Context) error) {
 		e.life.begin(e.cfg.Logger, name, stop, stage)
 	}
-	if e.meter != nil { // stops first, because it pauses and resumes what the others run
+	if e.meter != nil { // stops first, because it pauses and resumes monitors and rules
 		run("meter", nil, e.meter.Run)
 	}
 	run("detector", e.platforms.Stop, func(ctx context.Context) error {
@@ -119,7 +119,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin starts a stage; Shutdown joins it. A stage without a soft stop is cut.
+// begin starts a stage; Shutdown joins it. If stop is nil, Shutdown cancels the stage's context
+// instead.
 func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run func(context.Context) error) {
 	ctx, cut := context.WithCancel(context.Background())
 	if stop == nil {
@@ -135,14 +136,14 @@ func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run fun
 	}()
 }
 
-// Shutdown stops softly: no new poll starts, what was fetched is committed,
-// what is due is sent. A stage that does not end in its share of the time until
-// ctx ends is cut short: polls under way are given up, unsent deliveries given
-// back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
-// store has is then sent by the next process. All goroutines are joined before
-// it returns, unless a Fetcher, Sender, handler or Store ignores its context: then Shutdown
-// waits up to 15 s more for them, and the error says so. Shutdown first waits for a Start
-// that is under way; if ctx ends before that, it stops nothing and returns ctx's error.
+// Shutdown stops softly: it starts no new polls, commits the posts already fetched and sends the
+// deliveries that are due. Each stage has a share of the time until ctx ends. A stage that takes
+// longer is cut short: polls under way are abandoned, and unsent deliveries stay in the store
+// for the next process; the error then wraps ctx's error or context.DeadlineExceeded. Shutdown
+// joins all goroutines before it returns, except that it waits at most 15 s for a Fetcher,
+// Sender, handler or Store that ignores its context; the error then says so. Shutdown first
+// waits for a Start that is under way; if ctx ends before that, it stops nothing and returns
+// ctx's error.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	unlock, err := e.life.lock(ctx)
 	if err != nil {
@@ -183,8 +184,8 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shareOf gives one of the remaining stages its share of the time, so that a hanging
-// poll leaves time for the deliveries.
+// shareOf returns a context for one of the remaining stages, which ends after an equal share of
+// the time until ctx's deadline. So a poll that hangs leaves time for the deliveries.
 func shareOf(ctx context.Context, stages int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -193,7 +194,7 @@ func shareOf(ctx context.Context, stages int) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(stages))
 }
 
-// Run starts the engine, waits for ctx to end, and shuts down within
+// Run starts the engine, waits until ctx ends, and then calls Shutdown with
 // Config.ShutdownTimeout.
 func (e *Engine) Run(ctx context.Context) error {
 	if err := e.Start(ctx); err != nil {

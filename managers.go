@@ -12,10 +12,11 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// managers finds the manager of a deliver.Source: a monitor's or a rule's.
+// managers calls the manager that a deliver.Source belongs to: that of monitors or that of
+// rules.
 type managers struct{ e *Engine }
 
-// has tells whether an owner has a monitor or rule.
+// has reports whether an owner has the monitor or rule with an id.
 func (s managers) has(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error) {
 	var err error
 	if kind == deliver.SourceRule {
@@ -29,8 +30,8 @@ func (s managers) has(ctx context.Context, owner string, kind deliver.SourceKind
 	return err == nil, err
 }
 
-// webhookMoved has a monitor or rule show the URL that its webhook has now. After an error
-// the reconciler looks after it: the change may have taken effect.
+// webhookMoved changes the webhook_url of a monitor or rule from one URL to another. After an
+// error it wakes the reconciler, since the store may have made the change.
 func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (moved bool, err error) {
 	defer func() { s.e.bound.note(err) }()
 	if src.Kind == deliver.SourceRule {
@@ -39,7 +40,8 @@ func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to
 	return s.e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
 }
 
-// reportTrouble writes a failure into the status reason of its monitor or rule.
+// reportTrouble reports a failure to the manager, which writes it into the status reason of the
+// monitor or rule, and calls Config.OnTrouble.
 func (s managers) reportTrouble(t detect.Trouble) {
 	err := publicError(t.Err)
 	switch {
@@ -55,8 +57,8 @@ func (s managers) reportTrouble(t detect.Trouble) {
 	}
 }
 
-// publicError returns an error as an owner may read it, without hosts and addresses
-// of the service. The log and OnTrouble have the full error.
+// publicError returns err, or a general error in its place if it could contain the service's
+// hosts or addresses. The log and OnTrouble get the full error.
 func publicError(err error) error {
 	var connection *net.OpError
 	var lookup *net.DNSError

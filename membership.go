@@ -17,15 +17,15 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// membership is an engine's side of its fleet: the node.Host of its node.
+// membership connects an engine to its fleet: it is the node.Host of the engine's node.
 type membership struct {
 	e       *Engine
 	node    *node.Node
-	lanes   atomic.Pointer[fleet.Set] // whose endpoints the dispatcher sends to
+	lanes   atomic.Pointer[fleet.Set] // parts with the endpoints that the dispatcher sends to
 	tracked tracked
 	name    string
 	lease   time.Duration
-	missed  time.Duration // how long the parts being taken were not polled; used by the node's goroutine only
+	missed  time.Duration // how long no node has polled the parts being taken; used by the node's goroutine only
 	drained chan struct{} // closed when the detectors have ended
 	count   struct{ taken, given, lost, refused atomic.Int64 }
 }
@@ -38,7 +38,8 @@ func newMembership(e *Engine, cfg FleetConfig) *membership {
 	return m
 }
 
-// owns reports whether the node has the part of a key.
+// owns reports whether the node has the part that a key belongs to. Without a fleet it returns
+// true.
 func (m *membership) owns(key string) bool {
 	if m == nil {
 		return true
@@ -47,7 +48,7 @@ func (m *membership) owns(key string) bool {
 	return parts.Has(fleet.PartOf(key))
 }
 
-// run runs the node until ctx ends or stop is closed, and then gives its parts to the others.
+// run runs the node until ctx ends or stop is closed. Then it gives the node's parts away.
 func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 	soft, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,11 +68,12 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 		err = nil
 	}
 	err = errors.Join(err, m.node.Leave(ctx))
-	m.e.dispatcher.Hold(false) // let in-process handlers receive what is queued
+	m.e.dispatcher.Hold(false) // let in-process handlers receive the queued deliveries
 	return err
 }
 
-// Take starts to poll, and send to, the parts that were taken.
+// Take starts polling the accounts and queries, and sending to the endpoints, of the parts
+// taken.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if m.node.Orphans(taken) != (fleet.Set{}) {
 		m.missed = m.lease + m.lease/4
@@ -94,7 +96,7 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	return nil
 }
 
-// Give stops to poll, and send to, the parts that were given to others.
+// Give stops polling and sending for the parts given.
 func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	m.lanes.Store(&own)
 	if err := m.setParts(ctx, own); err != nil {
@@ -108,8 +110,8 @@ func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	return nil
 }
 
-// forget drops the troubles of accounts and searches that the node no longer polls; the node
-// that polls them reports them.
+// forget drops the failures of accounts and searches that this node no longer polls. The node
+// that polls them now reports its own.
 func (m *membership) forget(own fleet.Set) {
 	account := func(username string) bool { return !own.Has(m.e.platforms.Part(username)) }
 	m.e.monitors.Forget(account)
@@ -122,14 +124,15 @@ func (m *membership) forget(own fleet.Set) {
 	})
 }
 
-// setParts has the detectors poll for the parts in own. When it returns, nothing of other
-// parts can be committed any more.
+// setParts makes the detectors poll exactly the parts in own. After it has returned they commit
+// nothing of other parts.
 func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
 	return m.settled(ctx, m.e.platforms.SetParts(ctx, own))
 }
 
-// settled returns err, the detectors' answer to a change of parts. If they are stopping, they
-// still commit the polls under way: settled then waits until they have ended.
+// settled returns err, the result of a change of the detectors' parts. If err is
+// detect.ErrStopped, the detectors still commit the polls under way: settled then waits until
+// they have ended, and returns nil.
 func (m *membership) settled(ctx context.Context, err error) error {
 	if !errors.Is(err, detect.ErrStopped) {
 		return err
@@ -142,8 +145,8 @@ func (m *membership) settled(ctx context.Context, err error) error {
 	}
 }
 
-// Lost stops all work and gives nothing back. It returns when no batch of the lost term
-// waits for its commit; the next term's fence would admit it.
+// Lost stops all work, without telling the store. It returns when no batch of the lost term is
+// left to commit: the store would accept such a batch with the next term's fence.
 func (m *membership) Lost() {
 	m.count.lost.Add(1)
 	m.lanes.Store(new(fleet.Set))
@@ -160,19 +163,20 @@ func (m *membership) Lost() {
 	}
 }
 
-// movedWait is how long a part that one node gives to another is polled by neither.
+// movedWait is how long neither node polls a part that one gives to the other.
 const movedWait = time.Second
 
-// lostWait is how often a node that waits for polls of a lost term says so.
+// lostWait is how often a node logs that it still waits for polls of a lost term.
 const lostWait = 5 * time.Second
 
-// Hold stops polls and sends while others may have the parts.
+// Hold stops polls and sends while other nodes may have taken the parts; Hold(false) resumes
+// them.
 func (m *membership) Hold(hold bool) {
 	m.e.platforms.Hold(hold)
 	m.e.dispatcher.Hold(hold)
 }
 
-// Apply follows records that were changed, through whatever node.
+// Apply applies changes of records, whichever node stored them.
 func (m *membership) Apply(ctx context.Context, changes []fleet.Change) error {
 	for _, c := range changes {
 		if err := m.follow(ctx, c); err != nil {
@@ -191,20 +195,20 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	case fleet.Endpoint:
 		return m.e.dispatcher.Follow(ctx, c.Owner, c.ID)
 	}
-	return nil // keys are looked up each time that they are used
+	return nil // keys need nothing: they are read from the store for each request
 }
 
-// refused handles err, the outcome of following a change. If this engine cannot run the
-// record, refused has the detectors forget it and says so in its status reason; the node goes
-// on with other records.
+// refused handles err, the result of applying a change. If this engine's settings do not allow
+// it to run the record, refused removes the record from the detectors, writes err into its
+// status reason, and returns nil, so that the node goes on with other records.
 func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
 	switch {
 	case errors.Is(err, ErrNotRunning):
-		return nil // nothing is polled here any more
+		return nil // this engine polls nothing any more
 	case err == nil || !unrunnable(err):
 		return err
 	}
-	m.e.cfg.Logger.Error("following a record failed: it is for an engine with other settings", "kind", c.Kind, "id", c.ID, "error", err)
+	m.e.cfg.Logger.Error("applying a change of a record failed: this engine's settings do not allow it to run the record", "kind", c.Kind, "id", c.ID, "error", err)
 	if c.Kind == fleet.Rule {
 		m.e.rules.Refused(c.Owner, c.ID, err)
 	} else {
@@ -213,8 +217,8 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 	return m.end(ctx, c.ID, c.Kind)
 }
 
-// ended is end for a record that cannot be run. Without a fleet it does nothing: the
-// detectors then know no earlier version of the record.
+// ended is end for a record that cannot be run. Without a fleet it does nothing, because the
+// detectors then run no earlier version of the record.
 func (m *membership) ended(ctx context.Context, id string, kind fleet.Kind) error {
 	if m == nil {
 		return nil
@@ -222,7 +226,7 @@ func (m *membership) ended(ctx context.Context, id string, kind fleet.Kind) erro
 	return m.end(ctx, id, kind)
 }
 
-// end has the detectors forget a record.
+// end removes a record from the detectors.
 func (m *membership) end(ctx context.Context, id string, kind fleet.Kind) error {
 	var err error
 	if kind == fleet.Rule {
@@ -234,27 +238,27 @@ func (m *membership) end(ctx context.Context, id string, kind fleet.Kind) error 
 	return err
 }
 
-// track notes a record that the detectors are given.
+// track notes that the detectors are about to get a record.
 func (m *membership) track(id string, r record) {
 	if m != nil {
 		m.tracked.put(id, r)
 	}
 }
 
-// untrack notes that the detectors do not run a record any more, unless err says that ending
-// it has failed.
+// untrack notes that the detectors no longer run a record. err is the result of removing it: if
+// it is not nil, untrack does nothing.
 func (m *membership) untrack(id string, err error) {
 	if m != nil && err == nil {
 		m.tracked.drop(id)
 	}
 }
 
-// Reread follows all records.
+// Reread reads all records and hands the active ones to the detectors.
 func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
-// followAll hands all records to the detectors. It clears the stored troubles of those that
-// are read by the parts in read: another node has stored them, and they may be over, or lack
-// troubles of this node. A trouble that persists is reported again.
+// followAll hands all active records to the detectors. It clears the stored failures of records
+// with accounts or queries in the parts read, because another node stored them: they may be
+// over, or lack failures of this node. A failure that persists is reported again.
 func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.Duration) error {
 	m.tracked.begin()
 	defer m.tracked.end()
@@ -270,7 +274,7 @@ func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.
 	if err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
-	for id, r := range m.tracked.left() { // paused or deleted while the node did not follow
+	for id, r := range m.tracked.left() { // paused or deleted while this node did not read the changes
 		if err := m.end(ctx, id, r.kind); err != nil {
 			return fmt.Errorf("streamwatch: end %s %s: %w", r.kind, id, err)
 		}
@@ -278,7 +282,7 @@ func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.
 	return nil
 }
 
-// Budgets are the calls a second to the sources that are bounded.
+// Budgets returns the calls a second to each source with a limit.
 func (m *membership) Budgets() []node.Budget {
 	var list []node.Budget
 	for name, b := range m.e.platforms.Budgets() {
@@ -287,12 +291,12 @@ func (m *membership) Budgets() []node.Budget {
 	return list
 }
 
-// Grant bounds the calls a second to a source.
+// Grant sets how many calls a second this node may make to a source.
 func (m *membership) Grant(budget string, rate float64) {
 	m.e.platforms.SetRates(map[string]float64{budget: rate})
 }
 
-// Signal follows a hint of another node.
+// Signal acts on a hint from another node.
 func (m *membership) Signal(s fleet.Signal) {
 	switch s.Kind {
 	case fleet.SignalDue:
@@ -315,17 +319,18 @@ func (m *membership) Signal(s fleet.Signal) {
 	}
 }
 
-// closed tells the other nodes that a source refuses calls of a bucket.
+// closed signals to the other nodes that a source refuses calls of a rate-limit bucket until a
+// time.
 func (m *membership) closed(source, bucket string, until time.Time) {
 	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
 }
 
-// elsewhere tells the other nodes that deliveries of these parts are due.
+// elsewhere signals to the other nodes that deliveries of these parts are due.
 func (m *membership) elsewhere(parts []fleet.Part) {
 	m.node.Send(fleet.Signal{Kind: fleet.SignalDue, Parts: parts})
 }
 
-// committed tells the WebSocket hubs of the other nodes of new events.
+// committed signals new events to the WebSocket hubs of the other nodes.
 func (m *membership) committed(batches []*detect.Batch) {
 	heads := map[string]uint64{}
 	for _, b := range batches {

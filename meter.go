@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// addMeter makes the meter that Config.Billing asks for.
+// addMeter creates the meter, if Config.Billing is set.
 func addMeter(e *Engine) (err error) {
 	if e.cfg.Billing == nil {
 		return nil
@@ -22,11 +22,11 @@ func addMeter(e *Engine) (err error) {
 	return err
 }
 
-// streams is the meter's Streams: the active monitors and rules, in a fleet those of the
-// owners that the node has.
+// streams implements billing's Streams with the active monitors and rules; in a fleet, with
+// those of owners in this node's parts.
 type streams struct {
 	e     *Engine
-	known *uint64 // the feed's last change number when Each began
+	known *uint64 // the number of the feed's last change when Each began
 }
 
 func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) (err error) {
@@ -74,7 +74,8 @@ func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
 	return ignoreNotFound(err)
 }
 
-// ignoreNotFound drops the error of a stream that was deleted meanwhile.
+// ignoreNotFound returns nil if err says that the record does not exist: it was deleted after
+// Each read it.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
 		return nil

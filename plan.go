@@ -13,20 +13,20 @@ import (
 // Plan is a forecast of latency, calls and cost for the active monitors and rules.
 type Plan struct {
 	detect.Plans
-	// Sources are the plans of each source by name, "" for Config.Fetcher; nil without
-	// Config.Sources. Plans is the sum of all: its Mean is over accounts, and with several
-	// sources it has no Other.
+	// Sources has the plan of each source by name, "" for Config.Fetcher; nil without
+	// Config.Sources. Plans combines all sources: its Mean is the mean over all accounts, and
+	// with several sources its Other is empty.
 	Sources map[string]detect.Plans
-	// CreditsPerDay is the price of all active monitors and rules by Config.Pricing.
+	// CreditsPerDay is the price per day of all active monitors and rules, by Config.Pricing.
 	CreditsPerDay billing.Credits
 }
 
-// Plan predicts detection latency and upstream calls for the active monitors and rules,
-// says how each query is polled and why, and how other budgets, in calls a second, would
-// change the figures. Such a budget is planned as if it set the pace, with the
-// monitors' intervals, default ones included, as bounds. While the engine runs, a plan goes
-// by how often the accounts have posted; before Start every account counts alike, with a
-// post a day; after Shutdown the error is ErrNotRunning.
+// Plan predicts detection latency and upstream calls for the active monitors and rules, and
+// reports how each query is polled and why. budgets are other budgets to compare, in calls a
+// second: each is planned as if it set the pace, with the monitors' intervals, including default
+// ones, as upper limits. While the engine runs, the plan uses the rates at which the accounts
+// have posted; before Start it assumes one post a day for each. After Shutdown it returns
+// ErrNotRunning.
 func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if e.life.current() == ended {
 		return Plan{}, ErrNotRunning

@@ -11,23 +11,23 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Quotas bound what each owner may have at a time, paused and disabled ones included;
-// 0 is no bound. Lowering a quota removes nothing. Concurrent creations do not exceed a
-// quota, in the whole fleet: nodes take turns for each owner, and one whose turn does not
-// come within 1 s gives ErrBusy. A quota can be exceeded by one if a node stalls during a
-// creation for longer than its turn (22 s by default) and then stores the record.
+// Quotas limits how many records each owner may have at a time, including paused and disabled
+// ones; 0 means no limit. Lowering a quota removes nothing. The limits hold for the whole fleet:
+// nodes take turns to create records for an owner, and a creation that does not get its turn
+// within 1 s returns ErrBusy. A quota can be exceeded by one if a node stalls during a creation
+// for longer than its turn (22 s by default) and then stores the record.
 type Quotas struct {
 	Monitors  int
 	Rules     int
 	Endpoints int
-	// Accounts is how many accounts all of an owner's monitors watch together; one
-	// that two monitors watch counts twice, as it is priced.
+	// Accounts limits how many accounts all of an owner's monitors watch together. An account
+	// that two monitors watch counts twice, as in prices.
 	Accounts int
-	// MonitorAccounts is how many accounts one monitor watches. 0 means 100.
+	// MonitorAccounts limits how many accounts one monitor watches. 0 means 100.
 	MonitorAccounts int
-	// Connections is how many WebSocket connections all of an owner's keys have: see
-	// wshub.Options.MaxPerOwner, which it sets unless that is set. Those beyond are
-	// closed with 4003. Each node of a fleet counts its own.
+	// Connections limits the WebSocket connections of all of an owner's keys together.
+	// Connections above the limit are closed with code 4003. Each node of a fleet counts its
+	// own. It is the default of wshub.Options.MaxPerOwner.
 	Connections int
 }
 
@@ -47,15 +47,15 @@ func (q *Quotas) check() error {
 type QuotaError struct {
 	Quota string // "monitors", "rules", "endpoints" or "accounts"
 	Limit int
-	Have  int // without what was asked for
-	Asked int // how many more
+	Have  int // the number before the creation
+	Asked int // how many more were asked for
 }
 
 func (e *QuotaError) Error() string {
 	return fmt.Sprintf("streamwatch: quota of %s exceeded: %d there and %d more asked for, want at most %d", e.Quota, e.Have, e.Asked, e.Limit)
 }
 
-// within returns a *QuotaError when have + asked exceeds limit; 0 is no limit.
+// within returns a *QuotaError if have + asked exceeds limit; a limit of 0 is none.
 func within(quota string, limit, have, asked int) error {
 	if limit == 0 || have+asked <= limit {
 		return nil
@@ -110,12 +110,12 @@ func (a *admission) accountQuota(ctx context.Context, was *monitor.Monitor, is *
 	return within("accounts", a.e.cfg.Quotas.Accounts, have, asked)
 }
 
-// pageSize is that of eachPage.
+// pageSize is the number of records in a page of eachPage.
 const pageSize = 100
 
-// eachPage reads a list page by page. If its length changes meanwhile, because a record was
-// deleted, a page could miss a record: eachPage then reads from the first page again. It
-// calls begin before each first page. Nothing is added, since the caller has the owner's turn.
+// eachPage reads a list page by page. If the total changes between pages, because a record was
+// deleted, a record could be missed: eachPage then starts again with the first page. It calls
+// begin before each first page. No records are added, since the caller holds the owner's turn.
 func eachPage(begin func(), list func(page int) (total int, err error)) error {
 	for page, before := 1, 0; ; page++ {
 		if page == 1 {
@@ -134,7 +134,7 @@ func eachPage(begin func(), list func(page int) (total int, err error)) error {
 	}
 }
 
-// ruleQuota is monitorQuota for rules.
+// ruleQuota checks the quota of rules: see monitorQuota.
 func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) (done func(), err error) {
 	if was != nil || a.e.cfg.Quotas.Rules == 0 {
 		return func() {}, nil
@@ -153,8 +153,8 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 	return done, nil
 }
 
-// newEndpoint is endpoints.Config.Admit for endpoints that are made separately. The owner's
-// next call waits until done is called.
+// newEndpoint is endpoints.Config.Admit for endpoints that are created through Engine.Endpoints.
+// The owner's next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	err = control.Admitted(ctx, a.e.grace/4, func() (err error) {
 		done, err = a.endpointNow(ctx, owner)
@@ -163,7 +163,7 @@ func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(),
 	return done, err
 }
 
-// endpointNow is newEndpoint, and returns a *control.Later instead of waiting.
+// endpointNow is like newEndpoint, but returns a *control.Later instead of waiting.
 func (a *admission) endpointNow(ctx context.Context, owner string) (done func(), err error) {
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err
@@ -178,9 +178,9 @@ func (a *admission) endpointNow(ctx context.Context, owner string) (done func(),
 	return done, nil
 }
 
-// endpointTurn acquires the owner's turn to create an endpoint, if a quota needs one. It
-// returns a function that ends the turn and then calls done; after an error it has called
-// done.
+// endpointTurn acquires the owner's turn to create an endpoint, if there is a quota of
+// endpoints. It returns a function that ends the turn and then calls done. If it returns an
+// error, it has already called done.
 func (a *admission) endpointTurn(ctx context.Context, owner string, done func()) (func(), error) {
 	if a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
@@ -193,10 +193,9 @@ func (a *admission) endpointTurn(ctx context.Context, owner string, done func())
 	return both(done, turned), nil
 }
 
-// webhookTurn is endpointTurn for a change of a monitor or rule that creates the endpoint of
-// its webhook_url: the record is new, or has no endpoint. A change that moves its endpoint
-// needs no turn. A change to another webhook_url is refused here if its endpoint would
-// exceed the quota.
+// webhookTurn is endpointTurn for a change of a monitor or rule. Only a change that creates an
+// endpoint needs the turn: the record is new, or has no endpoint yet. webhookTurn returns an
+// error if a new webhook_url needs an endpoint that would exceed the quota.
 func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
 	if to == "" || a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
@@ -215,7 +214,7 @@ func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created
 	if err != nil {
 		return nil, err
 	}
-	if from != to { // a change that keeps webhook_url need not make the endpoint
+	if from != to { // a change that keeps webhook_url may succeed without the endpoint
 		if _, err := a.boundEndpoint(ctx, src.Owner); err != nil {
 			turned()
 			return nil, err
@@ -225,9 +224,9 @@ func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created
 	return both(turned, func() { a.mayCreate.Delete(src.ID) }), nil
 }
 
-// lateEndpoint is newEndpoint for a change of a monitor or rule that has not acquired the
-// turn: its endpoint existed when the change was admitted, and was deleted before it could be
-// moved. The record is stored by then, so lateEndpoint returns ErrBusy instead of waiting.
+// lateEndpoint is newEndpoint for a change of a monitor or rule that does not hold the turn: its
+// endpoint existed when the change was admitted, but was deleted before it could be moved. The
+// change is already stored, so lateEndpoint returns ErrBusy instead of waiting.
 func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	done, err = a.endpointNow(ctx, owner)
 	var later *control.Later
@@ -237,8 +236,8 @@ func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func()
 	return done, err
 }
 
-// boundEndpoint checks the quota for a caller that has the turn: endpoints.Config.Admit for a
-// change of a monitor or rule.
+// boundEndpoint is endpoints.Config.Admit for a change of a monitor or rule that holds the turn.
+// It checks the quota of endpoints.
 func (a *admission) boundEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err

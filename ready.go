@@ -13,15 +13,15 @@ import (
 // ErrNotStarted is returned by Ready before Start has returned.
 var ErrNotStarted = errors.New("streamwatch: engine is not started")
 
-// ErrNoContact is returned by Ready while the node has not reached the store for so long
-// that others may have taken over its work.
+// ErrNoContact is returned by Ready if the node has not reached the store for so long that
+// others may have taken over its work.
 var ErrNoContact = errors.New("streamwatch: the node has no contact with its fleet")
 
-// Ready returns nil while the engine works: from the return of Start until Shutdown
-// begins. Otherwise it returns ErrNotStarted, ErrNotRunning, or an error that an
-// operator has to fix. An error that wraps deliver.ErrSealed names endpoints whose
-// secrets were sealed with a key that Config.Sealer lacks; their deliveries wait.
-// Ready is meant for a readiness probe, asks no store, and does not block.
+// Ready returns nil while the engine works, from the return of Start until Shutdown begins.
+// Otherwise it returns ErrNotStarted, ErrNotRunning, ErrNoContact, or an error that wraps
+// deliver.ErrSealed: Config.Sealer lacks the key to decrypt the secrets of the endpoints that
+// the error names, and their deliveries wait. Ready is meant for a readiness probe. It does not
+// call the Store, and does not block.
 func (e *Engine) Ready() error {
 	switch e.life.current() {
 	case fresh:
@@ -38,11 +38,10 @@ func (e *Engine) Ready() error {
 	return nil
 }
 
-// maxNamed bounds the endpoints that an error names.
+// maxNamed is how many endpoints an error names at most.
 const maxNamed = 10
 
-// checkSeals notes for Ready which endpoints cannot be opened, and logs what is
-// new.
+// checkSeals records for Ready which endpoints cannot be decrypted, and logs changes.
 func checkSeals(ctx context.Context, e *Engine) error {
 	list, err := e.endpoints.Sealed(ctx)
 	if err != nil {
@@ -53,7 +52,7 @@ func checkSeals(ctx context.Context, e *Engine) error {
 	if len(list) == 0 {
 		e.sealed.Store(nil)
 		if before != nil {
-			e.cfg.Logger.Info("all endpoints can be opened")
+			e.cfg.Logger.Info("all endpoints can be decrypted")
 		}
 		return nil
 	}
@@ -64,11 +63,11 @@ func checkSeals(ctx context.Context, e *Engine) error {
 	if len(list) > maxNamed {
 		names = append(names, "…")
 	}
-	err = fmt.Errorf("streamwatch: nothing is sent to %d endpoints (%s): start with the key that sealed their secrets: %w",
+	err = fmt.Errorf("streamwatch: nothing is sent to %d endpoints (%s): start with the key that encrypted their secrets: %w",
 		len(list), strings.Join(names, ", "), deliver.ErrSealed)
 	e.sealed.Store(&err)
 	if before == nil || (*before).Error() != err.Error() {
-		e.cfg.Logger.Error("endpoints cannot be opened, their deliveries wait for the key", "endpoints", len(list), "error", err)
+		e.cfg.Logger.Error("endpoints cannot be decrypted: their deliveries wait for the key", "endpoints", len(list), "error", err)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// refuseSet returns an error that names a field of one of the parts' Configs that
-// is set although the engine sets it.
+// refuseSet returns an error if the Config sets a field that the engine sets itself. The error
+// names the field.
 func (c *Config) refuseSet() error {
 	type field struct {
 		name string

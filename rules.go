@@ -19,32 +19,32 @@ import (
 // RuleConfig tunes the filter rules. The zero value of each field means its
 // default.
 type RuleConfig struct {
-	// Parse says how queries are read, above all in which dialect: that of the
-	// platform that is searched. Defaults to query.Union. The engine sets its Now: New
-	// returns an error if it is set.
+	// Parse sets how queries are parsed, such as the dialect, which should be that of the
+	// platform. Defaults to query.Union. The engine sets its Now: New returns an error if it is
+	// set.
 	Parse query.Options
-	// MinInterval is the shortest interval allowed, and the shortest that
-	// rule.Manager.Every may return for a schedule. Defaults to rule.MinInterval.
+	// MinInterval is the shortest poll interval allowed, also in schedules. Defaults to
+	// rule.MinInterval.
 	MinInterval time.Duration
-	// Check drops posts that the platform's search found and whose records show that they
-	// do not match the query. Defaults to false: the platform's answer counts.
+	// Check drops posts that the platform's search returned but that do not match the query, as
+	// far as their fields show. Defaults to false: the search's answers are accepted.
 	Check bool
 }
 
-// Rules creates and changes filter rules, as Monitors does monitors. A rule
-// needs a Searcher, unless its posts all come from certain accounts: see
-// detect.QuerySubscription.
+// Rules returns the manager that creates and changes filter rules. It may be used at the same
+// times as Monitors. A rule needs a Searcher unless its query names the accounts that its posts
+// come from: see detect.QuerySubscription.
 func (e *Engine) Rules() *rule.Manager { return e.rules }
 
-// PriceRule returns the price of a rule by Config.Pricing, for a rule with a schedule
-// the price at its busiest; see Price.
+// PriceRule returns the price of a rule by Config.Pricing; for a rule with a schedule, the price
+// of its shortest interval. See Price.
 func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 	return e.cfg.Pricing.Rule(e.rules.Every(r))
 }
 
-// Query returns the state of a rule's query. Texts with the same
-// query.Program.Canonical are one query. ok is false when no active rule has it; the
-// error is ErrNotRunning, ctx's, or says why the text cannot be parsed.
+// Query returns the state of a rule's query. Texts with the same query.Program.Canonical are one
+// query. ok is false if no active rule has the query. The error is ErrNotRunning, ctx's error,
+// or says why the text cannot be parsed.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
 	if e.life.current() != running {
 		return detect.QueryStatus{}, false, ErrNotRunning
@@ -60,7 +60,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 	return st, ok, notRunning(err)
 }
 
-// addRules makes the rules' manager.
+// addRules creates the manager of rules.
 func addRules(e *Engine) (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
 		Store: guardedRules{e.store.Rules(), e.admission.marks}, Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
@@ -71,7 +71,7 @@ func addRules(e *Engine) (err error) {
 }
 
 // unrunnable reports whether err says that this engine's settings do not allow it to run the
-// rule or monitor: trying again does not help.
+// rule or monitor, so that trying again is useless.
 func unrunnable(err error) bool {
 	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) || invalid.IsRefused(err)
 }
@@ -92,7 +92,7 @@ func planRules(ctx context.Context, e *Engine, plan *Plan) (subs []platforms.Que
 	return subs, err
 }
 
-// ruleTracker is the rule manager's Tracker, on the detector.
+// ruleTracker implements rule.Tracker with the detectors.
 type ruleTracker struct{ e *Engine }
 
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
@@ -102,7 +102,7 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
 }
 
-// track notes a rule that the detectors are given, with the text of its query.
+// track notes that the detectors are about to get a rule, with the part of its query's text.
 func (t ruleTracker) track(r rule.Rule, text string) {
 	known := record{kind: fleet.Rule}
 	if p := t.e.platforms.Named(r.Platform); p != nil {
@@ -111,7 +111,7 @@ func (t ruleTracker) track(r rule.Rule, text string) {
 	t.e.fleet.track(r.ID, known)
 }
 
-// subscription is what a stored rule asks of the detector.
+// subscription returns the subscription of a stored rule for a detector.
 func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error) {
 	p, err := t.e.rules.ParseRule(&r)
 	if err != nil {
@@ -120,13 +120,13 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 	return detect.ForRule(r, p, t.e.cfg.Rules.Check), nil
 }
 
-// runnable returns why Track refuses a rule whose query and schedule were checked, nil if it
-// does not.
+// runnable returns the error with which the detector would refuse the rule, nil if it would not.
+// The caller has checked the rule's query and schedule.
 func (t ruleTracker) runnable(r rule.Rule) error {
 	sub, err := t.subscription(r)
 	p := t.e.platforms.Named(r.Platform)
 	if err != nil || p == nil {
-		return nil // which Track tells
+		return nil // Track returns this error
 	}
 	return p.Detector.CheckQuery(sub)
 }
@@ -141,7 +141,7 @@ func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error
 	return t.e.platforms.QueryReadUntil(ctx, id)
 }
 
-// ruleWebhooks is the rule manager's Webhooks, on the endpoint manager.
+// ruleWebhooks implements rule.Webhooks with the endpoint manager.
 type ruleWebhooks struct{ bound }
 
 func (w ruleWebhooks) Change(ctx context.Context, r rule.Rule, from, to string, key secret.Value) (secret.Value, error) {

@@ -12,16 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// sharedKeyTarget is the target of the cursor whose position is the shared key. With its
-// space it is no account's, nor a query's.
+// sharedKeyTarget is the target name of a cursor that holds the shared key as its Position. No
+// account or query has this target, because it contains a space.
 const sharedKeyTarget = "shared key"
 
-// ErrNoSharedKey is what SharedKey returns until a node of a new fleet has made the key.
+// ErrNoSharedKey is returned by SharedKey until a node of a new fleet has created the key.
 var ErrNoSharedKey = errors.New("streamwatch: the fleet has no shared key yet: ask again in a second")
 
-// SharedKey returns a random key that all nodes of a fleet have in common, to sign what
-// another node has to recognize, such as the cursors of pages. The Store has it in plain
-// text. Without Config.Fleet the key is this engine's own.
+// SharedKey returns a random key that is the same on all nodes of a fleet. It is meant for
+// signing values that other nodes must verify, such as page cursors. The Store has it in plain
+// text. Without Config.Fleet each engine has its own key, in memory only.
 func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 	if key := e.shared.get(e.fleet == nil); key != "" {
 		return key, nil
@@ -38,13 +38,13 @@ func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 }
 
 // sharedKey caches the key of Engine.SharedKey, "" before it is known. Its mutex is not held
-// while the store is read: a wait for the mutex would not end with the caller's context.
+// while the store is read, because a wait for the mutex would not end with a caller's context.
 type sharedKey struct {
 	mu  sync.Mutex
 	key secret.Value
 }
 
-// get returns the key. With fresh set it makes one if there is none.
+// get returns the cached key. If there is none and fresh is true, it creates one.
 func (k *sharedKey) get(fresh bool) secret.Value {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +62,7 @@ func (k *sharedKey) set(key secret.Value) {
 
 func newSharedKey() secret.Value { return secret.Value(rand.Text() + rand.Text()) }
 
-// readSharedKey returns the stored key, "" if there is none.
+// readSharedKey returns the stored key, or "" if there is none.
 func readSharedKey(ctx context.Context, j detect.Journal) (secret.Value, error) {
 	found, err := j.Cursors(ctx, sharedKeyTarget)
 	if err != nil {
@@ -74,8 +74,8 @@ func readSharedKey(ctx context.Context, j detect.Journal) (secret.Value, error) 
 	return secret.Value(found[0].Position), nil
 }
 
-// makeSharedKey stores a key if there is none. Only the node that has the key's part does so:
-// no two nodes store different keys.
+// makeSharedKey stores a new key if the store has none and the key's part is in taken. A part
+// has one node, so two nodes never store different keys.
 func (m *membership) makeSharedKey(ctx context.Context, taken fleet.Set) error {
 	if !taken.Has(fleet.PartOf(sharedKeyTarget)) {
 		return nil

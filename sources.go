@@ -15,29 +15,30 @@ import (
 
 // Source is one platform with its credentials.
 type Source struct {
-	// Name is how monitors and rules name the source: an account of it is
-	// "name:account". 1 to 32 lower-case letters, digits, "-" and "_", the first a
-	// letter, and not "did". Events, Stats, Plan and log messages have it. Required.
+	// Name is the source's name in monitors and rules, which write "name:account", and in
+	// events, Stats, Plan and log messages. 1 to 32 lower-case letters, digits, "-" and "_", the
+	// first a letter, and not "did". Required.
 	//
-	// The ids of events and the names of cursors in the Store are made with it. After a
-	// source is renamed, or gets a name in place of Config.Fetcher, posts published since
-	// an account was added to its monitor may come again, as events with other ids.
+	// Ids of events and names of cursors in the Store depend on it. After a source is renamed,
+	// or Config.Fetcher becomes a source with a name, posts may be delivered again, as events
+	// with other ids: those published since their account was added to its monitor.
 	Name string
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
 	// Roles are the other calls that the platform supports: see Config.Roles.
 	Roles fetcher.Roles
-	// Detect tunes its polling. Each source has budgets, backoffs and an overlap of
-	// its own. DeliverBy defaults to that of Config.Detect.
+	// Detect tunes the polling of the source. Each source has its own budgets, backoffs and
+	// overlap. DeliverBy defaults to Config.Detect.DeliverBy.
 	Detect detect.Config
-	// CheckAccount returns an error for a name that no account of the platform can
-	// have, which says what names are like. Nil takes all names.
+	// CheckAccount returns an error if no account of the platform can have the name; the error
+	// describes valid names. Nil accepts all names.
 	CheckAccount func(name string) error
 }
 
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// checkSources returns an error for a source that is not allowed.
+// checkSources returns an error if Fetcher and Sources are both missing, or a source has a field
+// that is not allowed.
 func (c *Config) checkSources() error {
 	if c.Fetcher == nil && len(c.Sources) == 0 {
 		return errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher, or Config.Sources")
@@ -66,8 +67,8 @@ func (c *Config) checkSources() error {
 	return nil
 }
 
-// allSources returns the sources. The first is the one to which account names without a
-// source belong.
+// allSources returns all sources, with Config.Fetcher as the first if it is set. Account names
+// without a source belong to the first.
 func (c *Config) allSources(tuned detect.Config) []Source {
 	var all []Source
 	if c.Fetcher != nil {
@@ -82,8 +83,8 @@ func (c *Config) allSources(tuned detect.Config) []Source {
 	return all
 }
 
-// checkClaims returns an error for a source whose deliveries others may claim while they
-// are attempted.
+// checkClaims returns an error if a source's DeliverBy is below shortest: its claims could then
+// run out during an attempt.
 func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error {
 	check := func(by time.Duration) error {
 		if by < shortest {
@@ -102,10 +103,10 @@ func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error 
 	return nil
 }
 
-// sources has the methods of an Engine that concern its sources.
+// sources has the Engine's internal methods for its sources.
 type sources struct{ e *Engine }
 
-// add makes a detector for each source; deps are what they share.
+// add creates a detector for each source. All detectors get deps, completed for their source.
 func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 	e := s.e
 	commits := platforms.NewCommits(e.dispatcher.Enqueue)
@@ -147,7 +148,7 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 	return nil
 }
 
-// names returns the names that a rule may have as its Platform.
+// names returns the names that are allowed as rule.Rule.Platform.
 func (s sources) names() (names []string) {
 	for i := range s.e.cfg.Sources {
 		names = append(names, s.e.cfg.Sources[i].Name)
@@ -161,23 +162,23 @@ func (s sources) paced() bool {
 	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
 }
 
-// canonical returns the full name of an account, "source:account" for a source with a name,
-// whether or not the source was written.
+// canonical returns the full name of an account: "source:account" if its source has a name, even
+// if the caller omitted the source.
 func (s sources) canonical(account string) string {
 	p, name := s.e.platforms.Split(account)
 	return p.Full(strings.TrimPrefix(name, "@"))
 }
 
-// checkAccount asks the account's source whether there can be such an account.
+// checkAccount returns an error if the account's source can have no account of that name.
 func (s sources) checkAccount(account string) error {
 	p, name := s.e.platforms.Split(account)
 	switch {
 	case name == "":
-		return errors.New("an account behind the name of the source")
+		return errors.New("an account name after the name of the source")
 	case p.CheckAccount != nil:
 		return p.CheckAccount(name)
 	case len(s.e.cfg.Sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
-		return fmt.Errorf("an account, or one behind the name of a source (%s) and a colon", strings.Join(s.names(), ", "))
+		return fmt.Errorf("an account name, alone or after the name of a source (%s) and a colon", strings.Join(s.names(), ", "))
 	}
 	return nil
 }

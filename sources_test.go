@@ -133,8 +133,8 @@ func TestSourcesRefuse(t *testing.T) {
 	}})
 	for account, want := range map[string]string{
 		"beta:a.b":   "want a name without dots",
-		"gamma:nasa": "want an account, or one behind the name of a source (alpha, beta) and a colon",
-		"alpha:":     "want an account behind the name of the source",
+		"gamma:nasa": "want an account name, alone or after the name of a source (alpha, beta) and a colon",
+		"alpha:":     "want an account name after the name of the source",
 	} {
 		_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: []string{account}})
 		var field *monitor.FieldError

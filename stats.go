@@ -8,12 +8,11 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Stats counts what an engine did since it was made.
+// Stats has the counters of an engine since New.
 type Stats struct {
-	// Detect is of the source to which account names without a source belong:
-	// Config.Fetcher, or else the first of Config.Sources.
+	// Detect has the counters of Config.Fetcher or, without it, of the first of Config.Sources.
 	Detect detect.Stats
-	// Sources are the counters of each source by name, "" for Config.Fetcher; nil without
+	// Sources has the counters of each source by name, "" for Config.Fetcher; nil without
 	// Config.Sources.
 	Sources map[string]detect.Stats
 	Deliver dispatch.Stats
@@ -24,9 +23,9 @@ type Stats struct {
 	Fleet     FleetStats
 }
 
-// Causes returns what the time from publication to acknowledgement was spent on, in
-// the order of the flow: the parts of latency.Parts, of the accounts and queries of all
-// sources, the wait for the first attempt ("handover"), and the successful attempts ("send").
+// Causes divides the mean time from publication to acknowledgement into its causes, in the order
+// of the flow: the causes of latency.Parts for the accounts and queries of all sources, the wait
+// for the first attempt ("handover"), and the successful attempts ("send").
 func (s *Stats) Causes() []latency.Cause {
 	parts := s.Detect.Latency.Add(s.Detect.Queries.Latency)
 	if s.Sources != nil {

@@ -7,21 +7,21 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// tracked are the monitors and rules that the detectors run, by id. It is safe for
-// concurrent use: managers change records while the node follows others.
+// tracked holds the monitors and rules that the detectors run, by id. It is safe for concurrent
+// use, since managers change records while the node applies changes of other records.
 type tracked struct {
 	mu  sync.Mutex
 	now map[string]record
-	old map[string]record // during a reading of all records, those not found yet
+	old map[string]record // between begin and end: the records that were not found yet
 }
 
-// record is what a node knows of a monitor or rule.
+// record is the data that a node keeps about a monitor or rule.
 type record struct {
 	kind   fleet.Kind
-	search fleet.Part // of a rule
+	search fleet.Part // the part of a rule's query
 }
 
-// put notes that the detectors are given a record.
+// put notes that the detectors run a record.
 func (t *tracked) put(id string, r record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,7 +32,7 @@ func (t *tracked) put(id string, r record) {
 	delete(t.old, id)
 }
 
-// drop notes that the detectors run a record no more.
+// drop notes that the detectors no longer run a record.
 func (t *tracked) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +40,7 @@ func (t *tracked) drop(id string) {
 	delete(t.old, id)
 }
 
-// get returns what is known of a record.
+// get returns the record with an id.
 func (t *tracked) get(id string) (record, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,21 +51,22 @@ func (t *tracked) get(id string) (record, bool) {
 	return r, ok
 }
 
-// begin is called before all records are read.
+// begin starts a reading of all records: put is then called for each record that is found.
 func (t *tracked) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now, t.old = map[string]record{}, t.now
 }
 
-// left returns the records that a reading has not found.
+// left returns the records that were not found since begin.
 func (t *tracked) left() map[string]record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.old)
 }
 
-// end ends a reading. Entries that are left remain: it has failed.
+// end ends a reading. Records not found and not dropped are kept, since the reading failed
+// before it came to them.
 func (t *tracked) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // tracking hands stored records to the detectors.
 type tracking struct{ e *Engine }
 
-// all hands the active monitors and rules to the detectors. A node of a fleet polls for none
-// of them before it has parts.
+// all hands the active monitors and rules to the detectors. A node of a fleet polls nothing
+// until it has parts.
 func (t tracking) all(ctx context.Context) error {
 	e := t.e
 	if e.fleet != nil {
@@ -36,11 +36,10 @@ func (t tracking) all(ctx context.Context) error {
 }
 
 // monitors hands the active monitors to the detectors. begins reports whether this process
-// begins to poll for a monitor; missed is how long its accounts may not have been polled
-// before. Troubles of such a monitor that an earlier process has stored are cleared; a
-// trouble that persists is reported again. A monitor that cannot run, because it was stored
-// by an engine with other settings, by another version or by hand, has the reason in its
-// status reason; the others run.
+// starts polling accounts of a monitor now: then the failures in its stored status reason are
+// cleared, since those that persist are reported again. missed is for how long before now its
+// accounts may not have been polled. If this engine's settings do not allow it to run a monitor,
+// monitors writes the error into the monitor's status reason and goes on with the others.
 func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -66,9 +65,8 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 	})
 }
 
-// rules hands the active rules to the detectors, as monitors does for monitors. A rule that
-// cannot run, because it was stored by an engine with another dialect or with a Searcher, has
-// the reason in its status reason; the others run.
+// rules hands the active rules to the detectors, as monitors does for monitors. A rule may not
+// run here because it was stored by an engine with another dialect or with a Searcher.
 func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.QuerySubscription) bool) error {
 	e := t.e
 	return e.rules.Each(ctx, func(r rule.Rule) error {
@@ -77,7 +75,7 @@ func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.Query
 		}
 		sub, err := ruleTracker{e}.subscription(r)
 		if begins(r, sub) && strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
-			e.rules.Report(r.Owner, r.ID, "@", nil) // no account: only the reason is written again
+			e.rules.Report(r.Owner, r.ID, "@", nil) // "@" names no account: only the status reason is written again
 		}
 		refused := err != nil
 		if err == nil {

@@ -12,29 +12,30 @@ import (
 	"github.com/streamwatch/streamwatch/internal/control"
 )
 
-// A node that finds the turn taken waits turnWait, then doubles the wait, for turnMost in
-// all.
+// If another node holds the turn, a node waits turnWait, then twice as long each time, turnMost
+// in total.
 const (
 	turnWait = 2 * time.Millisecond
 	turnMost = time.Second
 )
 
-// ErrBusy: something else is being created for the owner, and that has not ended within 1 s
-// on another node of the fleet, or within 11 s (by default) on this one. Try again. After a
-// node dies, its turn ends with the turn's lease, 22 s by default.
+// ErrBusy is returned if something else is being created for the owner and has not ended within
+// 1 s on another node of the fleet, or within 11 s (by default) on this one. Try again. If a
+// node dies during a creation, ErrBusy is returned until the turn's lease ends, after 22 s by
+// default.
 var ErrBusy = errors.New("streamwatch: something else is being created for the owner: try again")
 
-// turnOf says what a turn is for: one of an owner's quotas, or its credits.
+// turnOf identifies a turn: an owner and one of its quotas, or its credits ("cover").
 type turnOf struct{ owner, quota string }
 
-// turns are the turns that are held in this engine.
+// turns holds the turns that callers in this engine have.
 type turns struct {
 	mu   sync.Mutex
 	held map[turnOf]chan struct{} // closed when the turn ends
 }
 
-// take takes a turn, and returns the function that ends it. If the turn is held, take returns
-// a channel that is closed when it ends.
+// take acquires a turn and returns the function that ends it. If another caller holds the turn,
+// take instead returns a channel that is closed when that turn ends.
 func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,9 +60,9 @@ func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
 // record is stored. The fleet's lock is a fleet.Answers request that is never answered; its
 // lease is twice Config.ChangeTimeout.
 //
-// It returns a *control.Later instead of waiting. So no caller waits for a turn while it holds
-// another turn or the lock of a manager: one owner's wait delays no other owner, and there is
-// no deadlock, in whatever order turns are acquired.
+// If the turn is held, it returns a *control.Later instead of waiting. So no caller waits for a
+// turn while it holds another turn or the lock of a manager: one owner's wait does not delay
+// other owners, and turns cannot deadlock in whatever order they are acquired.
 func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {
 	end, others := a.turns.take(turnOf{owner, quota})
 	if others != nil {
@@ -91,7 +92,8 @@ func (a *admission) turn(ctx context.Context, owner, quota string) (done func(),
 	}
 }
 
-// waitForNode waits for the turn of another node: turnWait, then twice as long each time.
+// waitForNode waits before the next try for a turn that another node holds: turnWait at first,
+// then twice as long each time. It returns ErrBusy after turnMost in total.
 func waitForNode(ctx context.Context, waited time.Duration) (time.Duration, error) {
 	if waited >= turnMost {
 		return waited, ErrBusy
@@ -107,7 +109,7 @@ func waitForNode(ctx context.Context, waited time.Duration) (time.Duration, erro
 	}
 }
 
-// waitEnded is the error of a wait whose context has ended.
+// waitEnded returns the error of a wait that ended because ctx ended.
 func waitEnded(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, control.ErrWaited) {
@@ -124,5 +126,5 @@ func (a *admission) endTurn(ctx context.Context, q fleet.Request) {
 	}
 }
 
-// both returns a function that calls two, the later one first.
+// both returns a function that calls later and then first.
 func both(first, later func()) func() { return func() { later(); first() } }

@@ -8,22 +8,22 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Watch has fn called with the new events of every commit of this engine from now on,
-// whoever their owners are, until stop is called. Events of one source come in the order
-// of their commits; in a fleet those that other nodes find do not come. Events are not kept
-// for fn and not repeated: use Config.OnEvent for a receiver that must miss none. The
-// commit waits for fn, which several goroutines call at once, and which must not block,
-// change the events or keep their bodies. stop does not wait for calls under way.
+// Watch calls fn with the new events of every commit of this engine, for all owners, until stop
+// is called. Events of one source come in the order of their commits. In a fleet, fn does not
+// get events that other nodes find. Events are not stored for fn or repeated: use Config.OnEvent
+// for a receiver that must not miss any. Several goroutines may call fn at once, and commits
+// wait for it: it must not block, change the events or keep their bodies. stop does not wait for
+// calls under way.
 func (e *Engine) Watch(fn func(events []deliver.Event)) (stop func()) {
 	return e.writes.watchers.add(func(events []deliver.Event) {
 		hook(e.cfg.Logger, "Watch", func() { fn(events) })
 	})
 }
 
-// watchers are told of commits.
+// watchers holds the functions given to Watch.
 type watchers struct {
 	mu   sync.RWMutex
-	list []*func([]deliver.Event) // replaced, not changed
+	list []*func([]deliver.Event) // replaced by a changed copy, never changed in place
 }
 
 func (w *watchers) add(fn func([]deliver.Event)) (stop func()) {
@@ -37,7 +37,7 @@ func (w *watchers) add(fn func([]deliver.Event)) (stop func()) {
 	}
 }
 
-// tell hands on what was new to the journal.
+// tell calls the functions with the events that were new to the journal.
 func (w *watchers) tell(batches []*detect.Batch) {
 	w.mu.RLock()
 	list := w.list

@@ -11,13 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// WebSocket is the http.Handler that sends events to WebSocket clients, nil
-// without Config.WebSocket. Mount it anywhere; Engine.Shutdown closes its
-// connections after the last event.
+// WebSocket returns the http.Handler that sends events to WebSocket clients, nil without
+// Config.WebSocket. Engine.Shutdown closes its connections after the last event.
 func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
-// addHub creates the hub, announces commits to it, and has it return the outcome of
-// its deliveries.
+// addHub creates the hub. It wraps the journal so that the hub gets each commit, and adds the
+// hub as the sender of deliveries to WebSocket clients.
 func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
 	if e.cfg.WebSocket == nil {
 		return nil
@@ -26,7 +25,7 @@ func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (er
 	o.Events, o.Has, o.Logger = e.store.Log(), managers{e}.has, e.cfg.Logger
 	if e.fleet != nil {
 		if o.CatchUp == 0 {
-			o.CatchUp = time.Second // signals of other nodes' commits may be lost
+			o.CatchUp = time.Second // signals for other nodes' commits may be lost
 		}
 		o.OnLost = func() { e.fleet.node.LostTail() }
 	}
@@ -45,7 +44,8 @@ func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (er
 	return nil
 }
 
-// setEpoch tells the hub the epoch of the store's event numbers. In a fleet the node does.
+// setEpoch passes the epoch of the store's event numbers to the hub. In a fleet the node does
+// this instead.
 func (e *Engine) setEpoch(ctx context.Context) error {
 	if e.hub == nil {
 		return nil
@@ -58,8 +58,8 @@ func (e *Engine) setEpoch(ctx context.Context) error {
 	return nil
 }
 
-// announced announces every commit to the hub, and adds a delivery to the hub for an
-// event that a client waits for.
+// announced is a Journal that passes the events of every commit to the hub. If a client is
+// connected for an event, it adds a delivery to the hub.
 type announced struct {
 	detect.Journal
 	hub *wshub.Hub
@@ -69,7 +69,7 @@ func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		for i := range b.Events {
 			ev := &b.Events[i]
-			// A commit that failed is tried again: clients may have left or come since.
+			// This may be a retry of a failed commit: clients may have connected or left since.
 			handlers := slices.DeleteFunc(slices.Clone(ev.Handlers), func(name string) bool {
 				return wshub.IsDelivery(deliver.HandlerEndpoint(name))
 			})
@@ -88,7 +88,7 @@ func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	return nil
 }
 
-// inProcess sends the hub's deliveries to the hub, and the others to the handlers.
+// inProcess sends the hub's deliveries to the hub, and all others to rest.
 type inProcess struct {
 	hub  *wshub.Hub
 	rest deliver.Sender

@@ -13,33 +13,32 @@ import (
 )
 
 const (
-	writeFresh = 5 * time.Second // how long Writable relies on the outcome of a write
-	probeTime  = 2 * time.Second // bounds a write that Writable makes
-	// probeTarget is the target of the cursor that is written. With its space it is
-	// no account's, nor a query's.
+	writeFresh = 5 * time.Second // how long Writable relies on the result of a write
+	probeTime  = 2 * time.Second // time limit of a write by Writable
+	// probeTarget is the target of the cursor that Writable writes. No account or query has this
+	// target, because it contains a space.
 	probeTarget = "write probe"
 )
 
-// ErrWrites is wrapped by the error of Writable while the store takes no writes.
+// ErrWrites is wrapped by the error of Writable if the store's last write failed.
 var ErrWrites = errors.New("streamwatch: the store takes no writes")
 
-// Writable reports whether the store took the last write of the engine's detector or
-// dispatcher, within the last 5 s. If they made none, it writes a few bytes itself:
-// at most one call in 5 s, for at most 2 s; other calls return the outcome of that one. So a
-// full disk is noticed although reads still succeed. It is meant for a readiness probe
-// and works whether the engine is running or not. The error wraps ErrWrites and the
-// store's, or is ctx's.
+// Writable returns nil if the engine's last write to the store, within the last 5 s, succeeded.
+// If there was none, it writes a few bytes itself, at most once in 5 s and for at most 2 s;
+// concurrent calls share the result. So it detects a full disk even if reads still succeed. It
+// is meant for a readiness probe, and works whether or not the engine is running. The error
+// wraps ErrWrites and the store's error, or is ctx's error.
 func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx) }
 
-// writes knows how the latest writes ended.
+// writes records the results of the latest writes to the store.
 type writes struct {
 	journal detect.Journal
 	turn    chan struct{} // holds a value during a call of check
-	// watchers are told of what was committed: see Engine.Watch.
+	// watchers get the events of each commit: see Engine.Watch.
 	watchers watchers
 
 	mu        sync.Mutex
-	good, bad time.Time // when a write succeeded and failed last; zero for never
+	good, bad time.Time // when the last write succeeded, and when one last failed; zero for never
 	err       error     // of bad
 }
 
@@ -47,8 +46,8 @@ func newWrites(j detect.Journal) *writes {
 	return &writes{journal: j, turn: make(chan struct{}, 1)}
 }
 
-// note takes the outcome of a write. What the caller gave up or got wrong says
-// nothing about the store.
+// note records the result of a write. It ignores errors that are not the store's fault: the
+// caller cancelled the write, or the data were refused.
 func (w *writes) note(err error) {
 	var batch *detect.BatchError
 	var field *deliver.FieldError
@@ -64,7 +63,8 @@ func (w *writes) note(err error) {
 	w.bad, w.err = time.Now(), err
 }
 
-// recent returns the outcome of the latest write; false when that is too long ago.
+// recent returns the result of the latest write. It reports false if that was more than
+// writeFresh ago.
 func (w *writes) recent() (error, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *writes) check(ctx context.Context) error {
 	if err, ok := w.recent(); ok {
 		return err
 	}
-	// Without the caller's cancellation: other callers rely on the outcome.
+	// The write ignores the caller's cancellation: other callers use its result.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 	defer cancel()
 	if j, ok := w.journal.(fenced); ok && j.m.node.Fence().IsZero() {
@@ -102,7 +102,7 @@ func (w *writes) check(ctx context.Context) error {
 	return nil
 }
 
-// notedJournal and notedOutbox note the outcome of each write.
+// notedJournal and notedOutbox pass the result of each write to writes.note.
 type notedJournal struct {
 	detect.Journal
 	w *writes
