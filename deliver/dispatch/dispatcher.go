@@ -37,7 +37,6 @@ func New(cfg Config) (*Dispatcher, error) {
 	a := newAlarm()
 	d.health = newHealthWriter(&cfg)
 	d.sched = newScheduler(&cfg, a, d.health)
-	d.health.written = d.sched.setFailingSince
 	d.settler = newSettler(&cfg, d.sched)
 	d.replayer = newReplayer(&cfg, d.sched, d.stop)
 	d.workers = &workers{cfg: &cfg, sched: d.sched, settler: d.settler, replayer: d.replayer, timing: d.timing}
@@ -113,11 +112,10 @@ func (d *Dispatcher) Refresh(endpointID string) {
 	d.replayer.ask()
 }
 
-// Reset forgets the failures of an endpoint whose owner has changed the receiver or says
-// that it is up again: deliveries do not wait any more for the breaker, or for the time
-// that the receiver asked for. Deliveries that went back to the outbox for such a wait are
-// sent at once if this process remembers them, 65,536 of all endpoints, others when due.
-// Answers to attempts under way do not count.
+// Reset forgets the failures of an endpoint when its owner has changed the receiver or says
+// that it is up again: new deliveries do not wait for the breaker, or for the time that the
+// receiver asked for. Deliveries that went back to the outbox for such a wait are sent when
+// it would have ended. Answers to attempts under way do not count.
 func (d *Dispatcher) Reset(endpointID string) { d.sched.resetEndpoint(endpointID) }
 
 // FailingSince returns when the first failed attempt to an endpoint began since the last

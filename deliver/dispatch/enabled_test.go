@@ -50,33 +50,3 @@ func TestEnabledEndpointStaysActive(t *testing.T) {
 		b.stop()
 	})
 }
-
-// An active endpoint that another process enables gets what was kept for it at once, also
-// where its record does not say that it is failing.
-func TestEnabledElsewhereGetsWhatWasKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var up atomic.Bool
-		b := newBench(t, asks(50*time.Minute, &up), nil)
-		b.endpoint("a")
-		b.run()
-		other := newBench(t, nil, func(c *dispatch.Config) { c.Outbox, c.Endpoints = b.store.Outbox(), b.store.Endpoints() })
-		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: other.d})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.commit("a", "p", 5, true)
-		pass(time.Second)
-		up.Store(true)
-		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.d.Follow(t.Context(), "o", "a"); err != nil {
-			t.Fatal(err)
-		}
-		pass(10 * time.Second)
-		if n := b.open(); n > 0 {
-			t.Errorf("%d of 5 deliveries are open 10 s after the other process has enabled the endpoint, want none", n)
-		}
-		b.stop()
-	})
-}

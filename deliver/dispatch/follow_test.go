@@ -22,6 +22,8 @@ func TestFollow(t *testing.T) {
 		sends  bool
 	}{
 		{"another url", func(e *deliver.Endpoint) { e.URL = "https://b.example.com/" }, true},
+		{"another secret", func(e *deliver.Endpoint) { e.Secret = deliver.GenerateSecret() }, true},
+		{"other headers", func(e *deliver.Endpoint) { e.Headers = []deliver.Header{{Name: "A", Value: "b"}} }, true},
 		{"enabled again", func(e *deliver.Endpoint) { e.StatusSince = now() }, true},
 		{"failures forgotten", func(e *deliver.Endpoint) { e.FailingSince = time.Time{} }, true},
 		{"another limit", func(e *deliver.Endpoint) { e.Limits.InFlight = 3 }, false},

@@ -19,10 +19,7 @@ const (
 // healthWriter writes verdicts into endpoints' records, and tells the observer. It is one
 // goroutine: a slow store holds up no attempt.
 type healthWriter struct {
-	cfg *Config
-	// written is called with the FailingSince of a record after it was read or written.
-	written func(endpointID string, failingSince time.Time)
-
+	cfg  *Config
 	bell batch.Bell
 	stop chan struct{}
 
@@ -37,7 +34,6 @@ type change struct {
 	at    time.Time
 }
 
-// newHealthWriter returns a healthWriter whose written is still to be set.
 func newHealthWriter(cfg *Config) *healthWriter {
 	return &healthWriter{cfg: cfg, bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
 }
@@ -125,7 +121,6 @@ func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver
 			return deliver.Notice{}, err
 		}
 		if !p.apply(&e) {
-			w.written(id, e.FailingSince)
 			return deliver.Notice{}, nil
 		}
 		err = w.cfg.Endpoints.Update(ctx, e)
@@ -135,7 +130,6 @@ func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver
 		if err != nil {
 			return deliver.Notice{}, err
 		}
-		w.written(id, e.FailingSince)
 		return deliver.Notice{Kind: p.Kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.Reason, Since: p.Since}, nil
 	}
 }

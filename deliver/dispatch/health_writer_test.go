@@ -78,7 +78,6 @@ func TestVerdictOfAnEarlierReceiver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &record{fails: 1, e: deliver.Endpoint{ID: "a", URL: "https://a", Status: deliver.EndpointActive, StatusSince: time.Now().UTC()}}
 				w := newHealthWriter(&Config{Endpoints: s, Observer: func(deliver.Notice) {}, Logger: slog.New(slog.DiscardHandler)})
-				w.written = func(string, time.Time) {}
 				ran := make(chan struct{})
 				go func() {
 					defer close(ran)

@@ -190,21 +190,6 @@ func (l *lane) capacity(limit, held int) int {
 	return n
 }
 
-// replayWait returns how long a lane with a rate waits until it may use an attempt for a
-// replay.
-func (l *lane) replayWait(now time.Time) time.Duration {
-	if l.limiter == nil || len(l.queue.items) > 0 {
-		return 0
-	}
-	// An attempt for a replay leaves half of a burst to new deliveries.
-	burst := l.limiter.Burst()
-	missing := float64(min(burst, 1+burst/2)) - l.limiter.TokensAt(now)
-	if missing <= 0 {
-		return 0
-	}
-	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
-}
-
 // takesReplays reports whether a step of a replay may be made for the lane.
 func (l *lane) takesReplays(now time.Time) bool {
 	if l.fresh(now) && l.record.state == recordRefusing {

@@ -67,12 +67,6 @@ func (s *scheduler) next(j *job) bool {
 
 // delayed reports whether a lane may not begin an attempt yet, and makes it wait then.
 func (s *scheduler) delayed(l *lane, now time.Time) bool {
-	if wait := l.replayWait(now); wait > 0 {
-		l.forRate = true
-		s.ready.leave(l)
-		s.offerAfter(l, wait)
-		return true
-	}
 	if l.limiter != nil && l.gate(now) == gateOpen {
 		r := l.limiter.ReserveN(now, 1)
 		if wait := r.DelayFrom(now); wait > 0 {

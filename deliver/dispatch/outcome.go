@@ -35,7 +35,6 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 			s.trim(l, hungQueue)
 		}
 	}
-	postponed := false // beyond the schedule, because of the receiver
 	switch schedule := s.cfg.RetrySchedule; {
 	case res.OK:
 		a.Error = ""
@@ -43,20 +42,14 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	case own > 0:
 		st.State = deliver.StateRetrying
 		st.Due, st.Wait = end.Add(own), own
-		postponed = true
 		s.counts.Retried++
 	case res.Permanent || it.tried() >= len(schedule):
 		st.State = deliver.StateFailed
 		s.counts.Failed++
 	default:
 		st.State = deliver.StateRetrying
-		delay := retryDelay(schedule[it.tried()], res.RetryAfter)
-		st.Due = end.Add(max(wait, delay))
-		postponed = wait > delay
+		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()], res.RetryAfter)))
 		s.counts.Retried++
-	}
-	if postponed && counts {
-		s.overflow.kept.add(l.id, it.ID)
 	}
 	if wait > 0 && counts {
 		s.pause(l, wait)

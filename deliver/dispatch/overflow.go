@@ -10,13 +10,12 @@ type overflow struct {
 	behind  map[*lane]struct{} // overflowed, and not caught up since
 	round   int64              // looks of the reader, from 1
 	spilled []dueChange        // deliveries to give back at the next look
-	kept    kept               // deliveries that are due when the wait of their lane ends
 }
 
 // dueChange is a change of a delivery's Due.
 type dueChange struct {
 	id      string
-	claimed time.Time // end of this dispatcher's claim, zero without one
+	claimed time.Time // end of this dispatcher's claim
 	due     time.Time
 }
 
@@ -38,7 +37,6 @@ func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
 	if l.gated == gateParked && l.record.endpoint.PausedSince.IsZero() {
 		c.due = now.Add(max(0, time.Until(l.until)))
-		o.kept.add(it.EndpointID, it.ID)
 	}
 	o.follow(l, o.round)
 	if len(o.spilled) < maxHeld {
@@ -55,19 +53,10 @@ func (o *overflow) follow(l *lane, round int64) {
 	o.behind[l] = struct{}{}
 }
 
-// forget removes a lane and the deliveries kept for it.
+// forget removes a lane.
 func (o *overflow) forget(l *lane) {
 	delete(o.blocked, l)
 	delete(o.behind, l)
-	o.kept.take(l.id)
-}
-
-// hurry makes an unclaimed delivery in the outbox due now.
-func (o *overflow) hurry(id string, now time.Time) {
-	if len(o.spilled) < maxHeld {
-		o.spilled = append(o.spilled, dueChange{id: id, due: now})
-	}
-	o.alarm.wakeAt(now)
 }
 
 // take returns the deliveries to give back, and forgets them.

@@ -146,15 +146,15 @@ func (r *reader) renewSome(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// changeDue changes the Due of deliveries that were not attempted: to now or the end of a
-// wait, which gives a claimed one back, or to a later time, which renews its claim. After
-// an error it returns those that may be unchanged.
+// changeDue changes the Due of claimed deliveries that were not attempted: to now or the
+// end of a wait, which gives the claim back, or to a later time, which renews it. After an
+// error it returns those that may be unchanged.
 func changeDue(ctx context.Context, cfg *Config, list []dueChange, now time.Time) (rest []dueChange, err error) {
 	for len(list) > 0 {
 		n := min(settleGroup, len(list))
 		var ss []deliver.Settlement
 		for _, c := range list[:n] {
-			if c.claimed.IsZero() || cfg.leaseCovers(c.claimed, now) {
+			if cfg.leaseCovers(c.claimed, now) {
 				ss = append(ss, deliver.Settlement{DeliveryID: c.id, Due: c.due})
 			}
 		}

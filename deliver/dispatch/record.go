@@ -32,7 +32,7 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 		return 0, false
 	case err == nil:
 		if mustReset(&l.record.endpoint, &e) {
-			s.resetLane(l)
+			l.reset()
 		}
 		l.setRecord(s.cfg, e, time.Now())
 		l.record.state = l.record.state.read(s.recordResult(l))
@@ -110,29 +110,9 @@ func (s *scheduler) resetEndpoint(endpointID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l, ok := s.lanes[endpointID]; ok {
-		s.resetLane(l)
+		l.reset()
 		s.readAgain(l)
 		s.resume(l)
-	}
-}
-
-// resetLane is resetEndpoint for a lane; it is called with the mutex. Deliveries that wait in the
-// outbox because of the receiver become due at once.
-func (s *scheduler) resetLane(l *lane) {
-	l.reset()
-	for id := range s.overflow.kept.take(l.id) {
-		s.overflow.hurry(id, s.cfg.Now())
-	}
-}
-
-// setFailingSince sets the FailingSince that a lane has read: the lane notices when another
-// process changes it in the record.
-func (s *scheduler) setFailingSince(endpointID string, since time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l, ok := s.lanes[endpointID]; ok {
-		l.record.endpoint.FailingSince = since
-		s.readAgain(l)
 	}
 }
 

@@ -3,8 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"maps"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -15,10 +13,9 @@ import (
 const (
 	replayBatch = 16          // deliveries made in one step
 	replayLow   = 8           // deliveries waiting in a lane below which the next step is made
-	maxReplays  = 256         // replays running at once in a process
 	replayIdle  = time.Second // how often to look whether a lane has room again
 	replayShare = 4           // the pause after a round of steps is this many times its duration
-	maxFound    = 16_384      // replays read at once: many may wait, or be other dispatchers'
+	maxReplays  = 16_384      // replays read at once: many may wait, or be other dispatchers'
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
@@ -158,7 +155,7 @@ func (r *replayer) look(ctx context.Context) {
 	due := r.cfg.Now()
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := r.cfg.Replays.Running(read, due, maxFound)
+	found, err := r.cfg.Replays.Running(read, due, maxReplays)
 	if err != nil {
 		r.ask()
 		if ctx.Err() == nil {
@@ -168,12 +165,8 @@ func (r *replayer) look(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Replays that made no step since the last look give up their places. All that were found, these
-	// included, have the same chance to get one.
-	maps.DeleteFunc(r.running, func(_ string, rp deliver.Replay) bool { return !rp.Due.After(due) })
-	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	for _, rp := range found {
-		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID && r.sched.has(rp.EndpointID) {
+		if r.running[rp.EndpointID].ID != rp.ID && r.sched.has(rp.EndpointID) {
 			r.running[rp.EndpointID] = rp
 		}
 	}

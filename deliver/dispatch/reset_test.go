@@ -34,20 +34,22 @@ func manages(t *testing.T, answer func(context.Context, *deliver.Delivery) deliv
 // later, whenever it comes.
 func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
 	url := "https://b.example.com/"
+	times := []time.Duration{time.Second, 20 * time.Hour} // within the breaker's first pause, and long after
 	for _, row := range []struct {
 		name   string
+		times  []time.Duration
 		pardon func(ctx context.Context, b *bench, m *endpoints.Manager) error
-		late   time.Duration // until it fails anew
+		late   time.Duration // until it fails again
 	}{
-		{"enabled while it fails", func(ctx context.Context, _ *bench, m *endpoints.Manager) error {
+		{"enabled while it fails", times, func(ctx context.Context, _ *bench, m *endpoints.Manager) error {
 			_, err := m.Enable(ctx, "o", "a")
 			return err
 		}, 0},
-		{"another url", func(ctx context.Context, _ *bench, m *endpoints.Manager) error {
+		{"another url", times, func(ctx context.Context, _ *bench, m *endpoints.Manager) error {
 			_, err := m.Update(ctx, "o", "a", endpoints.Update{URL: &url})
 			return err
 		}, 0},
-		{"another process had a success", func(ctx context.Context, b *bench, _ *endpoints.Manager) error {
+		{"another process had a success", times[1:], func(ctx context.Context, b *bench, _ *endpoints.Manager) error {
 			e, err := b.store.Endpoints().Get(ctx, "o", "a")
 			if err != nil {
 				return err
@@ -56,7 +58,7 @@ func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
 			return b.store.Endpoints().Update(ctx, e)
 		}, 30 * time.Minute}, // here the breaker is open still
 	} {
-		for _, after := range []time.Duration{time.Second, 20 * time.Hour} { // within the breaker's first pause, and long after
+		for _, after := range row.times {
 			t.Run(fmt.Sprint(row.name, " after ", after), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var w watcher

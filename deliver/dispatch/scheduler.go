@@ -154,7 +154,6 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 // hold remembers an item that was queued, and offers its lane.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
-	s.overflow.kept.drop(it.EndpointID, it.ID)
 	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits
 	s.offer(it.lane)
 }
@@ -167,7 +166,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	if len(s.lanes) >= s.sweepAt {
 		now := time.Now()
 		for id, l := range s.lanes {
-			if l.idle(now) && !s.overflow.kept.has(id) {
+			if l.idle(now) {
 				delete(s.lanes, id)
 			}
 		}

@@ -16,9 +16,9 @@ type Update struct {
 	Limits  *deliver.Limits
 	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way go on.
 	// When the pause ends, new deliveries are sent at once, and kept ones within some
-	// seconds if the receiver keeps up, in any order and with all their retries. Processes
-	// on the same store outside this one's fleet send theirs within a minute. A disabled
-	// endpoint cannot be paused.
+	// seconds if the receiver keeps up, in any order and with all their retries. Other
+	// processes begin a pause within 10 s, or when the wait of a lane ends, and end it
+	// within a minute. A disabled endpoint cannot be paused.
 	Paused *bool
 	// Secret replaces the secret, by a generated one if it is "". Until Overlap has
 	// passed, a receiver that knows the old or the new secret can verify:
