@@ -79,14 +79,14 @@ func TestEraseRemovesAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		keepAnswer(t, e.Answers(), "q", "text")
-		report, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+		report, err := e.Erase(t.Context(), "acme")
 		if err != nil || report.Answers != 1 {
 			t.Errorf("%s: %d answers erased, %v, want 1", name, report.Answers, err)
 		}
 		if got, err := storedAnswer(t, e.Answers(), "q"); got != "" || err != nil {
 			t.Errorf("%s: %q, %v after Erase", name, got, err)
 		}
-		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil { // what storedAnswer has begun
+		if _, err := e.Erase(t.Context(), "acme"); err != nil { // what storedAnswer has begun
 			t.Fatal(err)
 		}
 	}

@@ -2,15 +2,11 @@ package streamwatch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -27,31 +23,11 @@ var (
 	ErrErasing = errors.New("streamwatch: the owner is being erased")
 )
 
-// EraseOptions tune Engine.Erase.
-type EraseOptions struct {
-	// KeepLedgerAs is another name, which must tell nothing of the owner, for the ledger
-	// entries that the law makes one keep. They lose the names and ids of monitors, rules
-	// and of themselves, and keep kind, amount, time, price and balance. Give the same
-	// name when Erase is made again. "" keeps none.
-	KeepLedgerAs string
-	// LaterScrub leaves Store.Scrub to the caller, for a quiet hour: until then files of
-	// the store may have bytes of what was removed.
-	LaterScrub bool
-}
-
-// EraseReport is what Erase has done.
-type EraseReport struct {
-	storage.Erased
-	KeptEntries int `json:"kept_entries"` // ledger entries under KeepLedgerAs
-	// Left is what still has something of the owner and is out of the engine's reach,
-	// each as a sentence for the operator.
-	Left []string `json:"left"`
-}
-
 // Erase forgets an owner: monitors, rules, endpoints with their secrets, events,
-// deliveries, credits and API keys, the cursors of accounts and queries that nobody else
-// watches, and, unless told otherwise, the bytes of all that in the store's files. What
-// the store removes, and what may stay, is written at storage.Eraser.
+// deliveries, credits, ledger entries and API keys, and the cursors of accounts and queries
+// that nobody else watches. What the store removes, and what may stay, is written at
+// storage.Eraser. Bytes of what was removed can stay in the store's files until these are
+// rewritten: see "Forget an owner" in docs/stores.md.
 //
 // The owner's keys go first, and its polls and lanes end before anything is removed, as by
 // Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not
@@ -68,7 +44,7 @@ type EraseReport struct {
 // Erase waits apikey.RevokedWithin, during which a cached key may still be accepted, and
 // again if a key was issued meanwhile. A program that authenticates the owner by other
 // means, or grants it credits, must stop before it calls Erase. Other owners are not
-// affected, except as described at Eraser.Scrub.
+// affected.
 //
 // It works before Start, too, as for a program that runs beside the stopped service; the
 // Config has to name the same sources. Before Start it returns fleet.ErrShared while a fleet
@@ -77,13 +53,10 @@ type EraseReport struct {
 // finds then. If a node of a fleet dies during an Erase of the owner, Erase returns ErrErasing
 // for up to 30 s. An owner of whom nothing is stored is no error. The name can be used again
 // when Erase has returned nil.
-func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r EraseReport, err error) {
+func (e *Engine) Erase(ctx context.Context, owner string) (r storage.Erased, err error) {
 	store, ok := e.store.(storage.Eraser)
 	if !ok {
 		return r, ErrNoEraser
-	}
-	if o.KeepLedgerAs == owner && owner != "" {
-		return r, fmt.Errorf("streamwatch: EraseOptions.KeepLedgerAs %q is not allowed: want another name than the owner's, or none", owner)
 	}
 	switch e.life.current() {
 	case ended:
@@ -97,15 +70,7 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 		return r, ErrErasing
 	}
 	defer e.admission.erasing.end(owner)
-	if err := (eraser{e, owner}).run(ctx, store, o.KeepLedgerAs, &r); err != nil {
-		return r, err
-	}
-	if o.LaterScrub {
-		r.Left = append(r.Left, "files of the store may have bytes of what was removed, until its Scrub")
-		return r, nil
-	}
-	left, err := store.Scrub(ctx)
-	r.Left = append(r.Left, left...)
+	err = (eraser{e, owner}).run(ctx, store, &r)
 	return r, err
 }
 
@@ -115,14 +80,13 @@ type eraser struct {
 	owner string
 }
 
-// run does all of Erase but the Scrub, for which other Erases need not wait.
-func (er eraser) run(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+func (er eraser) run(ctx context.Context, store storage.Eraser, r *storage.Erased) error {
 	held, done, err := er.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = er.erase(held, store, keepAs, r)
+	err = er.erase(held, store, r)
 	if lost := context.Cause(held); err != nil && lost != nil && ctx.Err() == nil {
 		return lost
 	}
@@ -131,15 +95,15 @@ func (er eraser) run(ctx context.Context, store storage.Eraser, keepAs string, r
 
 // erase begins again if an earlier Erase that stalled has overwritten the mark: requests have
 // succeeded since, and what they stored has to be removed.
-func (er eraser) erase(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+func (er eraser) erase(ctx context.Context, store storage.Eraser, r *storage.Erased) error {
 	for {
-		if err := er.once(ctx, store, keepAs, r); !errors.Is(err, errOverwritten) {
+		if err := er.once(ctx, store, r); !errors.Is(err, errOverwritten) {
 			return err
 		}
 	}
 }
 
-func (er eraser) once(ctx context.Context, store storage.Eraser, keepAs string, r *EraseReport) error {
+func (er eraser) once(ctx context.Context, store storage.Eraser, r *storage.Erased) error {
 	mark, err := er.refuse(ctx, r)
 	if err != nil {
 		return err
@@ -147,13 +111,6 @@ func (er eraser) once(ctx context.Context, store storage.Eraser, keepAs string, 
 	targets, err := er.end(ctx, r)
 	if err != nil {
 		return err
-	}
-	if keepAs != "" {
-		kept, err := er.keepLedger(ctx, keepAs)
-		r.KeptEntries += kept
-		if err != nil {
-			return fmt.Errorf("streamwatch: keep the ledger: %w", err)
-		}
 	}
 	answers, err := eraseAnswers(ctx, er.e.answers, er.owner)
 	r.Answers += answers
@@ -178,7 +135,7 @@ func (er eraser) once(ctx context.Context, store storage.Eraser, keepAs string, 
 
 // refuse removes the owner's keys and marks it as being erased. A request that was let in
 // before the mark may have issued another key: refuse begins again until there is none.
-func (er eraser) refuse(ctx context.Context, r *EraseReport) (mark eraseMark, err error) {
+func (er eraser) refuse(ctx context.Context, r *storage.Erased) (mark eraseMark, err error) {
 	for marked := false; ; marked = true {
 		n, err := er.keys(ctx)
 		r.Keys += n
@@ -234,7 +191,7 @@ func (er eraser) awaitRefusal(ctx context.Context) error {
 
 // end ends the polls and lanes of the owner in the whole fleet, also those of records that
 // another node stored meanwhile. It returns the cursors that no other owner needs.
-func (er eraser) end(ctx context.Context, r *EraseReport) (targets []string, err error) {
+func (er eraser) end(ctx context.Context, r *storage.Erased) (targets []string, err error) {
 	for {
 		targets, paused, err := er.stop(ctx)
 		if err != nil {
@@ -339,58 +296,4 @@ func (er eraser) endpoints(ctx context.Context) (n int, err error) {
 		n++
 	}
 	return n, nil
-}
-
-// keepLedger copies the owner's entries to the name as, oldest first. If older entries are no
-// longer stored, it first adds one entry with their sum.
-func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error) {
-	ledger := er.e.store.Ledger()
-	q := billing.EntryQuery{Owner: er.owner, Asc: true, PageSize: 100, NoTotal: true}
-	for first := true; ; first = false {
-		page, err := ledger.Entries(ctx, q)
-		if err != nil {
-			return kept, err
-		}
-		var copies []billing.Entry
-		for i, entry := range page.Entries {
-			if before := entry.Balance - entry.Amount; first && i == 0 && before != 0 {
-				again, err := er.has(ctx, as, keptID(as, entry.ID))
-				if err != nil {
-					return kept, err
-				}
-				if !again { // otherwise an earlier Erase has copied the older entries
-					copies = append(copies, billing.Entry{ID: keptID(as, "before\x00"+entry.ID), Owner: as, Kind: billing.KindTopUp, Amount: before, At: entry.At})
-				}
-			}
-			entry.ID, entry.Owner, entry.SourceID, entry.SourceName = keptID(as, entry.ID), as, "", ""
-			copies = append(copies, entry)
-			kept++
-		}
-		if err := ledger.Append(ctx, copies...); err != nil {
-			return kept, err
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return kept, nil
-		}
-	}
-}
-
-// has reports whether the ledger has an entry of an owner with that id.
-func (er eraser) has(ctx context.Context, owner, id string) (bool, error) {
-	q := billing.EntryQuery{Owner: owner, Asc: true, PageSize: 100, NoTotal: true}
-	for {
-		page, err := er.e.store.Ledger().Entries(ctx, q)
-		if err != nil || slices.ContainsFunc(page.Entries, func(e billing.Entry) bool { return e.ID == id }) {
-			return err == nil, err
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return false, nil
-		}
-	}
-}
-
-// keptID is the id of the copy of an entry: the same when it is copied again.
-func keptID(as, id string) string {
-	sum := sha256.Sum256([]byte(as + "\x00" + id))
-	return "kept_" + hex.EncodeToString(sum[:16])
 }

@@ -67,7 +67,7 @@ func (k keyed) issue(ctx context.Context) (key apikey.Issued) {
 }
 
 func (k keyed) erase(ctx context.Context) error {
-	_, err := k.engine.Erase(ctx, "acme", streamwatch.EraseOptions{})
+	_, err := k.engine.Erase(ctx, "acme")
 	return err
 }
 

@@ -1,7 +1,6 @@
 package streamwatch_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,8 +25,8 @@ import (
 // What SECURITY.md says stays of an owner who was erased, and no more: cursors of what it had ceased to watch, which do not tell whose they were.
 func TestWhatEraseLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		store, err := sqlite.Open(t.Context(), filepath.Join(dir, "streams.db"), sqlite.Options{})
+		path := filepath.Join(t.TempDir(), "streams.db")
+		store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,16 +50,16 @@ func TestWhatEraseLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(10 * time.Second)
-		if _, err := e.Erase(t.Context(), "gone-customer", streamwatch.EraseOptions{}); err != nil {
+		if _, err := e.Erase(t.Context(), "gone-customer"); err != nil {
 			t.Fatal(err)
 		}
-		all := fileBytes(t, dir)
+		all := rowsOf(t, path)
 		for word, stays := range map[string]bool{
 			m.ID: false, r.ID: false, "droppedaccount": true, "dropped-query": true,
 			"gone-customer": false, "their-monitor": false, "their-rule": false, "watchedaccount": false, "watched-query": false,
 		} {
-			if bytes.Contains(all, []byte(word)) != stays {
-				t.Errorf("%q is in the files: %t, want %t", word, !stays, stays)
+			if strings.Contains(all, word) != stays {
+				t.Errorf("%q is in a row: %t, want %t", word, !stays, stays)
 			}
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
@@ -99,10 +98,10 @@ func TestEraseGoesOnAfterHalfAMark(t *testing.T) {
 		store := memory.New(memory.Options{})
 		dying := &diesInMark{Store: store}
 		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: dying})
-		if _, err := e.Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err == nil || !dying.died {
+		if _, err := e.Erase(t.Context(), "customer"); err == nil || !dying.died {
 			t.Fatalf("Erase = %v, died = %t, want an error of the store", err, dying.died)
 		}
-		if _, err := e.Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err != nil {
+		if _, err := e.Erase(t.Context(), "customer"); err != nil {
 			t.Fatalf("Erase made again = %v", err)
 		}
 		err := store.Endpoints().Scan(t.Context(), func(ep deliver.Endpoint) error {
@@ -129,7 +128,7 @@ func TestReadyAfterHalfAMark(t *testing.T) {
 				var log heard.Output
 				cfg := streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: &diesInMark{Store: store}, Sealer: seals,
 					Logger: slog.New(slog.NewTextHandler(&log, nil))}
-				if _, err := newEngine(t, cfg).Erase(t.Context(), "customer", streamwatch.EraseOptions{}); err == nil {
+				if _, err := newEngine(t, cfg).Erase(t.Context(), "customer"); err == nil {
 					t.Fatal("Erase did not fail")
 				}
 				cfg.Store = store

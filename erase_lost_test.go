@@ -86,7 +86,7 @@ func TestEraseAndALostReply(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s, e, other := newLossy(t)
 			s.before = func() {
-				if _, err := other.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil {
+				if _, err := other.Erase(t.Context(), "acme"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -113,7 +113,7 @@ func TestEraseAndALostReplyToAResumption(t *testing.T) {
 	eraser := &heldEraser{Store: s.Store, fail: errors.New("cut short")}
 	cut := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: eraser})
 	s.before = func() {
-		if _, err := cut.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err == nil {
+		if _, err := cut.Erase(t.Context(), "acme"); err == nil {
 			t.Fatal("Erase was not cut short")
 		}
 	}
@@ -138,7 +138,7 @@ func TestUnlessErasedUndoesWhatMayBeMade(t *testing.T) {
 		err = streamwatch.UnlessErased(ctx, "acme",
 			func(ctx context.Context) error {
 				if erased {
-					if _, err := other.Erase(ctx, "acme", streamwatch.EraseOptions{}); err != nil {
+					if _, err := other.Erase(ctx, "acme"); err != nil {
 						t.Fatal(err)
 					}
 				}

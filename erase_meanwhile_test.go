@@ -50,7 +50,7 @@ func TestEraseGoesOnAfterAConflict(t *testing.T) {
 	if _, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"a"}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+	r, err := e.Erase(t.Context(), "acme")
 	if err != nil || r.Monitors != 1 {
 		t.Errorf("%+v, %v: want one monitor erased", r, err)
 	}
@@ -71,7 +71,7 @@ func TestEraseResumesNothing(t *testing.T) {
 		pass(20 * time.Minute)
 		erased := make(chan error)
 		go func() {
-			_, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+			_, err := e.Erase(t.Context(), "acme")
 			erased <- err
 		}()
 		<-reached
@@ -108,7 +108,7 @@ func TestEraseWaitsForKeysThatAreRemembered(t *testing.T) {
 		if _, err := keys.Authenticate(t.Context(), key.Secret); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil {
+		if _, err := e.Erase(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := keys.Authenticate(t.Context(), key.Secret); !errors.Is(err, apikey.ErrInvalid) {

@@ -1,14 +1,12 @@
 package streamwatch_test
 
 import (
-	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -26,29 +23,57 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// fileBytes are all bytes of the files in a directory.
-func fileBytes(t *testing.T, dir string) (all []byte) {
+// rowsOf returns all rows of a SQLite file, as text.
+func rowsOf(t *testing.T, path string) string {
 	t.Helper()
-	files, err := os.ReadDir(dir)
+	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
+	defer db.Close()
+	var all strings.Builder
+	for _, table := range read(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+		for _, row := range read(t, db, "SELECT * FROM "+table[0].String) {
+			fmt.Fprintln(&all, row)
 		}
-		all = append(all, b...)
 	}
-	return all
+	return all.String()
 }
 
-// An owner is erased while the engine runs: nothing of it is in the store's files, and
-// another owner, of whom it shares an account, misses nothing.
-func TestEraseLeavesNothingInTheFiles(t *testing.T) {
+// read returns the rows that a query selects, with each column as text.
+func read(t *testing.T, db *sql.DB, query string) (list [][]sql.NullString) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		row, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// After Erase no row has anything of the owner, and another owner, who watches one of its
+// accounts, misses nothing.
+func TestEraseLeavesNoRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		store, err := sqlite.Open(t.Context(), filepath.Join(dir, "streams.db"), sqlite.Options{})
+		path := filepath.Join(t.TempDir(), "streams.db")
+		store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,30 +106,30 @@ func TestEraseLeavesNothingInTheFiles(t *testing.T) {
 		pass(3 * time.Second)
 
 		words := []string{"gone-customer", "key-of-the-customer", "their-monitor", "hiddenaccount", "their-hook", "their-secret", "their-rule", "words-of-their-query", "text-that-is-to-be-forgotten"}
-		before := fileBytes(t, dir)
+		before := rowsOf(t, path)
 		for _, w := range words {
-			if !bytes.Contains(before, []byte(w)) {
-				t.Errorf("%q is not in the files before Erase: the test shows nothing", w)
+			if !strings.Contains(before, w) {
+				t.Errorf("%q is in no row before Erase: the test shows nothing", w)
 			}
 		}
-		r, err := e.Erase(t.Context(), "gone-customer", streamwatch.EraseOptions{})
+		r, err := e.Erase(t.Context(), "gone-customer")
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := fileBytes(t, dir)
+		after := rowsOf(t, path)
 		for _, w := range words {
-			if bytes.Contains(after, []byte(w)) {
-				t.Errorf("%q is in the files after Erase", w)
+			if strings.Contains(after, w) {
+				t.Errorf("%q is in a row after Erase", w)
 			}
 		}
-		if !bytes.Contains(after, []byte("wantedaccount")) || !bytes.Contains(after, []byte("text-for-both")) {
-			t.Error("what another owner has is not in the files any more")
+		if !strings.Contains(after, "wantedaccount") || !strings.Contains(after, "text-for-both") {
+			t.Error("what another owner has is in no row any more")
 		}
-		got := r.Erased
+		got := r
 		got.Attempts = 0
 		want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 1, Keys: 1, Events: 2, Deliveries: 4, Cursors: 2}
 		if got != want || r.Attempts == 0 {
-			t.Errorf("report %+v, want %+v, and attempts", r.Erased, want)
+			t.Errorf("report %+v, want %+v, and attempts", r, want)
 		}
 
 		p.Post("hiddenaccount", "nobody watches it")
@@ -116,8 +141,8 @@ func TestEraseLeavesNothingInTheFiles(t *testing.T) {
 		if n := e.Stats().Detect.Targets; n != 2 {
 			t.Errorf("%d accounts are polled after Erase, want 2", n)
 		}
-		again, err := e.Erase(t.Context(), "gone-customer", streamwatch.EraseOptions{})
-		if err != nil || again.Erased != (storage.Erased{}) {
+		again, err := e.Erase(t.Context(), "gone-customer")
+		if err != nil || again != (storage.Erased{}) {
 			t.Errorf("a second Erase: %+v, %v, want that there is nothing", again, err)
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
@@ -168,7 +193,7 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 		reached := store.reached
 		done := make(chan error, 1)
 		go func() {
-			_, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+			_, err := e.Erase(t.Context(), "acme")
 			done <- err
 		}()
 		<-reached
@@ -180,7 +205,7 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 		if _, err := e.Monitors().Create(t.Context(), other); !errors.Is(err, streamwatch.ErrErasing) {
 			t.Errorf("a creation during Erase: %v, want ErrErasing", err)
 		}
-		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); !errors.Is(err, streamwatch.ErrErasing) {
+		if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, streamwatch.ErrErasing) {
 			t.Errorf("a second Erase at once: %v, want ErrErasing", err)
 		}
 		other.Owner = "globex"
@@ -213,118 +238,19 @@ func TestEraseGoesOnAfterAFailure(t *testing.T) {
 		create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa", "esa"}, PollInterval: time.Second})
 		create(t, e, monitor.CreateRequest{Owner: "globex", Name: "m", Usernames: []string{"esa"}, PollInterval: time.Second})
 		pass(3 * time.Second)
-		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); !errors.Is(err, cut) {
+		if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, cut) {
 			t.Fatalf("error = %v, want that of the store", err)
 		}
-		r, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+		r, err := e.Erase(t.Context(), "acme")
 		if err != nil || r.Monitors != 1 || r.Cursors != 1 {
 			t.Errorf("the second Erase: %+v, %v, want one monitor, and the cursor that nobody else needs", r, err)
 		}
 	})
 }
 
-// Ledger entries that have to be kept are kept under a name that tells nothing, with
-// the balances that they had.
-func TestEraseKeepsTheLedgerUnderAnotherName(t *testing.T) {
-	store := memory.New(memory.Options{MaxEntries: 20})
-	credit(t, store.Ledger(), "invoice of acme 1", 100)
-	for i := range 15 {
-		if err := store.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint("theirs ", i), Owner: "globex"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, id := range []string{"a", "b", "c", "d", "e"} { // invoice 1 is not stored any more
-		err := store.Ledger().Append(t.Context(), billing.Entry{ID: "acme " + id, Owner: "acme", Kind: billing.KindMonitor, Amount: -billing.Credit, SourceID: "mon_1", SourceName: "acme's", At: time.Unix(1e9, 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
-	big := streamwatch.EraseOptions{KeepLedgerAs: "acme"}
-	if _, err := e.Erase(t.Context(), "acme", big); err == nil || !strings.Contains(err.Error(), "KeepLedgerAs") {
-		t.Errorf("the owner's own name: %v, want a refusal", err)
-	}
-	r, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{KeepLedgerAs: "customer 4711"})
-	if err != nil || r.KeptEntries != 5 || r.Entries != 5 {
-		t.Fatalf("%+v, %v, want 5 entries kept", r, err)
-	}
-	page, err := store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "customer 4711", Asc: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var balances []billing.Credits
-	for _, entry := range page.Entries {
-		balances = append(balances, entry.Balance/billing.Credit)
-		if strings.Contains(entry.ID+entry.SourceID+entry.SourceName, "acme") || entry.SourceID != "" {
-			t.Errorf("a kept entry tells of the owner: %+v", entry)
-		}
-	}
-	if want := []billing.Credits{100, 99, 98, 97, 96, 95}; !slices.Equal(balances, want) {
-		t.Errorf("balances %v, want %v", balances, want)
-	}
-	if b, err := store.Ledger().Balance(t.Context(), "acme"); err != nil || b != (billing.Balance{}) {
-		t.Errorf("the owner's balance is %v, %v", b, err)
-	}
-}
-
-// removingSome is a store whose Erase is cut short after the oldest ledger entry.
-type removingSome struct {
-	*memory.Store
-	cut bool
-}
-
-func (s *removingSome) Ledger() billing.Ledger {
-	if s.cut {
-		return withoutFirst{s.Store.Ledger()}
-	}
-	return s.Store.Ledger()
-}
-
-func (s *removingSome) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
-	if !s.cut {
-		s.cut = true
-		return storage.Erased{}, errors.New("cut short")
-	}
-	return s.Store.Erase(ctx, owner, targets...)
-}
-
-// withoutFirst shows of acme's entries all but the oldest.
-type withoutFirst struct{ billing.Ledger }
-
-func (l withoutFirst) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
-	page, err := l.Ledger.Entries(ctx, q)
-	if q.Owner == "acme" && q.Asc && q.Cursor == "" && len(page.Entries) > 0 {
-		page.Entries = page.Entries[1:]
-	}
-	return page, err
-}
-
-// An Erase that is made again after the store has removed some of the ledger keeps no
-// entry twice, and makes none of those that are kept already.
-func TestEraseMadeAgainKeepsTheLedgerOnce(t *testing.T) {
-	store := &removingSome{Store: memory.New(memory.Options{})}
-	credit(t, store.Ledger(), "acme", 100)
-	for _, id := range []string{"a", "b"} {
-		if err := store.Ledger().Append(t.Context(), billing.Entry{ID: id, Owner: "acme", Kind: billing.KindMonitor, Amount: -billing.Credit}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
-	keep := streamwatch.EraseOptions{KeepLedgerAs: "customer 4711"}
-	if _, err := e.Erase(t.Context(), "acme", keep); err == nil {
-		t.Fatal("the first Erase was not cut short")
-	}
-	if _, err := e.Erase(t.Context(), "acme", keep); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := store.Ledger().Balance(t.Context(), "customer 4711"); err != nil || b.Available != 98*billing.Credit {
-		t.Errorf("the kept balance is %v, %v, want 98 credits", b.Available, err)
-	}
-}
-
 func TestEraseNeedsAStoreThatCan(t *testing.T) {
 	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: struct{ storage.Store }{memory.New(memory.Options{})}})
-	if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); !errors.Is(err, streamwatch.ErrNoEraser) {
+	if _, err := e.Erase(t.Context(), "acme"); !errors.Is(err, streamwatch.ErrNoEraser) {
 		t.Errorf("error = %v, want ErrNoEraser", err)
 	}
 }

@@ -89,7 +89,7 @@ func (n *lateNodes) stop() {
 
 func (n *lateNodes) erase(through *streamwatch.Engine) {
 	n.t.Helper()
-	if _, err := through.Erase(n.t.Context(), "acme", streamwatch.EraseOptions{}); err != nil {
+	if _, err := through.Erase(n.t.Context(), "acme"); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -225,7 +225,7 @@ func TestFleetErasesWhatIsResumedLater(t *testing.T) {
 		go func() { late <- resume() }()
 		synctest.Wait()
 		go func() {
-			_, err := one.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+			_, err := one.Erase(t.Context(), "acme")
 			erased <- err
 		}()
 		<-reached // all is paused, nothing is removed
@@ -257,7 +257,7 @@ func TestFleetMakesNothingUntilEraseHasEnded(t *testing.T) {
 		defer n.stop()
 		close(n.leave)
 		n.eraser.fail = errors.New("cut short")
-		if _, err := n.one.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err == nil {
+		if _, err := n.one.Erase(t.Context(), "acme"); err == nil {
 			t.Fatal("the first Erase was not cut short")
 		}
 		if err := creations["monitors"](t.Context(), n.two, "acme", "m"); !errors.Is(err, streamwatch.ErrErasing) {

@@ -67,7 +67,7 @@ func eraseBeside(t *testing.T, name string, s storage.Store) (e *streamwatch.Eng
 	}
 	e = newEngine(t, cfg)
 	return e, func() error {
-		_, err := e.Erase(context.Background(), "acme", streamwatch.EraseOptions{})
+		_, err := e.Erase(context.Background(), "acme")
 		return err
 	}
 }
@@ -240,7 +240,7 @@ func (a losingBegins) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer
 func TestFleetGoesOnAfterALostReply(t *testing.T) {
 	for name, do := range map[string]func(*streamwatch.Engine) error{
 		"erase": func(e *streamwatch.Engine) error {
-			_, err := e.Erase(context.Background(), "acme", streamwatch.EraseOptions{})
+			_, err := e.Erase(context.Background(), "acme")
 			return err
 		},
 		"turn": func(e *streamwatch.Engine) error {

@@ -309,7 +309,7 @@ func TestFleetErases(t *testing.T) {
 		})
 		let := w.ask(b, key)
 		pass(500 * time.Millisecond)
-		r, err := a.Erase(t.Context(), goes, streamwatch.EraseOptions{})
+		r, err := a.Erase(t.Context(), goes)
 		if err != nil {
 			t.Fatal(err)
 		}

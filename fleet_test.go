@@ -189,7 +189,7 @@ func TestFleetRefusesALoneEngine(t *testing.T) {
 		if err := late.Start(t.Context()); !errors.Is(err, fleet.ErrShared) {
 			t.Errorf("Start of an engine that is alone, beside a fleet: %v, want fleet.ErrShared", err)
 		}
-		if _, err := late.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); !errors.Is(err, fleet.ErrShared) {
+		if _, err := late.Erase(t.Context(), "acme"); !errors.Is(err, fleet.ErrShared) {
 			t.Errorf("Erase by an engine that is not started, beside a fleet: %v, want fleet.ErrShared", err)
 		}
 		nodes[0].stop()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage"
 )
@@ -46,7 +45,7 @@ func TestRequestsFromBeforeErase(t *testing.T) {
 				got <- w.send(r)
 			}()
 			<-body.entered
-			if _, err := w.engine.Erase(t.Context(), mine, streamwatch.EraseOptions{}); err != nil {
+			if _, err := w.engine.Erase(t.Context(), mine); err != nil {
 				t.Fatal(err)
 			}
 			back := billing.Entry{ID: "back", Owner: mine, Kind: billing.KindTopUp, Amount: funds}

@@ -214,7 +214,7 @@
 // A store that can forget an owner is an Eraser, too. Remove the owner's name from every
 // table, including keys and records that contain it. Keep the highest sequence number of any
 // erased owner, as one number for the whole store that does not reveal who was there. With
-// Kit.Files the suite searches the bytes of the files.
+// Kit.Dump the suite searches all rows or keys.
 //
 // # Traps
 //

@@ -4,9 +4,9 @@ import "context"
 
 // Eraser is what a Store implements, too, when it can forget an owner. The stores of this
 // module do. Engine.Erase is the way to call it while an engine runs: it ends the owner's
-// work first. What is written at Store holds for this role but for the outcome: each
-// method makes many short writes, between which others have their turn, and one that
-// failed or was cut short is made again, and goes on.
+// work first. What is written at Store holds for this role but for the outcome: Erase makes
+// many short writes, and other calls run between them; after an error it can be called
+// again, and removes the rest.
 type Eraser interface {
 	// Erase removes all that the store has of an owner: monitors, rules, endpoints with
 	// their secrets and replays, API keys, events, open and final deliveries with their
@@ -16,7 +16,8 @@ type Eraser interface {
 	// know.
 	//
 	// What may stay is what tells nothing of the owner: hashes, such as the ids of
-	// events, and ids that retention still keeps of what it has removed before.
+	// events, and ids that retention still keeps of what it has removed before. Files of
+	// the store may keep bytes of what was removed until they are rewritten.
 	//
 	// No number of an owner's events comes again: the events of an owner without any
 	// stored are numbered from one more than the greatest number that an erased owner
@@ -26,11 +27,6 @@ type Eraser interface {
 	// Erase removes what is there; what other calls write for the owner meanwhile may
 	// stay. For an owner of whom there is nothing it returns zeros.
 	Erase(ctx context.Context, owner string, targets ...string) (Erased, error)
-	// Scrub sees to it that the store's files have nothing any more of what was removed,
-	// whenever that was, where deleting alone leaves bytes. It may rewrite the files, and
-	// other writes may wait for it. left names what is out of its reach, each as a
-	// sentence for the operator: backups are always.
-	Scrub(ctx context.Context) (left []string, err error)
 }
 
 // Erased counts what an Erase removed.

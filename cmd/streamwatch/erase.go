@@ -13,10 +13,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-const eraseAbout = `Erase forgets an owner, and writes the files of the store anew without the owner's data. It
-takes the configuration of the service, whose sources it has to know. Stop the service first:
-one that runs goes on watching for the owner. While the file is in use, or servers run on the
-Redis, nothing is removed.`
+const eraseAbout = `Erase forgets an owner. It takes the configuration of the service, for the names of its
+sources. Stop the service first: one that runs goes on watching for the owner. While the file
+is in use, or servers run on the Redis, nothing is removed. Bytes of what was removed can
+stay in the store's files: end with "sqlite3 streams.db VACUUM", or with BGREWRITEAOF and
+BGSAVE on the Redis server.`
 
 // eraseWait is how long erase waits for the store, which a service that runs has.
 const eraseWait = 5 * time.Second
@@ -57,7 +58,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	report, err := engine.Erase(ctx, owner, streamwatch.EraseOptions{})
+	report, err := engine.Erase(ctx, owner)
 	if err != nil {
 		return fmt.Errorf("%w: not all is removed, make it again", err)
 	}

@@ -82,7 +82,7 @@ func TestStore(t *testing.T) {
 			}
 			const torn = 7 // bytes of a line that was not synced
 			end := s.file.Close
-			if f, ok := s.file.(*storetest.PowerFile); ok { // and not one that Scrub has begun, which is synced
+			if f, ok := s.file.(*storetest.PowerFile); ok { // a file of rewrite is synced
 				end = func() error { return f.LosePower(torn) }
 			}
 			if err := errors.Join(end(), s.release()); err != nil { // the end of the process releases

@@ -52,15 +52,6 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 	return e, nil
 }
 
-// Scrub implements storage.Eraser: there are no files.
-func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, err
-	}
-	s.mu.Unlock()
-	return nil, nil
-}
-
 // erase removes an owner's records and returns how many there were.
 func (t *table[T]) erase(owner string) (n int) {
 	for len(t.owners[owner]) > 0 {

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -21,16 +22,9 @@ import (
 func TestServerConformance(t *testing.T) {
 	// What is answered was written, though not synced: the machine lives on.
 	t.Parallel()
-	server := redistest.Single(t, "appendfsync no", "save 3600 1000000", "rdbcompression no")
+	server := redistest.Single(t, "appendfsync no")
 	kit := serverKit(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
-	open, reopen, reopened := kit.Open, kit.Reopen, 0
-	kit.Open = func(t testing.TB) storage.Store {
-		if strings.Contains(t.Name(), "/erase/") { // the files are looked at: they have one store at a time
-			need(t, server.Client().FlushAll(t.Context()).Err())
-		}
-		return open(t)
-	}
-	kit.Files = func(testing.TB, storage.Store) []byte { return server.Files() }
+	reopen, reopened := kit.Reopen, 0
 	kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
 		if reopened++; reopened%3 == 0 && !testing.Short() {
 			server.Restart()
@@ -50,6 +44,7 @@ func TestServerClusterConformance(t *testing.T) {
 	nodes := redistest.Cluster(t, false)
 	kit := serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()})
 	kit.Seeds = testsize.Of(1, 1, 3)
+	kit.Dump = nil // SCAN would be sent to one of the nodes
 	storetest.TestStore(t, kit)
 }
 
@@ -81,10 +76,29 @@ func serverKit(to *redis.UniversalOptions) storetest.Kit {
 			return open(t, nameOf(s))
 		},
 		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, nameOf(s)) },
+		Dump:     func(t testing.TB, s storage.Store) string { return keysOf(t, to, nameOf(s)) },
 		Features: storetest.Features{Durable: true, Shared: true, Signals: true},
 		Clock:    clock, Retention: retention,
 		// The defaults.
 		IDRetention:    30 * 24 * time.Hour,
 		EntryRetention: 400 * 24 * time.Hour,
 	}
+}
+
+// keysOf returns the keys of a store with their values.
+func keysOf(t testing.TB, to *redis.UniversalOptions, name string) string {
+	t.Helper()
+	ctx, client := t.Context(), redis.NewUniversalClient(to)
+	defer client.Close()
+	var all strings.Builder
+	keys := client.Scan(ctx, 0, "{"+name+"}:*", 1000).Iterator()
+	for keys.Next(ctx) {
+		kind, key := client.Type(ctx, keys.Val()).Val(), keys.Val()
+		read := map[string]redis.Cmder{"hash": redis.NewMapStringStringCmd(ctx, "hgetall", key), "zset": redis.NewStringSliceCmd(ctx, "zrange", key, 0, -1),
+			"list": redis.NewStringSliceCmd(ctx, "lrange", key, 0, -1), "set": redis.NewStringSliceCmd(ctx, "smembers", key), "string": redis.NewStringCmd(ctx, "get", key)}[kind]
+		need(t, client.Process(ctx, read))
+		fmt.Fprintln(&all, read)
+	}
+	need(t, keys.Err())
+	return all.String()
 }

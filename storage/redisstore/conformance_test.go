@@ -44,7 +44,10 @@ func kit(addr string) storetest.Kit {
 			}
 			return on(t, names[s])
 		},
-		Join:      func(t testing.TB, s storage.Store) storage.Store { return on(t, names[s]) },
+		Join: func(t testing.TB, s storage.Store) storage.Store { return on(t, names[s]) },
+		Dump: func(t testing.TB, s storage.Store) string {
+			return keysOf(t, &redis.UniversalOptions{Addrs: []string{addr}}, names[s])
+		},
 		Features:  storetest.Features{Durable: true, Shared: true, Signals: true},
 		Clock:     clock,
 		Retention: time.Hour,

@@ -20,7 +20,7 @@
 // needs the commands HELLO, EVAL, EVALSHA, CONFIG GET or INFO, those that the
 // scripts make (@read, @write, TIME), and the keys {Name}:*; for a fleet also PING and
 // PUBLISH and SUBSCRIBE, on a cluster SPUBLISH and SSUBSCRIBE, and the channel
-// {Name}:signals; for Scrub INFO, CONFIG GET, BGREWRITEAOF and BGSAVE.
+// {Name}:signals.
 //
 // Replicas are never read, because they may be behind. If Addrs has a host name that
 // moves from server to server, a store may read the old state from a former master until
@@ -146,8 +146,8 @@
 // append-only directory; both hold the state after some call. Endpoint secrets
 // are stored as given: whoever can read the server or a backup can read them.
 //
-// Erase removes an owner from the server's memory. Its files keep what they had until they
-// are written anew, which Scrub has the server do; those of replicas are the operator's.
+// Erase removes an owner from the server's memory. The server's files, and those of its
+// replicas, keep what they had until BGREWRITEAOF and BGSAVE rewrite them.
 //
 // # The data
 //

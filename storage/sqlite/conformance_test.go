@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"context"
-	"os"
+	"database/sql"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,15 +45,14 @@ func kit() storetest.Kit {
 			must(t, openAt(t, left).Close(context.Background()))
 			return openAt(t, left)
 		},
-		// Reading the files lets go of SQLite's locks, which nobody else wants here.
-		Files: func(t testing.TB, s storage.Store) (all []byte) {
-			t.Helper()
-			for _, end := range []string{"", "-wal", "-shm"} {
-				b, err := os.ReadFile(pathOf(s) + end)
-				must(t, err)
-				all = append(all, b...)
+		Dump: func(t testing.TB, s storage.Store) string {
+			db := raw(t, pathOf(s))
+			var all strings.Builder
+			for _, table := range selected(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+				fmt.Fprintln(&all, selected(t, db, "SELECT * FROM "+table[0].String))
 			}
-			return all
+			must(t, db.Close())
+			return all.String()
 		},
 		Features:  storetest.Features{Durable: true},
 		Clock:     clock,
@@ -60,6 +61,26 @@ func kit() storetest.Kit {
 		IDRetention:    30 * 24 * time.Hour,
 		EntryRetention: 400 * 24 * time.Hour,
 	}
+}
+
+// selected returns the rows that a query selects.
+func selected(t testing.TB, db *sql.DB, query string) (list [][]sql.NullString) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	must(t, err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	must(t, err)
+	for rows.Next() {
+		row, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		must(t, rows.Scan(to...))
+		list = append(list, row)
+	}
+	must(t, rows.Err())
+	return list
 }
 
 // crashed closes a store and leaves its files as a process that dies does, with the

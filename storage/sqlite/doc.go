@@ -94,9 +94,9 @@
 // kind, and twice as many as it adds. What is past its retention and not removed
 // yet is not shown. The file does not shrink: free pages are used again.
 //
-// Erase removes an owner. Bytes of rows that were deleted, by Erase or by retention, stay
-// in free pages until others are written there: Scrub rewrites the file without them, and
-// other writes wait for it by their contexts.
+// Erase removes the rows of an owner. Bytes of rows that were deleted, by Erase or by
+// retention, stay in free pages of the file until other rows are written there. VACUUM
+// removes them: run "sqlite3 streams.db VACUUM" while no process has the file open.
 //
 // # The file
 //

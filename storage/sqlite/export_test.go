@@ -11,12 +11,6 @@ import (
 // SchemaVersion is the version of the schema that this package makes.
 const SchemaVersion = schemaVersion
 
-// ScrubTry is how Scrub tries.
-var ScrubTry = scrubTry
-
-// SetScrubbing has writes wait, as they do for Scrub.
-func (s *Store) SetScrubbing(on bool) { s.w.scrubbing.Store(on) }
-
 // EraseSome is a step of Erase.
 func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {
@@ -24,11 +18,6 @@ func (s *Store) EraseSome(ctx context.Context, owner string) (more bool, err err
 		return err
 	})
 	return more, err
-}
-
-// LosePatience has the writer wait no longer for who has the file locked.
-func (s *Store) LosePatience(ctx context.Context) error {
-	return s.write(ctx, func(*tx) error { s.w.patience = 0; return nil })
 }
 
 // Inspect is what Open does first, before SQLite opens the file.

@@ -29,13 +29,12 @@ func (w *writer) begin() (*tx, error) {
 // queue for those who wait.
 const askEvery = time.Millisecond
 
-// lock begins a transaction. It waits for patience while other connections write, and for as
-// long as Scrub of this store goes on.
+// lock begins a transaction. It waits for patience while other connections write.
 func (w *writer) lock(t *tx) error {
 	for left := w.patience; ; left -= askEvery {
 		err := t.exec("BEGIN IMMEDIATE") // takes askEvery when it is refused
 		_, closed := w.waiting()
-		if !hasCode(err, result.SQLITE_BUSY) || closed || left <= 0 && !w.scrubbing.Load() {
+		if !hasCode(err, result.SQLITE_BUSY) || closed || left <= 0 {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -26,8 +25,6 @@ type writer struct {
 	mu     sync.Mutex
 	queue  []*job
 	closed bool
-
-	scrubbing atomic.Bool // Scrub has the file locked
 
 	bell chan struct{} // one slot: the queue may have jobs
 	done chan struct{} // closed when run has returned

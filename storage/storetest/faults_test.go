@@ -132,7 +132,6 @@ func TestFaultyStoreKeepsItsRoles(t *testing.T) {
 			}
 			if isEraser {
 				_, calls["Eraser.Erase"] = e.Erase(t.Context(), "acme")
-				_, calls["Eraser.Scrub"] = e.Scrub(t.Context())
 			}
 			for method, err := range calls {
 				if !errors.Is(err, storetest.ErrStoreFault) {

@@ -9,7 +9,7 @@ import (
 )
 
 // roleCalls are the methods of storage.Keyed and storage.Eraser that a FaultPlan may name.
-var roleCalls = []string{"Keys.Create", "Keys.Get", "Keys.Find", "Keys.List", "Keys.Update", "Keys.Delete", "Eraser.Erase", "Eraser.Scrub"}
+var roleCalls = []string{"Keys.Create", "Keys.Get", "Keys.Find", "Keys.List", "Keys.Update", "Keys.Delete", "Eraser.Erase"}
 
 // withRoles returns f with the optional roles that the store below has.
 func (f *faultyStore) withRoles(below storage.Store) storage.Store {
@@ -95,8 +95,4 @@ type faultyEraser struct {
 
 func (e faultyEraser) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	return answer(ctx, e.of, "Eraser.Erase", func() (storage.Erased, error) { return e.real.Erase(ctx, owner, targets...) })
-}
-
-func (e faultyEraser) Scrub(ctx context.Context) ([]string, error) {
-	return answer(ctx, e.of, "Eraser.Scrub", func() ([]string, error) { return e.real.Scrub(ctx) })
 }

@@ -47,9 +47,9 @@ type Kit struct {
 	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
 	// without Clock, tests of it are skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
-	// Files returns all bytes that an open store has on its disk, or on its server's.
-	// Without it the test that nothing of an erased owner is left in them is skipped.
-	Files func(t testing.TB, s storage.Store) []byte
+	// Dump returns the rows of an open store, or its keys with their values, as text.
+	// Without it the test that no row or key has an erased owner's name is skipped.
+	Dump func(t testing.TB, s storage.Store) string
 	// Seeds is how many sequences of calls a test makes that makes random calls. Each
 	// sequence has a store of its own, and is the same in every run. Defaults to 3, and
 	// to 1 with -short.

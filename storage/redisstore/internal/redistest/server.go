@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -91,23 +90,6 @@ func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 // Client returns a client of this server, without retries, for tests to look at data
 // and change settings. It is closed with the test.
 func (s *Server) Client() *redis.Client { return s.client }
-
-// Files returns the bytes of all files that the server keeps its data in.
-func (s *Server) Files() (all []byte) {
-	s.t.Helper()
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == s.logFile() || path == s.configFile() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		all = append(all, b...)
-		return err
-	})
-	if err != nil {
-		s.t.Fatalf("redistest: %v", err)
-	}
-	return all
-}
 
 // Start starts a server that is down, and waits until it answers and has loaded its
 // data.
