@@ -81,7 +81,7 @@ func TestDetectorSelf(t *testing.T) {
 // Of a detector that cannot begin the log has the reason, and nothing is left of it.
 func TestDetectorThatCannotBegin(t *testing.T) {
 	for name, tc := range map[string]struct{ program, platform, want, log string }{
-		"a platform that is none": {built(t), "platform:", "detector 1: the service was not ready\nexit status 78", "url is not allowed"},
+		"a platform that is none": {built(t), "platform:", "detector 1: the service was not ready\nexit status 78", `"platform:" is not allowed`},
 		"no program":              {"/does/not/exist", "http://127.0.0.1:1", "/does/not/exist", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
