@@ -9,8 +9,8 @@ import (
 // answers implements fleet.Answers.
 type answers struct{ s *Store }
 
-// Answers keeps the answers to requests that clients may repeat, as they are given:
-// see streamwatch.Config.Sealer.
+// Answers returns the store of answers to requests that clients may repeat. It stores them
+// unencrypted unless streamwatch.Config.Sealer is set.
 func (s *Store) Answers() fleet.Answers { return answers{s} }
 
 func (a answers) Begin(ctx context.Context, q fleet.Request) (kept *fleet.Answer, err error) {
@@ -25,7 +25,7 @@ func (a answers) Begin(ctx context.Context, q fleet.Request) (kept *fleet.Answer
 		case err != nil:
 			return err
 		case !found:
-			// One that is over: REPLACE would not count it, see the trigger answers_less.
+			// Delete an expired row first: REPLACE would not fire the trigger answers_less.
 			if err := t.exec(`DELETE FROM answers WHERE owner = ? AND id = ?`, q.Owner, q.ID); err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (a answers) Finish(ctx context.Context, q fleet.Request, text []byte) error
 	})
 }
 
-// boundAnswers removes the oldest answers beyond the bounds of all.
+// boundAnswers removes the oldest answers until the limits for all owners are met.
 func boundAnswers(t *tx) error {
 	for {
 		var count, bytes int

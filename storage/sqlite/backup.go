@@ -15,17 +15,18 @@ import (
 	"strings"
 )
 
-// Backup copies the store, as it is at this moment, to a new file at path that Open
-// can open. Other calls are not held up; the copy does not have what they write. It has
+// Backup copies the store, in its state at this moment, to a new file at path that Open can
+// open. Other calls continue meanwhile; what they write is not in the copy. The copy gets
 // an epoch of its own: see deliver.Log.
-// When Backup returns nil, the copy is complete and on the disk; after an error
-// there is no file at path. An existing file is refused with fs.ErrExist. A process
-// that is killed during Backup leaves a file whose name begins with path and ends
-// in .partial: it can be removed.
 //
-// To restore a backup, stop all processes that use the store, remove its file and
-// those ending in -wal and -shm beside it, and copy the backup to its place. A log
-// that is left there would be applied to the backup.
+// When Backup returns nil, the copy is complete and synced to the disk; after an error there
+// is no file at path. If path exists, the error is fs.ErrExist. A process that is killed
+// during Backup leaves a file that may be removed: its name begins with path and ends in
+// .partial.
+//
+// To restore a backup, stop all processes that use the store, remove its file and the files
+// next to it that end in -wal and -shm, then copy the backup into its place. SQLite would
+// apply a -wal file that is left there to the backup.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -41,8 +42,8 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// BackupFile is Backup of the store in a file that another process may have open. Files that
-// Open refuses are refused.
+// BackupFile is Backup for a file that another process may have open. It refuses the files that
+// Open refuses.
 func BackupFile(ctx context.Context, file, path string) error {
 	from, err := realPath(file)
 	if err != nil {
@@ -59,7 +60,7 @@ func BackupFile(ctx context.Context, file, path string) error {
 	return backup(ctx, path, from, entered)
 }
 
-// backup copies the file from to a new one at path.
+// backup copies the file at from to a new file at path.
 func backup(ctx context.Context, path, from string, file *file) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -70,13 +71,13 @@ func backup(ctx context.Context, path, from string, file *file) error {
 		}
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}
-	// The copy gets its name when it is complete. Until then its name is random, so
-	// that a file left by a killed process is not in the way.
+	// The copy gets its final name when it is complete. Its temporary name is random: a file
+	// left by a killed process does not get in the way.
 	partial := path + "." + strings.ToLower(rand.Text()) + ".partial"
 	if err := createFile(partial); err != nil {
 		return err
 	}
-	defer os.Remove(partial) // after a success it has another name, too
+	defer os.Remove(partial) // after a success the file keeps its other name
 	if err := copyTo(ctx, partial, from, file); err != nil {
 		return err
 	}
@@ -92,14 +93,14 @@ func backup(ctx context.Context, path, from string, file *file) error {
 	return nil
 }
 
-// giveName gives a file another name, which is on the disk when it returns nil.
-// It does not replace a file that another process has made meanwhile.
+// giveName gives a file another name, and syncs the directory. It returns an error if a file of
+// that name exists.
 func giveName(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
-	case err != nil: // a file system without hard links: replace a file of our own
+	case err != nil: // a file system without hard links: create an empty file, then replace it
 		if err := createFile(to); err != nil {
 			return err
 		}
@@ -113,8 +114,8 @@ func giveName(from, to string) error {
 	return nil
 }
 
-// syncDir makes the names in a directory survive a power failure. Windows has no
-// such call: there syncing the file does it.
+// syncDir makes a directory's entries survive a power failure. On Windows it does nothing:
+// syncing the file does that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -126,8 +127,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copyTo copies the file from to the empty file at path. It uses a connection of its
-// own, since those for reads refuse every write.
+// copyTo copies the file at from to the empty file at path, over a new connection, because the
+// connections for reads refuse every write.
 func copyTo(ctx context.Context, path, from string, file *file) error {
 	db, err := connect(from, file, 1)
 	if err != nil {
@@ -143,14 +144,14 @@ func copyTo(ctx context.Context, path, from string, file *file) error {
 	return nil
 }
 
-// newEpoch gives the copy at path an epoch of its own, since it will give other events the
-// numbers that the original gives meanwhile.
+// newEpoch gives the copy at path a new epoch: the copy and the original will assign the same
+// event numbers to different events.
 func newEpoch(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"rw"}, "_pragma": {"journal_mode(MEMORY)"}}))
 	if err != nil {
 		return err
 	}
-	epoch := randv2.Int64N(1<<53-1) + 1 // clients read it from JSON
+	epoch := randv2.Int64N(1<<53-1) + 1 // 53 bits, because clients read it from JSON
 	_, err = db.ExecContext(ctx, `UPDATE totals SET epoch = ?`, epoch)
 	return errors.Join(err, db.Close())
 }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// SQLite copies the log into the file every 4 MiB, also during reads, but starts
-// to write the log from its beginning only when no read uses it. Reads that overlap
-// may leave no such moment. Then the writer empties the log: when it has reached
-// logLimit, and again after each further logStep if that failed.
+// SQLite copies the log into the file every 4 MiB, also during reads, but restarts the log from
+// its beginning only when no read uses it. With overlapping reads that moment may never come.
+// The writer therefore empties the log itself once it reaches logLimit, and tries again after
+// each further logStep.
 const (
 	logLimit = 32 << 20 // bytes
 	logStep  = 16 << 20
 )
 
-// checkpointWait is how long writes wait for the reads that use the log. Reads that
-// begin meanwhile use the file only, and are not waited for.
+// checkpointWait is how long writes wait for the reads that use the log. They do not wait for
+// reads that begin later, because those use the file only.
 const checkpointWait = 100 * time.Millisecond
 
 // shorten empties the log when it has become too large.
@@ -26,7 +26,7 @@ func (w *writer) shorten() {
 	if err != nil {
 		return
 	}
-	if info.Size() < w.logBound-logStep { // SQLite has cut it since
+	if info.Size() < w.logBound-logStep { // SQLite has truncated it since
 		w.logBound, w.blocked = logLimit, false
 	}
 	if info.Size() < w.logBound {
@@ -47,8 +47,8 @@ func (w *writer) shorten() {
 	}
 }
 
-// checkpoint copies the whole log into the file and empties it. busy reports that reads
-// prevented that, which is no error.
+// checkpoint copies the whole log into the file and empties the log. If reads prevent that, busy
+// is true and err nil.
 func (w *writer) checkpoint() (busy bool, err error) {
 	ctx := context.Background()
 	if err := setTimeout(ctx, w.conn, checkpointWait); err != nil {

@@ -13,25 +13,24 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// commit is one call of Journal.Commit. It reads first what all batches need, and
-// writes its rows table by table: a statement for many rows costs little more than
-// one for a single row.
+// commit is one call of Journal.Commit. It first reads the rows that all batches need, then
+// writes table by table: a statement for many rows costs little more than one for a single row.
 type commit struct {
 	t       *tx
 	ledger  *ledgerTx
 	now     time.Time
-	known   map[string]bool             // event ids, of earlier calls and of this one
-	bound   map[deliver.Source][]string // active endpoints, by owner and id of the source
+	known   map[string]bool             // ids of events recorded by earlier calls or by this one
+	bound   map[deliver.Source][]string // ids of active endpoints, by owner and id of the source
 	lastSeq map[string]uint64           // by owner
-	newest  int64                       // events.n
+	newest  int64                       // highest events.n
 	out     []outcome
 
 	events, deliveries, settled, cursors []any // rows to write
 }
 
-// outcome is what Commit sets in a batch.
+// outcome holds the values that Commit sets in a batch.
 type outcome struct {
-	seqs       []uint64 // of its events, 0 for one already known
+	seqs       []uint64 // of the batch's events; 0 for one already known
 	deliveries []deliver.Delivery
 	unpaid     []string
 }
@@ -44,7 +43,7 @@ func newCommit(t *tx, now time.Time) *commit {
 }
 
 func (c *commit) all(batches []*detect.Batch) error {
-	// Charges may use what expired reservations held.
+	// Charges may use the credits of expired reservations.
 	if slices.ContainsFunc(batches, func(b *detect.Batch) bool { return len(b.Charges) > 0 }) {
 		if err := c.ledger.expire(); err != nil {
 			return err
@@ -63,7 +62,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 	return c.write()
 }
 
-// readKnown finds the ids that earlier calls have recorded.
+// readKnown reads which of the batches' event ids earlier calls have recorded.
 func (c *commit) readKnown(batches []*detect.Batch) error {
 	var ids []any
 	for _, b := range batches {
@@ -81,7 +80,7 @@ func (c *commit) readKnown(batches []*detect.Batch) error {
 		})
 }
 
-// readEndpoints finds the endpoints bound to the sources of new events.
+// readEndpoints reads the endpoints bound to the sources of new events.
 func (c *commit) readEndpoints(batches []*detect.Batch) error {
 	var sources []any
 	for _, b := range batches {
@@ -105,12 +104,12 @@ func (c *commit) readEndpoints(batches []*detect.Batch) error {
 	})
 }
 
-// boundTo is the part of an event's source that endpoints are bound to.
+// boundTo returns the source of an event with only the fields that endpoints are bound by.
 func boundTo(ev *deliver.Event) deliver.Source {
 	return deliver.Source{Owner: ev.Source.Owner, ID: ev.Source.ID}
 }
 
-// readNumbers finds the numbers after which those of new events go on.
+// readNumbers reads the last numbers given to events, in total and for each owner.
 func (c *commit) readNumbers([]*detect.Batch) error {
 	var owners []any
 	for source := range c.bound {
@@ -151,7 +150,7 @@ func (c *commit) batch(b *detect.Batch) error {
 		if c.known[b.Events[i].ID] {
 			continue
 		}
-		c.known[b.Events[i].ID] = true // it may come again
+		c.known[b.Events[i].ID] = true // the id may occur twice in this call
 		ev := b.Events[i]
 		ev.Handlers = slices.Clone(ev.Handlers)
 		if err := c.event(&ev, b, out); err != nil {
@@ -197,8 +196,8 @@ func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) (err er
 	return nil
 }
 
-// receivers names the endpoints that get an event: those bound to its source, in
-// order of creation, then its handlers, each once.
+// receivers returns the endpoints that get an event, without duplicates: those bound to its
+// source, in order of creation, then its handlers.
 func receivers(bound, handlers []string) []string {
 	to := slices.Clone(bound)
 	named := make(map[string]bool, len(handlers))
@@ -223,8 +222,8 @@ func (c *commit) write() error {
 		{`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
 		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {
-		// After an error there may be no transaction any more, and a statement that
-		// ran then would be one of its own.
+		// Stop at an error: SQLite may have ended the transaction, and a later statement would
+		// then commit on its own.
 		if err := c.t.execRows(rows.query, rows.width, rows.values); err != nil {
 			return err
 		}

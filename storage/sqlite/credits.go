@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// ledgerTx changes balances in a transaction. It reads each account once; save
-// writes those that have changed.
+// ledgerTx changes balances in a transaction. It reads each account once; save writes the
+// accounts that have changed.
 type ledgerTx struct {
 	*tx
 	now      time.Time
@@ -27,13 +27,14 @@ func newLedgerTx(t *tx, now time.Time) *ledgerTx {
 	return &ledgerTx{tx: t, now: now, accounts: make(map[string]*account)}
 }
 
-// balanceOf reads an owner's balance. Reservations that have expired count as held.
+// balanceOf reads an owner's balance. Expired reservations that are not given back yet count as
+// reserved.
 func balanceOf(a querier, owner string) (b billing.Balance, err error) {
 	_, err = one(a, `SELECT available, reserved FROM owners WHERE owner = ?`, []any{owner}, &b.Available, &b.Reserved)
 	return b, err
 }
 
-// account gives an owner's account. Who changes it sets changed.
+// account returns an owner's account. A caller that changes it sets changed.
 func (l *ledgerTx) account(owner string) (*account, error) {
 	if a := l.accounts[owner]; a != nil {
 		return a, nil
@@ -58,7 +59,7 @@ func (l *ledgerTx) save() error {
 		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, values)
 }
 
-// post makes an entry, unless its id is known. It refuses an amount as Append does.
+// post adds an entry unless its id is known. It refuses the same amounts as Append.
 func (l *ledgerTx) post(e billing.Entry) error {
 	known, err := l.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
 	if known || err != nil {
@@ -103,12 +104,12 @@ func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
 
-// expireStep bounds how many expired reservations a call gives back, beside those
-// that it needs. The others wait for later calls: Balance, afford and lapse look at
+// expireStep is the number of expired reservations that a call gives back, in addition to those
+// that it needs. The rest wait for later calls; meanwhile Balance, afford and lapse check
 // ExpiresAt.
 const expireStep = "64"
 
-// expire gives back some reservations that have expired, the first ones first.
+// expire gives back up to expireStep expired reservations, those that expired first.
 func (l *ledgerTx) expire() error {
 	_, err := l.giveBack(`SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(l.now))
 	return err
@@ -120,8 +121,8 @@ func (l *ledgerTx) lapse(id string) error {
 	return err
 }
 
-// afford returns ErrInsufficient when an owner cannot pay an amount, which is below
-// zero. It gives back expired reservations when they are needed for it.
+// afford returns ErrInsufficient if the owner's balance does not cover amount, which is negative
+// for a charge. If needed for that, it first gives back expired reservations.
 func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) error {
 	for amount < 0 && a.Available+amount < 0 {
 		n, err := l.giveBack(`SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
@@ -136,7 +137,7 @@ func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) erro
 	return nil
 }
 
-// giveBack gives back the reservations that a query names, and says how many.
+// giveBack gives back the reservations that a query selects, and returns how many.
 func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	var ids []string
 	err := each(l, query, args, func(rows *sql.Rows) error {
@@ -151,8 +152,8 @@ func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	return len(ids), err
 }
 
-// resolve ends an open reservation, makes its amount available, and gives it. It
-// gives nil when the reservation was resolved in the same way before.
+// resolve ends an open reservation, returns its amount to the available credits, and returns the
+// reservation. It returns nil if the reservation was resolved in the same way before.
 func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	var r billing.Reservation
 	open, err := one(l, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)
@@ -177,7 +178,7 @@ func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	return &r, l.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(l.now), how)
 }
 
-// resolvedAs returns nil for a reservation that was resolved in this way before.
+// resolvedAs returns nil if the reservation was resolved in this way before, otherwise an error.
 func (l *ledgerTx) resolvedAs(id, how string) error {
 	var was string
 	found, err := one(l, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)

@@ -13,36 +13,36 @@
 // disk keeps what it reports as synced, a power failure. The file is in write-ahead
 // logging mode with synchronous=FULL.
 //
-// One connection writes. Calls that arrive while a transaction is written share it;
-// those that arrive while it is synced share the next one. A transaction has at
-// most 256 calls, each in its own savepoint, so that the error of one does not
-// affect the others. No call waits for others to arrive.
+// One connection writes. Calls that arrive while a transaction is written join it; those
+// that arrive while it is synced share the next one. A transaction has at most 256 calls,
+// each in its own savepoint: an error of one does not affect the others. No call waits for
+// others to arrive.
 //
-// What one call changes is one transaction, however much that is: deleting an
-// endpoint with 100,000 open deliveries holds up other writes for one to two seconds.
+// The changes of one call are always one transaction, however many: deleting an endpoint
+// with 100,000 open deliveries holds up other writes for one to two seconds.
 //
-// A context that ends before its write has begun withdraws it, also while another
-// program has the file locked. Afterwards the call waits for the outcome, which
-// takes one transaction at most. It returns nil when everything was recorded, and
-// otherwise an error that a port names, the context's or SQLite's.
+// If a call's context ends before its write has begun, nothing is written, even while another
+// program has the file locked. Later the call waits for the outcome, which takes one
+// transaction at most. It returns nil if everything was recorded, otherwise an error that a
+// port names, the context's or SQLite's.
 //
-// A panic during a call, as of Options.Now, is an error of that call.
+// A panic during a call, for example in Options.Now, becomes an error of that call.
 //
 // # Reads
 //
-// Reads have connections of their own, see what was committed when they began, and
+// Reads have their own connections, see everything committed before they began, and
 // wait for no writer. Lists, Scan and pages of the delivery log use four of them, all
-// other reads another four, so that long reads cannot hold up short ones.
+// other reads another four: long reads do not hold up short ones.
 //
 // # When the disk fails
 //
-// When the disk is full or fails, a write returns an error with SQLite's text, and
-// nothing of it is visible. After a failed sync it may be on the disk all the same:
-// if the process ends before its next transaction, the next Open may find the
-// calls of the failed one recorded, each whole. Later writes are tried again and
-// acknowledged only when they are synced, so the store need not be reopened.
-// Options.Logger hears of the first failure and of the recovery. A program that
-// keeps the file locked for more than 5 seconds is such a failure, too.
+// When the disk is full or fails, a write returns an error with SQLite's text, and nothing
+// of it is visible. After a failed sync it may be on the disk all the same: if the process
+// ends before its next transaction, the next Open may find the calls of the failed
+// transaction recorded, each complete. Later writes are tried again and acknowledged only
+// when they are synced; the store need not be reopened. Options.Logger reports the first
+// failure and the recovery. A program that locks the file for more than 5 seconds counts as
+// such a failure, too.
 //
 // # Open
 //
@@ -50,33 +50,32 @@
 // is not a store (ErrForeign), is damaged (ErrCorrupt), or has the schema of another
 // version (ErrVersion).
 //
-// Of a file that was not closed, Open checks the tables of monitors, rules,
-// endpoints, API keys, balances and reservations. Damage elsewhere is ErrCorrupt of
-// the call that meets it. Only the log has checksums: changed bytes within a text
-// or body are not noticed.
+// If a file was not closed, Open checks the tables of monitors, rules, endpoints, API keys,
+// balances and reservations. A call that meets damage in another table returns ErrCorrupt.
+// Only the log has checksums: changed bytes within a text or body are not noticed.
 //
 // # Other processes
 //
-// A file is one Store's at a time, and so one engine's. Open of another one waits until
-// the first is closed or its process has ended, in whatever way, and Options.Logger hears
-// of it once. So a service can be started again while the process before it finishes its
-// work. The lock is on an empty file beside the store's that ends in -lock: it stays, and
-// must not be removed while a store is open.
+// A file belongs to one Store, and so to one engine, at a time. Open of a second one waits
+// until the first is closed or its process has ended in any way, and writes one line to
+// Options.Logger. Thus a service can be restarted while its previous process finishes
+// its work. The lock is on an empty file next to the store's, with the suffix -lock. It
+// stays, and must not be removed while a store is open.
 //
-// A Store with Options.Admin is for commands: it opens the file beside the one that has
-// it. Other programs may read the file through SQLite. But while a store has the file
-// open, its process must not open it by other means, not even to copy it: on POSIX
-// systems, closing such a descriptor releases the locks that SQLite has, and another
-// program may then remove what was last written (https://sqlite.org/howtocorrupt.html).
+// A Store with Options.Admin is for commands: it can open a file that another Store has.
+// Other programs may read the file through SQLite. But while a store has the file open, its
+// process must not open it by other means, not even to copy it: on POSIX systems, closing
+// such a descriptor releases SQLite's locks, and another program may then destroy the most
+// recent writes (https://sqlite.org/howtocorrupt.html).
 //
 // Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the
-// store is closed, since the file ending in -wal has what was last written. A copy has an
-// epoch of its own: see deliver.Log. A file that is moved or replaced while it is open is
-// not followed: new connections to it are refused.
+// store is closed, because the file ending in -wal has the most recent writes. A copy has
+// an epoch of its own: see deliver.Log. If a file is moved or replaced while it is open, new
+// connections to it are refused.
 //
-// The file ending in -wal has up to 32 MiB, or what one transaction writes. It
-// grows beyond that only while a read lasts long: then writes wait for the read, up
-// to 100 ms every 16 MiB, and Options.Logger hears of it.
+// The file ending in -wal grows to 32 MiB, or to the size of one transaction. It grows
+// further only during a long read: then writes wait for the read, up to 100 ms every
+// 16 MiB, and Options.Logger gets a warning.
 //
 // Endpoint secrets are stored as given: whoever can read the file, or a backup, can
 // read them.
@@ -84,19 +83,18 @@
 // # Retention
 //
 // A delivery that is not final is never removed. An event stays as long as one of
-// its deliveries is open, and then for Options.Retention, or less when there are
-// more than Options.MaxEvents: those that became final first go first. Its id stays
-// known for Options.IDRetention (at most Options.MaxEventIDs of them), so that a
-// post found again is still a duplicate. Removing ledger entries does not change
-// balances.
+// its deliveries is open, and then for Options.Retention, or less if there are more than
+// Options.MaxEvents events: those that became final first are removed first. Its id is
+// remembered for Options.IDRetention (at most Options.MaxEventIDs ids): a post found again is
+// still a duplicate. Removing ledger entries does not change balances.
 //
-// Each transaction removes some of what is too old or too much: 64 rows of each
-// kind, and twice as many as it adds. What is past its retention and not removed
-// yet is not shown. The file does not shrink: free pages are used again.
+// Each transaction removes some of the rows that are too old or too many: 64 of each kind,
+// plus twice as many as it adds. Rows past their retention are not shown, even before
+// they are removed. The file does not shrink: free pages are used again.
 //
-// Erase removes the rows of an owner. Bytes of rows that were deleted, by Erase or by
-// retention, stay in free pages of the file until other rows are written there. VACUUM
-// removes them: run "sqlite3 streams.db VACUUM" while no process has the file open.
+// Erase removes the rows of an owner. Bytes of rows deleted by Erase or by retention stay in
+// free pages of the file until these are overwritten. VACUUM removes them: run "sqlite3
+// streams.db VACUUM" while no process has the file open.
 //
 // # The file
 //
@@ -110,10 +108,10 @@
 //   - settled: since when an event has no open delivery
 //   - owners: balances
 //   - ledger_entries, source_totals, reservations: the ledger
-//   - removed_events, removed_entries, resolved_reservations: ids that stay known
+//   - removed_events, removed_entries, resolved_reservations: ids that are remembered
 //   - answers: answers to requests that clients may repeat
-//   - totals: how many events were made and removed, the greatest event number of an owner
-//     that was erased, how many answers there are and their bytes, and the epoch
+//   - totals: the numbers of events made and removed, the highest event number of any erased
+//     owner, the number of answers and their bytes, and the epoch
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// endpoints implements deliver.EndpointStore. Records are stored as those of
-// monitors and rules are: see records.
+// endpoints implements deliver.EndpointStore. Records are stored like monitors and rules: see
+// records.
 type endpoints struct{ s *Store }
 
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
@@ -119,7 +119,7 @@ func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) e
 	return scan(ctx, es.s, es.some, fn)
 }
 
-// some reads the endpoints after the one with number after.
+// some reads up to scanStep endpoints with numbers above after.
 func (es endpoints) some(ctx context.Context, after int64) (list []deliver.Endpoint, last int64, err error) {
 	err = es.s.show(ctx, es.s.searches, func(r *snapshot) error {
 		return each(r, `SELECT n, record, version FROM endpoints WHERE n > ? ORDER BY n LIMIT ?`, []any{after, scanStep}, func(rows *sql.Rows) error {

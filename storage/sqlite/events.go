@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// eventColumns are the columns of table events that scanEvent reads. A row to
-// insert has author_key behind them: see eventValues.
+// eventColumns are the columns of table events that scanEvent reads. A row to insert has
+// author_key after them: see eventValues.
 const (
 	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url, platform,
 		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
@@ -37,7 +37,7 @@ func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
 	return n, ev, wrap(err)
 }
 
-// readEvents reads the events with these numbers. All of them must be there.
+// readEvents reads the events with these numbers. A missing one is ErrCorrupt.
 func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
 	list, err := listJSON(slices.Collect(maps.Keys(ns)))
 	if err != nil {
@@ -55,18 +55,18 @@ func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) 
 	return events, err
 }
 
-// The number of a delivery is made of its event's number and its place in the event, so that
-// neither needs an index to find the other.
+// A delivery's number is its event's number followed by placeBits bits for its place in the
+// event: neither needs an index to find the other.
 const (
 	placeBits     = 16
-	maxDeliveries = 1 << placeBits // of an event
+	maxDeliveries = 1 << placeBits // maximum per event
 )
 
 // firstDelivery returns the number of an event's first delivery.
 func firstDelivery(event int64) int64 { return event << placeBits }
 
-// ofEvent is the SQL condition that a delivery is one of an event's, both by
-// number.
+// ofEvent returns the SQL condition that a delivery belongs to an event. Both arguments are
+// expressions for numbers.
 func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
@@ -82,13 +82,13 @@ func (d *deliveryRow) event() int64 { return d.n >> placeBits }
 // deliveryColumns are the columns of a delivery d, in the order of scanDelivery.
 const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.attempts, d.uncounted, d.waited, d.endpoint_deleted`
 
-// scanDelivery reads all of a delivery but Event and CreatedAt.
+// scanDelivery reads all fields of a delivery except Event and CreatedAt.
 func scanDelivery(rows *sql.Rows) (d deliveryRow, err error) {
 	err = rows.Scan(&d.n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Attempts, &d.Uncounted, (*int64)(&d.Waited), &d.EndpointDeleted)
 	return d, wrap(err)
 }
 
-// addEvents fills in the events of deliveries. Those of one event share it.
+// addEvents sets the Event of each delivery. Deliveries of one event share it.
 func addEvents(a querier, ds []deliveryRow) error {
 	ns := make(map[int64]bool)
 	for i := range ds {
@@ -105,7 +105,7 @@ func addEvents(a querier, ds []deliveryRow) error {
 }
 
 // withoutCase maps strings that are equal under strings.EqualFold to the same string: it
-// replaces each letter by the smallest one that it is equal to.
+// replaces each letter with the smallest rune that it is equal to.
 func withoutCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		smallest := r

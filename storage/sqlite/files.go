@@ -9,10 +9,9 @@ import (
 	"sync"
 )
 
-// inUse has the files that stores of this process have open. A process that closes
-// any descriptor of a file loses all its POSIX locks on it, those of SQLite
-// included. So a file in inUse must be read through SQLite only:
-// https://sqlite.org/howtocorrupt.html
+// inUse holds the files that stores of this process have open. When a process closes any
+// descriptor of a file, it loses all its POSIX locks on the file, including SQLite's. A file in
+// inUse must therefore be read through SQLite only: https://sqlite.org/howtocorrupt.html
 var inUse files
 
 // files is a set of open files.
@@ -21,15 +20,14 @@ type files struct {
 	open []*file
 }
 
-// file is a file that stores have open, by whatever names.
+// file is a file that stores have open, possibly under several names.
 type file struct {
 	info   os.FileInfo
 	stores int
 }
 
-// enter counts one more store on the file at path. If none has it open yet, enter calls
-// inspect first, which may refuse the file with an error, under the lock, so that no other
-// store opens it meanwhile.
+// enter counts one more store on the file at path. If it is the first, enter calls inspect, and
+// returns its error. f stays locked meanwhile: no other store can open the file.
 func (f *files) enter(path string, inspect func() error) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +51,7 @@ func (f *files) enter(path string, inspect func() error) (*file, error) {
 	return entered, nil
 }
 
-// leave counts one store less. Its connections must be closed.
+// leave counts one store less on the file. The store's connections must be closed.
 func (f *files) leave(left *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +68,7 @@ func (f *files) leave(left *file) {
 
 var errReplaced = errors.New("another file is in its place")
 
-// connector makes connections to one file, not to another that has taken its place.
+// connector connects to one file. It refuses another file that has taken its place.
 type connector struct {
 	driver.Connector
 	path string

@@ -19,17 +19,17 @@ func (w *writer) begin() (*tx, error) {
 	}
 	t := &tx{conn: w.conn, stmts: w.stmts}
 	if err := w.lock(t); err != nil {
-		w.disconnect() // whatever it is, the next group starts afresh
+		w.disconnect() // whatever the error, the next group gets a new connection
 		return nil, err
 	}
 	return t, nil
 }
 
-// askEvery is how often a connection asks for the lock that another one has: SQLite has no
-// queue for those who wait.
+// askEvery is the interval at which a connection asks for a lock that another one has. SQLite
+// does not queue waiting connections.
 const askEvery = time.Millisecond
 
-// lock begins a transaction. It waits for patience while other connections write.
+// lock begins a transaction. It waits up to w.patience for other connections that write.
 func (w *writer) lock(t *tx) error {
 	for left := w.patience; ; left -= askEvery {
 		err := t.exec("BEGIN IMMEDIATE") // takes askEvery when it is refused
@@ -40,24 +40,22 @@ func (w *writer) lock(t *tx) error {
 	}
 }
 
-// commit runs a group in the transaction that was begun, each job in a savepoint
-// unless it is alone. Jobs that are queued while others run join the group, up to
-// maxGroup in all: a sync costs more than most jobs. If commit returns an error, no
-// job is acknowledged.
+// commit runs a group's jobs in the transaction t and commits it. Each job has a savepoint
+// unless it is alone. Jobs queued meanwhile join the group, up to maxGroup in all, because a
+// sync costs more than most jobs. If commit returns an error, no job is acknowledged.
 //
-// When COMMIT fails, as when the disk refuses to sync, nothing is visible, but all
-// of it may be in the log and be found if the process dies now. The next
-// transaction is written over it, and every byte that it needs is synced by its
-// own COMMIT: so its success proves that the disk works again.
+// When COMMIT fails, for example because a sync fails, nothing is visible. But all of it may be
+// in the log, and Open would find it if the process died now. The next transaction overwrites
+// it, and its COMMIT syncs every byte it needs: once that succeeds, the disk works again.
 func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
 		if undo {
-			t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
+			t.exec("ROLLBACK") // fails if SQLite has already rolled back, as on a full disk
 		}
 	}()
 	if len(g.jobs) == 0 {
-		return nil // withdrawn
+		return nil // all were withdrawn
 	}
 	for done := 0; done < len(g.jobs); done++ {
 		j := g.jobs[done]
@@ -76,7 +74,7 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 			}
 		}
 	}
-	// Rows that cannot be removed are no reason to refuse new ones.
+	// Failing to remove old rows is no reason to refuse new ones.
 	due, notRemoved := w.retention.due(t)
 	if due {
 		if notRemoved, err = t.inSavepoint(w.retention.remove); err != nil {
@@ -97,8 +95,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 	return nil
 }
 
-// guard turns a panic of do, such as one in Options.Now, into an error of that call. It would
-// end the process, and with it all other calls.
+// guard turns a panic of do, for example in Options.Now, into an error of that call. It would
+// otherwise end the process.
 func guard(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -108,8 +106,8 @@ func guard(do func() error) (err error) {
 	return do()
 }
 
-// inSavepoint runs do in a savepoint. refused is the error of do, and what do did
-// is undone then; err means that the transaction as a whole is lost.
+// inSavepoint runs do in a savepoint. If do fails, its changes are undone and refused is its
+// error. err means that the whole transaction is lost.
 func (t *tx) inSavepoint(do func(*tx) error) (refused, err error) {
 	if err := t.exec("SAVEPOINT job"); err != nil {
 		return nil, err
@@ -141,7 +139,7 @@ func (w *writer) report(jobs []*job, err error) {
 	}
 }
 
-// fromSQLite tells an error that SQLite reports from one that a caller made.
+// fromSQLite reports whether SQLite, rather than the caller, caused the error.
 func fromSQLite(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e)

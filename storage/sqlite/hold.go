@@ -11,11 +11,11 @@ import (
 	result "modernc.org/sqlite/lib"
 )
 
-// lockSuffix ends the name of the file that a Store locks while it is open. The file is an
-// empty database: SQLite's own locks work alike on all systems, and end with the process.
+// lockSuffix is the suffix of the file that a Store locks while it is open. The file is an empty
+// database: SQLite's locks work the same on all systems, and end with the process.
 const lockSuffix = "-lock"
 
-// holdPause is how long Open waits before it asks for the lock again.
+// holdPause is the pause between two attempts of Open to get the lock.
 const holdPause = 50 * time.Millisecond
 
 // takeHold locks the file at path for one Store and returns the connection that has the lock.

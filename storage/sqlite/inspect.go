@@ -21,16 +21,15 @@ const (
 	atAppID     = 68 // PRAGMA application_id, 4 bytes
 )
 
-// inspect refuses a file that is no store of ours before SQLite opens it, for SQLite
-// would copy a log that lies beside it into any file. It makes the file when there
-// is none, and accepts an empty one.
+// inspect refuses a file that is not a store, before SQLite opens it: SQLite would apply a log
+// next to it to any file. It creates the file if there is none, and accepts an empty one.
 func inspect(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := createFile(path); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		f, err = os.Open(path) // another process has made it meanwhile
+		f, err = os.Open(path) // another process has just created it
 	}
 	if err != nil {
 		return wrap(err)
@@ -44,7 +43,7 @@ func inspect(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: no regular file", ErrForeign)
 	}
 	if info.Size() == 0 {
-		return wrap(os.Chmod(path, 0o600)) // as createFile has it
+		return wrap(os.Chmod(path, 0o600)) // the mode that createFile sets
 	}
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(f, header); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -59,8 +58,8 @@ func inspect(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkHeader checks the first bytes of a file. SQLite itself refuses a file that is
-// cut off, before it writes.
+// checkHeader checks the first bytes of a file. SQLite itself refuses a truncated file before it
+// writes.
 func checkHeader(header []byte) error {
 	if !strings.HasPrefix(string(header), headerMagic) {
 		return fmt.Errorf("%w: no SQLite database", ErrForeign)
@@ -79,13 +78,13 @@ func checkVersion(version int) error {
 	return fmt.Errorf("%w: schema version %d, want %d: use the version that wrote the file, or move it away, and a new one is made in its place", ErrVersion, version, schemaVersion)
 }
 
-// checked are the tables that Open checks when the file was not closed: they are
-// small, and what they have could not be made again. The others may have gigabytes,
-// for which a restart must not wait; damage in them shows when they are read.
+// checked lists the tables that Open checks if the file was not closed. They are small, and
+// their rows cannot be restored from elsewhere. The others may have gigabytes, too much to check
+// at each restart; damage in them shows when they are read.
 var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
 
-// checkPages checks a file together with its log. Its connection cannot write, and
-// so leaves both as they are.
+// checkPages checks a file together with its log. Its connection is read-only and changes
+// neither.
 func checkPages(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}}))
 	if err != nil {

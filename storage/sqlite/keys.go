@@ -8,11 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store. Records are stored as those of monitors and rules
-// are: see records.
+// keys implements apikey.Store. Records are stored like monitors and rules: see records.
 type keys struct{ s *Store }
 
-// Keys keeps the API keys, without the keys themselves.
+// Keys returns the store of API keys. It stores the keys' hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
 func (ks keys) Create(ctx context.Context, k apikey.Key) error {

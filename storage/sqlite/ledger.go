@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// ledger implements billing.Ledger. An owner's available and reserved amounts are
-// never below zero, and their sum fits into an int64.
+// ledger implements billing.Ledger. An owner's available and reserved amounts are never
+// negative, and their sum fits an int64.
 type ledger struct{ s *Store }
 
 // How a reservation was resolved.
@@ -62,7 +62,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 		if r == nil || err != nil {
 			return err
 		}
-		// resolve has made the amount available: post charges it.
+		// resolve has made the amount available; post charges it.
 		e.ID, e.Owner, e.Amount = id, r.Owner, -r.Amount
 		return t.post(e)
 	})
@@ -91,8 +91,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	})
 }
 
-// Balance counts reservations that have expired as given back. The next write
-// records that.
+// Balance counts expired reservations as given back. The next write records that.
 func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
 	err = l.s.read(ctx, func(r *snapshot) error {
 		if b, err = balanceOf(r, owner); err != nil {
@@ -128,7 +127,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if !q.Until.IsZero() {
 		from, args = from+` AND `+enteredAt+` < ?`, append(args, nanos(q.Until))
 	}
-	behind, shown := "", []any(nil) // the condition that follows from the cursor
+	behind, shown := "", []any(nil) // the condition for the rows after the cursor, and its arguments
 	if q.Cursor != "" {
 		n, err := strconv.ParseInt(q.Cursor, 10, 64)
 		if err != nil {
@@ -169,8 +168,8 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	return page, nil
 }
 
-// Totals asks for all sources in one statement, with a JSON array of their keys in
-// hexadecimal: JSON itself cannot hold text that is no UTF-8.
+// Totals reads all sources with one statement. Its argument is a JSON array of their keys in
+// hexadecimal, because JSON cannot hold text that is not UTF-8.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
 	totals := make([]billing.Credits, len(sources))
 	asked := make([][3]string, len(sources))
@@ -198,8 +197,8 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// change is a write before which some reservations that have expired are given
-// back, and the one it is about if that has.
+// change runs do in a write. Before it, it gives back some expired reservations, and the given
+// one if that has expired.
 func (l ledger) change(ctx context.Context, reservation string, do func(*ledgerTx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
 		changes := newLedgerTx(t, l.s.opts.Now())

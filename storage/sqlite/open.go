@@ -24,24 +24,24 @@ const (
 	busyTimeout = 5 * time.Second // how long a connection waits for the lock of another program
 )
 
-// writerPragmas set up the connection that writes. A page of 8 KiB holds some five
-// events; one of 4 KiB holds two and wastes a quarter. What is needed to undo a call
-// stays in memory, since it is no larger than what the call writes. The cache has
-// 16 MiB. The log is copied into the file every 4 MiB (500 pages): writes wait for
-// that, and copying more at once would save little, since most pages are new.
+// writerPragmas set up the connection that writes. A page of 8 KiB holds about five events; one
+// of 4 KiB holds two and wastes a quarter. The data to undo a call stays in memory, because it
+// is no larger than the call's writes. The cache has 16 MiB. The log is copied into the file
+// every 4 MiB (500 pages): writes wait for that, and copying more at once would save little,
+// because most pages are new.
 var writerPragmas = []string{
 	fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
 
-// synchronous is FULL so that every COMMIT syncs the log. It is a variable for tests, which
-// turn it off where syncs do not matter, because they are slow.
+// synchronous is FULL: every COMMIT syncs the log. It is a variable because tests that do not
+// depend on syncs turn them off to save time.
 var synchronous = "FULL"
 
-// Open opens the store in the file at path. When there is no file, or an empty one,
-// it makes one that only its owner can read; the directory must exist. It refuses
-// other files with ErrForeign, ErrCorrupt or ErrVersion and leaves them as they are.
-// While another Store has the file, Open waits. ctx bounds Open, not the store.
+// Open opens the store in the file at path. If the file is missing or empty, Open creates a
+// store that only its owner can read; the directory must exist. It refuses other files with
+// ErrForeign, ErrCorrupt or ErrVersion and does not change them. While another Store has the
+// file, Open waits until ctx ends. The end of ctx does not affect the opened store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := openStore(ctx, path, opts.withDefaults())
 	if err != nil {
@@ -73,7 +73,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
 	}
-	// A connection that the writer drops as broken must not stay in the pool.
+	// Keep no idle connection: one that the writer drops as broken must not be used again.
 	s.writes.SetMaxIdleConns(-1)
 	if s.reads, err = connect(path, file, readers, "query_only(1)"); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	return s, nil
 }
 
-// realPath follows links, since SQLite puts its files beside the file itself, not
-// beside a link. The path of a file that does not exist stays as it is.
+// realPath resolves symbolic links, because SQLite puts its other files next to the file itself,
+// not next to the link. The path of a file that does not exist is returned as it is.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -112,8 +112,8 @@ func realPath(path string) (string, error) {
 	return to, err
 }
 
-// waitTurn calls do, again while another program's lock refuses it, for up to
-// busyTimeout. SQLite's own waiting does not end with the context.
+// waitTurn calls do, and repeats it for up to busyTimeout while another program has the file
+// locked. Unlike SQLite's own waiting, it ends with the context.
 func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if err := setTimeout(ctx, conn, 0); err != nil {
 		return err
@@ -132,16 +132,16 @@ func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	}
 }
 
-// setTimeout sets how long a connection waits for the locks of others.
+// setTimeout sets how long a connection waits for locks of other connections.
 func setTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
 	return err
 }
 
-// connect makes a pool of connections to the file. It opens none yet.
+// connect returns a pool of connections to the file. It does not connect yet.
 func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, error) {
 	c, err := driver.NewConnector(address(path, url.Values{
-		"mode":    {"rw"}, // Open makes the file, and nothing else does
+		"mode":    {"rw"}, // only Open creates the file
 		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
 	}))
 	if err != nil {
@@ -153,7 +153,7 @@ func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, err
 	return db, nil
 }
 
-// address is the SQLite URI of a path, which may have any characters.
+// address returns the SQLite URI for a path, which may contain any characters.
 func address(path string, q url.Values) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -162,8 +162,9 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepareFile makes the schema, then sets write-ahead logging. In this order application id
-// and version are in the file itself and not in the log: inspect reads them without SQLite.
+// prepareFile creates the schema, then turns on write-ahead logging. In this order the
+// application id and the version are in the file rather than in the log: inspect reads them
+// without SQLite.
 func prepareFile(ctx context.Context, conn *sql.Conn) error {
 	if err := makeSchema(ctx, conn); err != nil {
 		return err
@@ -179,7 +180,7 @@ func prepareFile(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// makeSchema makes the schema in an empty file.
+// makeSchema creates the schema in an empty file.
 func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -208,7 +209,7 @@ func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	return err
 }
 
-// wrap names the package in an error, and gives ErrCorrupt for damage.
+// wrap adds the package's name to an error, and ErrCorrupt if the error means damage.
 func wrap(err error) error {
 	switch {
 	case err == nil:
@@ -221,15 +222,15 @@ func wrap(err error) error {
 	return fmt.Errorf("sqlite: %w", err)
 }
 
-// hasCode reports whether an error is SQLite's with one of these primary result
-// codes, which are the lowest 8 bits of the extended ones.
+// hasCode reports whether an error is SQLite's with one of these primary result codes. They are
+// the lowest 8 bits of the extended codes.
 func hasCode(err error, codes ...int) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
-// createFile makes an empty file. It will have secrets, so its mode is set first;
-// SQLite gives the files beside it the same mode.
+// createFile creates an empty file that only its owner can read, because it will hold secrets.
+// SQLite gives the files next to it the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -6,59 +6,58 @@ import (
 	"time"
 )
 
-// Errors of Open and of the methods. An error of SQLite itself, as of a full disk,
-// is wrapped with its text and result code.
+// Errors of Open and of the methods. An error of SQLite itself, such as a full disk, is wrapped
+// with its text and result code.
 var (
-	// ErrClosed is what every call returns after Close.
+	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("sqlite: store is closed")
-	// ErrForeign: the file is no SQLite database, or that of another program.
+	// ErrForeign means that the file is not an SQLite database, or belongs to another program.
 	ErrForeign = errors.New("sqlite: not a streamwatch file")
-	// ErrVersion: another version of this package has written the file. Use that version,
-	// or move the file away: Open makes a new one.
+	// ErrVersion means that another version of this package wrote the file. Use that version, or
+	// move the file away: Open then creates a new one.
 	ErrVersion = errors.New("sqlite: file of another version of streamwatch")
-	// ErrInUse: another Store had the file until the context of Open ended.
+	// ErrInUse means that another Store had the file until the context of Open ended.
 	ErrInUse = errors.New("sqlite: file is in use by another process")
-	// ErrAdmin: a Store with Options.Admin has no part in the work of an engine.
+	// ErrAdmin is returned by a Store with Options.Admin for the calls that only an engine
+	// makes.
 	ErrAdmin = errors.New("sqlite: store was opened with Options.Admin: an engine needs one without")
-	// ErrCorrupt: the file is damaged; restore a backup. Open returns it, or the
-	// call that meets the damage.
+	// ErrCorrupt means that the file is damaged; restore a backup. It is returned by Open, or by
+	// a call that meets the damage.
 	ErrCorrupt = errors.New("sqlite: file is damaged")
 )
 
 // Options of a Store. Zero, or a negative number, means the default.
 type Options struct {
-	// Retention is how long an event, its deliveries and their attempts stay
-	// after the last of the deliveries became final. Defaults to 7 days.
+	// Retention is how long an event, its deliveries and their attempts are kept after the last
+	// of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many events are retained. Those with open deliveries count,
-	// but are never removed: there may be more than MaxEvents of them. Defaults to
-	// 1,000,000.
+	// MaxEvents is how many events are kept. Events with open deliveries count towards it but
+	// are never removed, even above this number. Defaults to 1,000,000.
 	MaxEvents int
-	// IDRetention is how long the ids of removed events and ledger entries and of
-	// resolved reservations stay known, to recognise duplicates. It must be longer
-	// than polls look back. Defaults to 30 days.
+	// IDRetention is how long the ids of removed events, removed ledger entries and resolved
+	// reservations are remembered to recognise duplicates. It must be longer than polls look
+	// back. Defaults to 30 days.
 	IDRetention time.Duration
-	// MaxEventIDs is how many ids of each of these kinds stay known; the oldest are
-	// forgotten first. An id takes about 100 bytes of the disk. Defaults to
-	// 1,000,000.
+	// MaxEventIDs is how many ids of each of these three kinds are remembered; the oldest are
+	// forgotten first. An id takes about 100 bytes on the disk. Defaults to 1,000,000.
 	MaxEventIDs int
-	// EntryRetention is how long ledger entries stay. Removing them does not change
+	// EntryRetention is how long ledger entries are kept. Removing them does not change
 	// balances. Defaults to 400 days.
 	EntryRetention time.Duration
-	// MaxEntries is how many ledger entries of all owners are retained; the oldest
-	// are removed first. Defaults to 1,000,000.
+	// MaxEntries is how many ledger entries are kept for all owners together; the oldest are
+	// removed first. Defaults to 1,000,000.
 	MaxEntries int
-	// Admin opens the file beside the Store that has it, for a command that administers it:
-	// one that makes a key or adds credits. Such a Store refuses Journal.Commit,
-	// Outbox.Claim and Replays.Step with ErrAdmin.
+	// Admin opens the file even if another Store has it. It is for commands that administer a
+	// running service, for example to create a key or add credits. Such a Store returns ErrAdmin
+	// from Journal.Commit, Outbox.Claim and Replays.Step.
 	Admin bool
-	// Now is the store's clock: for the times of events and deliveries, and for what
-	// has expired. It is called from several goroutines and must not call the store.
-	// Defaults to time.Now.
+	// Now returns the current time. It stamps events and deliveries, and decides what has
+	// expired. It is called from several goroutines and must not call the store. Defaults to
+	// time.Now.
 	Now func() time.Time
-	// Logger gets a message when Open waits for another Store, when writes begin to fail
-	// and when they work again, when old records cannot be removed, and when the log
-	// beside the file cannot be emptied. Its handler must not call the store. Defaults to none.
+	// Logger gets a message when Open waits for another Store, when writes begin to fail and
+	// when they work again, when old records cannot be removed, and when the log cannot be
+	// emptied. Its handler must not call the store. By default nothing is logged.
 	Logger *slog.Logger
 }
 

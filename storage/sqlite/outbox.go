@@ -29,7 +29,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 	return claimed, nil
 }
 
-// lease sets Due of deliveries to until, and returns them in the order of ns.
+// lease sets the Due of deliveries to until, and returns them in the order of ns.
 func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {
@@ -48,7 +48,7 @@ func openDeliveries(t *tx, ns []int64) ([]deliver.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	byNumber := make(map[int64]int, len(ns)) // places in found
+	byNumber := make(map[int64]int, len(ns)) // indices in found
 	var found []deliveryRow
 	err = each(t, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
 		d, err := scanDelivery(rows)

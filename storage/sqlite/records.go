@@ -11,24 +11,23 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records implements what monitor.Store and rule.Store have in common: all methods
-// but List.
+// records implements the methods that monitor.Store and rule.Store share: all but List.
 //
-// A record is stored as JSON with the names of its Go fields, so that a new field
-// needs no new schema. What queries ask for has columns, too; the column version is
-// the one that counts, not the one in the JSON.
+// A record is stored as JSON with the names of its Go fields: a new field needs no new schema.
+// Fields that queries use also have columns. The version in the column counts, not the one in
+// the JSON.
 type records[T any] struct {
 	s          *Store
 	table      string
-	unique     string // the column that is unique per owner
+	unique     string // name of the column that is unique per owner
 	keys       func(*T) (owner, id, unique, status string)
 	version    func(*T) *int64
-	ledgerKind billing.Kind // of the records' entries in the ledger
+	ledgerKind billing.Kind // kind of the records' ledger entries
 
 	notFound, duplicate, conflict error
 }
 
-// sql puts the table and its unique column into a query.
+// sql replaces the placeholders for the table and its unique column in a query.
 func (rs records[T]) sql(query string) string {
 	return strings.NewReplacer("{table}", rs.table, "{unique}", rs.unique).Replace(query)
 }
@@ -107,8 +106,8 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return scan(ctx, rs.s, rs.some, fn)
 }
 
-// scan calls fn for each record that some gives. It reads scanStep records at a
-// time and uses no connection while fn runs.
+// scan calls fn for each record that some returns. It reads scanStep records at a time and holds
+// no connection while fn runs.
 func scan[T any](ctx context.Context, s *Store, some func(ctx context.Context, after int64) ([]T, int64, error), fn func(T) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -137,7 +136,7 @@ func scan[T any](ctx context.Context, s *Store, some func(ctx context.Context, a
 	}
 }
 
-// some reads the records after the one with number after.
+// some reads up to scanStep records with numbers above after.
 func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int64, err error) {
 	err = rs.s.show(ctx, rs.s.searches, func(r *snapshot) error {
 		query := rs.sql(`SELECT n, record, version FROM {table} WHERE n > ? ORDER BY n LIMIT ?`)
@@ -151,8 +150,8 @@ func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int6
 	return recs, last, err
 }
 
-// list gives one page of the owner's records with a status, "" for any, and how
-// many there are on all pages.
+// list returns one page of the owner's records with a status, and the number of such records.
+// The status "" means any.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	limit, offset := pageBounds(page, size)
 	recs = []T{}
@@ -174,10 +173,10 @@ func (rs records[T]) list(ctx context.Context, owner, status string, page, size 
 	return recs, total, err
 }
 
-// into is what the columns record and version are scanned into.
+// into returns the destinations for scanning the columns record and version.
 func (rs records[T]) into(rec *T) []any { return []any{jsonColumn{rec}, rs.version(rec)} }
 
-// jsonColumn scans JSON into the value that to points to. NULL does not change it.
+// jsonColumn scans JSON into the value that to points to. NULL leaves the value unchanged.
 type jsonColumn struct{ to any }
 
 // Scan implements sql.Scanner.

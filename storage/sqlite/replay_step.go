@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// All other writes wait for a step of a replay. So it looks at up to replaySpan events, and
-// goes over up to replayReach numbers, many of which may be of events past their retention.
+// A step of a replay blocks all other writes. It therefore looks at up to replaySpan events and
+// replayReach numbers; many numbers may belong to events past their retention.
 const (
 	replaySpan  = 256
 	replayReach = 2048
@@ -21,10 +21,10 @@ const (
 type replayed struct {
 	seq   uint64
 	n     int64
-	ours  bool           // of the replay's source
+	ours  bool           // it belongs to the replay's source
 	had   sql.NullInt64  // number of its delivery to the endpoint
 	state sql.NullString // of that delivery
-	place int64          // the number that a new delivery of it gets
+	place int64          // number for a new delivery of the event
 }
 
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Replay, made []deliver.Delivery, err error) {
@@ -82,7 +82,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 	return r, made, nil
 }
 
-// replayAt returns the replay, or an error if the step cannot be made.
+// replayAt returns the replay, or an error if the step must be refused.
 func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	r, found, err := replayOf(t, q.EndpointID)
 	switch {
@@ -100,10 +100,10 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	return r, err
 }
 
-// errEnough ends a query when no more of its rows are wanted.
+// errEnough makes each stop reading rows.
 var errEnough = errors.New("sqlite: enough rows")
 
-// replayEnd returns the number up to which the step may go.
+// replayEnd returns the last event number that the step may reach.
 func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
 	next := r.Last
 	_, err := one(t, `SELECT seq FROM events WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1`, []any{r.Owner, int64(r.Cursor)}, &next)
@@ -113,9 +113,9 @@ func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
 	return min(next+replayReach-1, r.Last), nil
 }
 
-// eachReplayed calls look for the owner's next events up to the number end, at most replaySpan
-// of them and none that is past its retention, until look reports that it has enough. The
-// query reads an event only when it is that one's turn.
+// eachReplayed calls look for the owner's next events up to the number end, until look returns
+// true or replaySpan events were read. It leaves out events past their retention. The query
+// reads rows one by one, as they are needed.
 func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
@@ -137,8 +137,8 @@ func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func
 	return false, err
 }
 
-// replay creates and reopens deliveries, stores the replay, and returns the deliveries in the
-// order of their events.
+// replay creates and reopens deliveries, stores the replay, and returns the deliveries in order
+// of their events.
 func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
 	var ns, again, events []int64
 	created := make(map[int64]bool)

@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// removeStep is how many rows of each kind a transaction removes at least, beside
-// twice what it adds: enough to catch up, too little for a caller to notice.
+// removeStep is the minimum number of rows of each kind that a transaction removes, plus twice
+// as many as it adds: enough to catch up, too few for a caller to notice.
 const removeStep = 64
 
-// expired returns the time such that events settled at it or before are past their retention.
-// They are not shown, whether they were removed or not.
+// expired returns the time before which, or at which, settled events are past their retention.
+// Those are not shown, even if they are not removed yet.
 func (s *Store) expired() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
-// retained is the SQL condition that an event, by number, was not settled at the time expired
-// or before. It looks at this event alone, for many may be past their retention and not yet
-// removed.
+// retained returns the SQL condition that the event with this number is not past its retention.
+// It looks up this event alone, because many others may be past theirs and not removed yet.
 func retained(event, expired string) string {
 	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 }
 
-// retainedOfAll is retained, for a query that reads all events of an owner: it lists what
-// is past its retention once.
+// retainedOfAll is retained for a query that reads all events of an owner: it lists the events
+// past their retention once.
 func retainedOfAll(event, expired string) string {
 	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
-// retention removes what is too old or too much, some of it in each transaction.
+// retention removes records that are too old or too many, some of them in each transaction.
 type retention struct{ opts Options }
 
-// idQueues are the tables of ids whose rows are removed when they are too old or, the
-// oldest first, too many.
+// idQueues are the tables of remembered ids. Their rows are removed when they are too old or too
+// many, the oldest first.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
-// stockQuery asks for the number of events and when the first was settled, and for the
-// number of rows, holes included, and the age of the oldest of ledger_entries and each queue
-// of ids.
+// stockQuery selects the number of events and the time when the first was settled; then, for
+// ledger_entries and each of idQueues, the number of rows (holes included) and the time of the
+// oldest.
 var stockQuery = func() string {
 	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled)`
 	for _, table := range append([]string{"ledger_entries"}, idQueues...) {
@@ -71,7 +70,7 @@ func (r retention) due(t *tx) (bool, error) {
 	return false, nil
 }
 
-// remove removes some of what is too old or too much.
+// remove removes some of the records that are too old or too many.
 func (r retention) remove(t *tx) error {
 	now := r.opts.Now()
 	step := removeStep + 2*t.added
@@ -94,21 +93,21 @@ func (r retention) remove(t *tx) error {
 	return nil
 }
 
-// drop deletes, of the first step rows of a table, those recorded before and those beyond the
-// newest most.
+// drop looks at the first step rows of a table, and deletes those recorded at before or earlier,
+// and those that are not among the newest most.
 func (t *tx) drop(table string, step, most int, before time.Time) error {
 	return t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, step, most, nanos(before))
 }
 
-// tooMany selects, of the first ?1 rows of a table, those beyond the newest ?2 and those
-// recorded at ?3 or before.
+// tooMany selects, among the first ?1 rows of a table, those that are not among the newest ?2
+// and those recorded at ?3 or earlier.
 func tooMany(table string) string {
 	return `SELECT n FROM (SELECT n, recorded_at FROM ` + table + ` ORDER BY n LIMIT ?1)
 		WHERE recorded_at <= ?3 OR n <= (SELECT max(n) FROM ` + table + `) - ?2`
 }
 
-// removeEvents removes settled events with their deliveries and attempts, those
-// that were settled first going first. Their ids stay known.
+// removeEvents removes settled events with their deliveries and attempts, those settled first
+// going first. It remembers their ids.
 func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	var stored int
 	if _, err := one(t, `SELECT `+newestEvent+` - removed FROM totals`, nil, &stored); err != nil {
@@ -130,8 +129,8 @@ func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	return err
 }
 
-// dropEvents removes events with their deliveries and attempts, and returns how many of these
-// there were.
+// dropEvents removes events with their deliveries and attempts, and returns the numbers of
+// removed deliveries and attempts.
 func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	list, err := listJSON(events)
 	if err != nil {
@@ -164,8 +163,8 @@ func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	return deliveries, attempts, t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
 }
 
-// firstSettled returns, of the most events that were settled first, those that were settled at
-// expired or before, and the first spare ones.
+// firstSettled looks at the most events that were settled first. It returns the first spare of
+// them, and those settled at expired or earlier.
 func firstSettled(t *tx, expired int64, spare, most int) (events []int64, err error) {
 	err = each(t, `SELECT event, settled_at FROM settled ORDER BY settled_at, event LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
 		var n, at int64

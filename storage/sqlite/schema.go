@@ -2,19 +2,18 @@ package sqlite
 
 import "strings"
 
-// applicationID marks a file as this package's: "strm", at the place in the header
+// applicationID marks a file as this package's. It spells "strm", at the place in the header
 // where SQLite and file(1) look for it.
 const applicationID = 0x7374726d
 
-// schemaVersion is the version of the schema below, in PRAGMA user_version.
+// schemaVersion is the version of the schema below. It is stored in PRAGMA user_version.
 const schemaVersion = 1
 
-// schema makes an empty store. Its comments within a table are what the .schema
-// command of the sqlite3 program shows.
+// schema creates an empty store. The comments within a table are shown by the .schema command of
+// the sqlite3 program.
 //
-// Rows of a table with a column n are numbered in the order in which they were
-// made. Times are Unix nanoseconds, NULL for none; durations are nanoseconds;
-// amounts are thousandths of a credit.
+// A column n numbers the rows in the order of creation. Times are Unix nanoseconds, NULL for
+// none; durations are nanoseconds; amounts are thousandths of a credit.
 const schema = `
 CREATE TABLE monitors (
 	n       INTEGER PRIMARY KEY,
@@ -221,10 +220,10 @@ CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BE
 END;
 `
 
-// newestEvent is SQL for the greatest events.n ever given, 0 for none.
+// newestEvent is SQL for the highest events.n ever assigned, 0 if there is none.
 const newestEvent = `(SELECT max(totals.newest, coalesce((SELECT max(n) FROM events), 0)) FROM totals)`
 
-// views show the logs with times and amounts that people can read.
+// views show the logs with human-readable times and amounts.
 var views = strings.NewReplacer("{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
 	"{committed}", readable("e.committed_at"), "{due}", readable("d.due_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
 ).Replace(`

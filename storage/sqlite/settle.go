@@ -22,23 +22,23 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	})
 }
 
-// settling is one call of Settle. It reads the deliveries first, settles them in
-// memory, and writes them at its end.
+// settling is one call of Settle. It reads the deliveries first, settles them in memory, and
+// writes them at the end.
 type settling struct {
 	t        *tx
 	now      time.Time
 	open     map[string]*settled // deliveries that may be settled, by id
 	changed  []*settled          // in the order of their first settlement
 	attempts []any               // rows to write
-	ended    map[int64]bool      // events of which a delivery has ended
+	ended    map[int64]bool      // events that have a delivery which became final
 }
 
-// settled is a delivery that may be settled: one that is open, or that the
-// deletion of its endpoint ended.
+// settled is a delivery that may be settled: it is open, or became final because its endpoint
+// was deleted.
 type settled struct {
 	deliveryRow
-	was     deliver.Delivery // before the call
-	numbers map[int]bool     // of its attempts
+	was     deliver.Delivery // the state before the call
+	numbers map[int]bool     // numbers of its attempts
 	changed bool
 }
 
@@ -65,7 +65,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	err := s.t.eachRows(`SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id IN (VALUES {rows}) AND (d.due_at IS NOT NULL OR d.endpoint_deleted)`,
 		1, ids, func(rows *sql.Rows) error {
 			d, err := scanDelivery(rows)
-			if s.open[d.ID] == nil { // an id may be there twice
+			if s.open[d.ID] == nil { // the same id may occur twice
 				s.open[d.ID] = &settled{deliveryRow: d, was: d.Delivery}
 				if d.Attempts > 0 {
 					attempted = append(attempted, d.n)
@@ -86,7 +86,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	})
 }
 
-// note notes the number of an attempt. It reports whether the number is new.
+// note records the number of an attempt, and reports whether it is new.
 func (d *settled) note(attempt int) bool {
 	if d.numbers[attempt] {
 		return false
@@ -98,7 +98,7 @@ func (d *settled) note(attempt int) bool {
 	return true
 }
 
-// settle applies a settlement. It reports whether the delivery has changed.
+// settle applies a settlement, and reports whether the delivery has changed.
 func (s *settling) settle(d *settled, st *deliver.Settlement) bool {
 	if d.State.Final() && (!d.EndpointDeleted || st.Attempt == nil) {
 		return false
@@ -108,7 +108,7 @@ func (s *settling) settle(d *settled, st *deliver.Settlement) bool {
 		d.EndpointDeleted = true
 		s.end(d, deliver.StateFailed)
 		return true
-	case st.Attempt == nil: // given back
+	case st.Attempt == nil: // the claim is given back
 		d.Due = st.Due
 		return true
 	case !d.note(st.Attempt.N):
@@ -140,8 +140,8 @@ func (s *settling) end(d *settled, state deliver.State) {
 	s.ended[d.event()] = true
 }
 
-// write writes the attempts, the deliveries that have changed, and which events
-// have no open delivery any more.
+// write writes the attempts, the changed deliveries, and which events have no open delivery
+// left.
 func (s *settling) write() error {
 	err := s.t.execRows(`INSERT OR FAIL INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, s.attempts)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *settling) write() error {
 	}
 	crashpoint.Hit("sqlite.settle.attempt")
 	var events, changes []any
-	final := make(map[deliver.State][]any) // most deliveries: those that a single attempt has made final
+	final := make(map[deliver.State][]any) // deliveries that became final with their first attempt, which most do
 	for _, d := range s.changed {
 		if s.ended[d.event()] {
 			delete(s.ended, d.event())

@@ -26,44 +26,45 @@ type Store struct {
 	path     string
 	file     *file
 	opts     Options
-	hold     *sql.DB // its connection has the lock on the file; nil with Options.Admin
+	hold     *sql.DB // its connection holds the lock on the file; nil with Options.Admin
 	w        *writer
 	writes   *sql.DB // one connection
-	reads    *sql.DB // a few, which cannot write
-	searches *sql.DB // as many more, for what may take long
+	reads    *sql.DB // a few connections, read-only
+	searches *sql.DB // as many more, for slow queries
 	cut      context.Context
-	cutNow   context.CancelFunc // ends cut, and with it the calls under way
-	calling  gate               // counts the calls under way
+	cutNow   context.CancelFunc // cancels cut, and with it the calls in progress
+	calling  gate               // counts the calls in progress
 }
 
-// Monitors keeps the monitors.
+// Monitors returns the store of monitors.
 func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
 
-// Rules keeps the filter rules.
+// Rules returns the store of filter rules.
 func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
 
-// Endpoints keeps the webhook endpoints, secrets as given.
+// Endpoints returns the store of webhook endpoints. It stores secrets unencrypted.
 func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
 
-// Journal records detections.
+// Journal returns the journal, which records detections.
 func (s *Store) Journal() detect.Journal { return journal{s} }
 
-// Outbox holds the open deliveries.
+// Outbox returns the outbox, which holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
-// Replays keeps the replays. A step looks at up to 256 events.
+// Replays returns the store of replays. A step looks at up to 256 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log answers questions about deliveries and events. The total of a question
-// about deliveries takes reading all that are retained of the owner.
+// Log returns the log of deliveries and events. Counting the total for a page of deliveries
+// reads all retained deliveries of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
-// Ledger keeps balances. A reservation without ExpiresAt does not expire.
+// Ledger returns the ledger, which keeps balances. A reservation without ExpiresAt never
+// expires.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
-// Close waits for the calls under way and closes the file. Later calls, of Close
-// too, return ErrClosed. When ctx ends first, Close ends reads and queued writes
-// with ErrClosed, finishes the transaction under way, and returns ctx.Err().
+// Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
+// including a second Close. If ctx ends first, Close makes reads and queued writes return
+// ErrClosed, finishes the current transaction, and returns ctx.Err().
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -81,8 +82,8 @@ func (s *Store) Close(ctx context.Context) error {
 	return errors.Join(err, s.disconnect())
 }
 
-// disconnect closes the connections. The last one, the writer's, copies the log into
-// the file. Then another Store may have the file.
+// disconnect closes the connections. Closing the last one, the writer's, copies the log into the
+// file. Then the lock is released for another Store.
 func (s *Store) disconnect() (err error) {
 	for _, db := range []*sql.DB{s.searches, s.reads, s.writes, s.hold} {
 		if db != nil {
@@ -102,7 +103,7 @@ func (s *Store) write(ctx context.Context, do func(*tx) error) error {
 	return s.w.write(ctx, do)
 }
 
-// snapshot is the state after a commit, for a call that reads.
+// snapshot is the committed state at one moment, for a call that reads.
 type snapshot struct {
 	ctx context.Context
 	tx  *sql.Tx
@@ -112,7 +113,7 @@ func (r *snapshot) query(query string, args ...any) (*sql.Rows, error) {
 	return r.tx.QueryContext(r.ctx, query, args...)
 }
 
-// read shows do the state of one moment. It waits for no writer.
+// read runs do on a snapshot. It waits for no writer.
 func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -121,8 +122,8 @@ func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.reads, do)
 }
 
-// search is read for queries that may take long. They have connections of their
-// own, so that others need not wait for them.
+// search is read for queries that may take long. They have their own connections, to keep short
+// reads from waiting.
 func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.searches, do)
 }
 
-// show runs do on a snapshot from a pool, within a call that calling has counted.
+// show runs do on a snapshot from a pool. The caller has entered s.calling.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -141,7 +142,7 @@ func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ctx.Err() // rather than SQLite's error of an interruption
+		return ctx.Err() // SQLite's error would say "interrupted"
 	case s.cut.Err() != nil:
 		return ErrClosed
 	}
@@ -160,7 +161,7 @@ func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	return ctx.Err()
 }
 
-// gate counts the calls under way until it is shut.
+// gate counts the calls in progress until it is shut.
 type gate struct {
 	mu      sync.Mutex
 	callers int
@@ -198,8 +199,8 @@ func (g *gate) shut() (idle <-chan struct{}, err error) {
 	return g.idle, nil
 }
 
-// pageBounds turns page, from 1, of size items into LIMIT and OFFSET; zero
-// means page 1 and size 20.
+// pageBounds converts a page number, counted from 1, and a page size to LIMIT and OFFSET. A zero
+// page means 1, a zero size means 20.
 func pageBounds(page, size int) (limit, offset int64) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {

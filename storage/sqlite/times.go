@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Times are stored as Unix nanoseconds, so that SQL can compare them and nothing is
-// lost. They reach from 1677 to 2262. A time outside of that is stored as its end.
+// Times are stored as Unix nanoseconds: SQL can compare them, and no precision is lost. They
+// range from 1677 to 2262. A time outside is stored as the nearest end of the range.
 
 var (
 	firstTime = time.Unix(0, math.MinInt64)
 	lastTime  = time.Unix(0, math.MaxInt64)
 )
 
-// nanos is a time as it is stored in a column that is never NULL. The zero time is
-// the smallest number.
+// nanos returns the value to store for a time in a column that is never NULL. The zero time is
+// the smallest int64.
 func nanos(t time.Time) int64 {
 	switch {
 	case !t.After(firstTime):
@@ -26,7 +26,7 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// optional is a time as it is stored in other columns: NULL when it is zero.
+// optional returns the value to store for a time in other columns: NULL for the zero time.
 func optional(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -34,7 +34,7 @@ func optional(t time.Time) any {
 	return nanos(t)
 }
 
-// timeOf is the time, in UTC, that nanos stored.
+// timeOf returns the time, in UTC, for a value of nanos.
 func timeOf(nanos int64) time.Time {
 	if nanos == math.MinInt64 {
 		return time.Time{}
@@ -42,7 +42,7 @@ func timeOf(nanos int64) time.Time {
 	return time.Unix(0, nanos).UTC()
 }
 
-// timeColumn scans a column of times into a time.Time, in UTC. NULL is the zero time.
+// timeColumn scans a column of times into a time.Time in UTC. NULL becomes the zero time.
 type timeColumn struct{ to *time.Time }
 
 // Scan implements sql.Scanner.
@@ -58,8 +58,8 @@ func (c timeColumn) Scan(v any) error {
 	return nil
 }
 
-// readable is SQL for a stored time as RFC 3339 in UTC with milliseconds; NULL when
-// it is NULL or before 1970.
+// readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. It gives
+// NULL for NULL and for times before 1970.
 func readable(column string) string {
 	return fmt.Sprintf("CASE WHEN %[1]s >= 0 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %[1]s / 1000000000, 'unixepoch') || "+
 		"printf('.%%03dZ', %[1]s / 1000000 %% 1000) END", column)

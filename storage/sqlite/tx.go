@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// tx is the transaction under way, used by the writer's goroutine only. Its
-// statements have no context: one that was cut short in the middle would take the
-// other calls of the transaction with it.
+// tx is the current transaction, used by the writer's goroutine only. Its statements have no
+// context: interrupting one would undo the other calls of the transaction, too.
 type tx struct {
 	conn  *sql.Conn
-	stmts map[statement]*sql.Stmt // of the connection
-	added int                     // rows that retention will have to remove one day
+	stmts map[statement]*sql.Stmt // prepared on the connection
+	added int                     // number of rows added that retention will have to remove later
 }
 
-// statement is a query, and for how many rows it has values: see inRows.
+// statement identifies a prepared statement: a query and the number of rows it has values for
+// (see inRows).
 type statement struct {
 	query string
 	rows  int
 }
 
-// prepare keeps each statement prepared: there are some dozens, all constant.
+// prepare returns the prepared statement for a query, and keeps it: there are only some dozens.
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	return t.prepareRows(statement{query: query}, 0)
 }
@@ -43,17 +43,16 @@ func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// rowValues stands for the values of several rows in a query for inRows.
+// rowValues is the placeholder for the values of several rows in a query for inRows.
 const rowValues = "{rows}"
 
-// maxParams bounds the parameters of a statement for several rows. The driver
-// searches a list of all for each of them, so that more would cost more than they
-// save.
+// maxParams limits the parameters of a statement for several rows. For each parameter the driver
+// searches a list of all of them: more parameters would cost more than they save.
 const maxParams = 64
 
-// inRows runs a query for many rows, of width values each, with few statements: a
-// statement costs about as much as a row. Rows go in powers of two, so that few
-// statements are kept prepared.
+// inRows runs a query for many rows of width values each. It groups rows, because a statement
+// costs about as much as a row. Group sizes are powers of two, which keeps the number of
+// prepared statements small.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
 	n := 1
 	for n*2*width <= maxParams {
@@ -74,9 +73,9 @@ func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt,
 	return nil
 }
 
-// execRows is exec for many rows. Queries that add or change rows say OR FAIL: SQLite then
-// keeps no journal to undo half of a statement, which takes an eighth of the writer's time.
-// What a failed one did is undone with its job, by the savepoint or the transaction.
+// execRows is exec for many rows. Queries that add or change rows use OR FAIL: SQLite then keeps
+// no journal to undo half of a statement, which would take an eighth of the writer's time. The
+// job's savepoint or the transaction undoes what a failed statement did.
 func (t *tx) execRows(query string, width int, values []any) error {
 	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
 		_, err := s.ExecContext(context.Background(), values...)
@@ -96,7 +95,7 @@ func (t *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// change says how many rows were changed.
+// change runs a statement and returns how many rows it changed.
 func (t *tx) change(query string, args ...any) (int64, error) {
 	s, err := t.prepare(query)
 	if err != nil {
@@ -123,12 +122,12 @@ func (t *tx) exists(query string, args ...any) (bool, error) {
 	return one(t, query, args)
 }
 
-// querier is what can be queried: a tx or a snapshot.
+// querier is implemented by tx and snapshot.
 type querier interface {
 	query(query string, args ...any) (*sql.Rows, error)
 }
 
-// one scans the only row of a query; false when there is none.
+// one scans the only row of a query. found is false if there is none.
 func one(a querier, query string, args []any, into ...any) (found bool, err error) {
 	err = each(a, query, args, func(rows *sql.Rows) error {
 		found = true
@@ -145,7 +144,7 @@ func each(a querier, query string, args []any, f func(*sql.Rows) error) error {
 	return scanAll(f)(a.query(query, args...))
 }
 
-// scanAll gives a function that calls f for every row of an answer and closes it.
+// scanAll returns a function that calls f for every row of a result and closes it.
 func scanAll(f func(*sql.Rows) error) func(*sql.Rows, error) error {
 	return func(rows *sql.Rows, err error) error {
 		if err != nil {

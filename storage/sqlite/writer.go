@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// maxGroup bounds how many calls share a transaction, and so how long the first of them waits
-// for the others.
+// maxGroup is the maximum number of calls that share a transaction. It limits how long the first
+// of them waits for the others.
 const maxGroup = 256
 
-// writer owns the one connection that writes. Calls queue up while a transaction is
-// synced to the disk; the next transaction takes all of them, so that they share
-// the cost of its sync. No call waits for others to arrive. The queue has one job
-// for each caller that waits.
+// writer owns the only connection that writes. Calls queue up while a transaction is synced to
+// the disk; the next transaction takes all of them, and they share the cost of its sync. No call
+// waits for others to arrive. The queue has one job for each waiting caller.
 type writer struct {
 	db        *sql.DB
 	path      string // of the file
@@ -26,17 +25,17 @@ type writer struct {
 	queue  []*job
 	closed bool
 
-	bell chan struct{} // one slot: the queue may have jobs
-	done chan struct{} // closed when run has returned
+	bell chan struct{} // buffered, size 1; holds a value when the queue may have jobs
+	done chan struct{} // closed when run returns
 
-	// What follows is used by the goroutine of run only.
-	patience time.Duration // how long it waits for others who have the file locked
-	conn     *sql.Conn     // nil until it is needed, and after it broke
+	// The fields below are used by run's goroutine only.
+	patience time.Duration // how long to wait while others have the file locked
+	conn     *sql.Conn     // nil until it is needed, and after an error
 	stmts    map[statement]*sql.Stmt
 	failing  bool // the last write failed
 
-	logBound int64 // size of the log, in bytes, from which on it is to be emptied
-	blocked  bool  // reads kept it from being emptied the last time
+	logBound int64 // size of the log, in bytes, at which it will be emptied
+	blocked  bool  // reads prevented the last attempt to empty it
 }
 
 // job is a call that waits for its transaction.
@@ -50,7 +49,7 @@ type job struct {
 // group is the jobs of one transaction.
 type group struct{ jobs []*job }
 
-// newWriter takes over a connection of db, to the file at path.
+// newWriter returns a writer that uses conn, a connection of db to the file at path.
 func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
 	w := &writer{
 		db: db, path: path, logger: logger, retention: r, patience: busyTimeout,
@@ -60,10 +59,9 @@ func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r r
 	return w
 }
 
-// write runs do in a transaction and returns when that is on the disk. An error
-// of do undoes what do did, and nothing else. A context that ends before do has
-// begun withdraws it, also while another program has the file locked; afterwards
-// the outcome is waited for.
+// write runs do in a transaction and returns when that is on the disk. If do returns an error,
+// only its own changes are undone. If ctx ends before do begins, do never runs, even while
+// another program has the file locked. Once do has begun, write waits for the outcome.
 func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -95,7 +93,7 @@ func (w *writer) ring() {
 	}
 }
 
-// withdraw takes a job out of the queue. It reports whether the job was still there.
+// withdraw removes a job from the queue, and reports whether it was still there.
 func (w *writer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,8 +106,8 @@ func (w *writer) withdraw(j *job) bool {
 	return false
 }
 
-// stop refuses the jobs in the queue, waits for the transaction under way, and
-// drops the connection.
+// stop refuses the jobs in the queue, waits for the current transaction, and drops the
+// connection.
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.closed = true
@@ -153,8 +151,8 @@ func (w *writer) take(n int) []*job {
 	return jobs
 }
 
-// runGroup begins a transaction, which may have to wait for another program, and
-// runs the jobs that are in the queue then.
+// runGroup begins a transaction, which may have to wait for another program, then runs the jobs
+// that are in the queue.
 func (w *writer) runGroup() {
 	t, err := w.begin()
 	g := &group{w.take(maxGroup)}
@@ -187,8 +185,8 @@ func (w *writer) connect() error {
 
 func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
 
-// disconnect drops the connection and its statements. The pool keeps no idle
-// connection, so that the next one is new.
+// disconnect drops the connection and its statements. The pool keeps no idle connection: the
+// next one will be new.
 func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
@@ -200,7 +198,7 @@ func (w *writer) disconnect() {
 	w.conn, w.stmts = nil, nil
 }
 
-// finish answers the callers: with the job's own error, or else that of the group.
+// finish gives each caller the result: the job's own error if it has one, else err.
 func finish(jobs []*job, err error) {
 	for _, j := range jobs {
 		if j.err == nil {
