@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// The decode methods read a document, known to be valid JSON, in one pass, by the
-// names in the tags of the types. As with encoding/json, null and values of another
-// type leave a field as it is; TestDecodeAsEncodingJSONDoes compares the two.
+// Each decode method reads a document in one pass, by the names in its type's tags. The
+// document must be valid JSON. As with encoding/json, null and values of another type
+// leave a field unchanged; TestDecodeAsEncodingJSONDoes compares the two.
 
 func (s *status) decode(doc scan.Value, boosted bool) {
 	for name, v := range doc.Members() {
@@ -294,7 +294,8 @@ func readNumber(f *float64, v scan.Value) {
 	}
 }
 
-// readObject returns what to decode an object into, nil for any other value.
+// readObject returns *p for decoding the object v into it, after allocating it if it is
+// nil. It returns nil if v is not an object, and sets *p to nil if v is null.
 func readObject[T any](p **T, v scan.Value) *T {
 	switch {
 	case v[0] == '{':
@@ -308,11 +309,11 @@ func readObject[T any](p **T, v scan.Value) *T {
 	return nil
 }
 
-// anyList is the plan for a list of which only the elements are needed.
+// anyList is the plan for a list without any member to look up.
 var anyList = scan.NewPlan("", nil, nil)
 
-// readList decodes a list's first maxItems elements; null elements are left
-// out, and anything but a list is an empty one.
+// readList decodes the first maxItems elements of a list other than null. It returns nil
+// if v is not a list.
 func readList[T any](v scan.Value, decode func(*T, scan.Value)) list[T] {
 	if v[0] != '[' {
 		return nil

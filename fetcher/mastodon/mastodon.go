@@ -16,7 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// maxPageSize is the most posts that one answer of the API has.
+// maxPageSize is the API's largest limit for the posts of one answer.
 const maxPageSize = 40
 
 // Config sets up a Fetcher. The zero value of each field means its default.
@@ -26,21 +26,21 @@ type Config struct {
 	// Token is an access token of the server, sent as a bearer token. Most
 	// servers need none. It prints as ***.
 	Token secret.Value
-	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
-	// redirects within the same host only.
+	// HTTP makes the requests. Defaults to upstream's client, which allows 30 s per
+	// request and follows redirects only within the same host.
 	HTTP *http.Client
-	// UserAgent defaults to upstream.DefaultUserAgent. Operators of servers ask
-	// for one that names the program and a way to reach its author.
+	// UserAgent defaults to upstream.DefaultUserAgent. Server operators ask for one
+	// that names the program and a way to contact its author.
 	UserAgent string
 	// PageSize is the number of posts asked for, 1 to 40. Defaults to 40.
 	PageSize int
-	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	// MaxBody limits a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
-	// MaxPages is how many accounts' newest pages are remembered, so that one
-	// that is still the same is not decoded; some 400 bytes each. Defaults to
-	// upstream.DefaultMaxPages.
+	// MaxPages is how many accounts' newest pages are remembered. A remembered page
+	// is not decoded again while it stays the same. Each takes some 400 bytes.
+	// Defaults to upstream.DefaultMaxPages.
 	MaxPages int
-	// Now is the clock for rate-limit resets, and for how long names are remembered.
+	// Now is the clock for rate-limit resets and for forgetting names after an hour.
 	// Defaults to time.Now.
 	Now func() time.Time
 }
@@ -84,13 +84,12 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{client: client, pages: pages, names: upstream.NewNames(cfg.Now), pageSize: cfg.PageSize}, nil
 }
 
-// Timeline reads one page of an account's posts in one request, after one more
-// for the account's id if neither the query nor an earlier call knows it.
-// Username may be "user" or "user@host". Errors are those of package fetcher:
-// ErrNotFound also for a host that the server does not know, ErrUnauthorized for a
-// server that wants a token, ErrProtected for a suspended account, ErrMalformed for
-// an answer that is not a list of posts. Page.Unchanged goes by the server's
-// validators (ETag, Last-Modified) and, where it sends none, by the body.
+// Timeline reads one page of an account's posts in one request. It makes another request
+// for the account's id if that is neither in the query nor remembered. Username may be
+// "user" or "user@host". Errors are those of package fetcher: ErrNotFound, also for a
+// host unknown to the server; ErrUnauthorized if the server requires a token;
+// ErrProtected for a suspended account; ErrMalformed for an answer that is not a list of
+// posts. Page.Unchanged is set if the server answers 304 or the body is the same.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -151,8 +150,8 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// setAuthor names the polled account as the author of a post without a usable account
-// field: a timeline has nobody else's posts.
+// setAuthor sets the polled account as the author of a post that lacks its author's id
+// or name. A timeline has no posts of other accounts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
@@ -162,7 +161,7 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	}
 }
 
-// accountID returns an account's id, from memory or by a request.
+// accountID returns an account's id, which it remembers or requests from the server.
 func (f *Fetcher) accountID(ctx context.Context, username string) (string, error) {
 	if username == "" {
 		return "", errors.New("no account named: want a Username or a UserID")

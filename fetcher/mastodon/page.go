@@ -11,34 +11,33 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxPosts bounds what is accepted as a page: some servers send more posts than
+// maxPosts is the most posts accepted in one page. Some servers send more posts than
 // were asked for, but none ten times as many.
 const maxPosts = 10 * maxPageSize
 
 // posts is a decoded answer.
 type posts struct {
-	tweets  []fetcher.Tweet
-	skipped int
+	tweets  []fetcher.Tweet // without the skipped posts
+	skipped int             // posts that TimelineQuery.Seen reported
 	reach   fetcher.Reach
-	total   int    // elements of the list, of whatever kind
-	lastID  string // the oldest post's id, "" when none has one
+	total   int    // elements of the list, posts or not
+	lastID  string // id of the last post that has one; "" if none has
 }
 
-// head is what decides whether a post is decoded, and how. It shares the memory of
-// the answer.
+// head has the members of a post that decide whether and how it is decoded. It shares
+// memory with the answer.
 type head struct {
 	raw    []byte // the whole post
 	id     []byte
 	at     time.Time
 	pinned bool
-	known  bool // TimelineQuery.Seen has it
+	known  bool // TimelineQuery.Seen reports it
 }
 
-// statuses is the plan for a list of posts; readHead uses the indices of its values.
+// statuses is the plan for a list of posts. readHead reads its values by index.
 var statuses = scan.NewPlan("", nil, []string{"id", "created_at", "pinned"})
 
-// readHead reads the element that s is at. For one that is not an object, only raw
-// is set.
+// readHead reads the current element of s. If it is not an object, only raw is set.
 func readHead(s *scan.Scanner) head {
 	createdAt, _ := s.Value(1).Text()
 	h := head{raw: s.Element(), id: identText(s.Value(0)), pinned: string(s.Value(2)) == "true"}
@@ -46,11 +45,11 @@ func readHead(s *scan.Scanner) head {
 	return h
 }
 
-// decodePage decodes the statuses of a list that seen does not report. Each is
-// decoded on its own, so that a broken one does not lose the others. The error is
-// ErrMalformed when the body is not a whole list.
+// decodePage decodes a list of statuses, except those that seen reports. It decodes each
+// on its own: an unreadable status does not affect the others. It returns ErrMalformed
+// if the body is not a complete list.
 func decodePage(body []byte, seen func(id string) bool) (posts, error) {
-	var room [maxPageSize]head // on the stack, unless the page is longer than asked for
+	var room [maxPageSize]head // avoids an allocation unless the page is longer
 	heads := room[:0]
 	s := statuses.Scan(body)
 	for s.Next() {
@@ -96,7 +95,7 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	return p, nil
 }
 
-// allIDs returns the ids joined, so that they need one allocation.
+// allIDs returns the ids of all heads joined, which needs only one allocation.
 func allIDs(heads []head) string {
 	var room [maxPageSize * 20]byte
 	ids := room[:0]
@@ -106,9 +105,9 @@ func allIDs(heads []head) string {
 	return string(ids)
 }
 
-// pinnedOnTop counts the pinned posts that stand at the top out of order: the
-// leading ones, up to the last that is older than a post below it. Most servers
-// leave pinned posts where they stand by their time; those count as other posts.
+// pinnedOnTop returns how many pinned posts at the top of the page are out of order: the
+// leading pinned posts up to the last one that is older than a post below it. Most
+// servers keep pinned posts in order of time; those are not counted.
 func pinnedOnTop(heads []head) int {
 	lead := 0
 	for lead < len(heads) && heads[lead].pinned {
@@ -129,9 +128,9 @@ func pinnedOnTop(heads []head) int {
 	return lead
 }
 
-// nextCursor returns the max_id of the page of older posts, "" when there is none.
-// It never returns the cursor that was asked for, so that a server that ignores
-// max_id is not asked the same for ever.
+// nextCursor returns the max_id of the page of older posts, or "" if there is none. It
+// also returns "" instead of the cursor of the page just read: a server that ignores
+// max_id would otherwise be asked for the same page forever.
 func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	if p.total == 0 {
 		return ""
@@ -146,14 +145,14 @@ func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	return next
 }
 
-// linkNext reads the Link header (RFC 8288): the max_id of its rel="next", and
-// whether a rel="prev" alone marks the page as the last one, as Mastodon does. Only
-// the id is taken from the address: behind a proxy its host and scheme are often
+// linkNext reads the Link header (RFC 8288). It returns the max_id in the URL of
+// rel="next". last reports whether there is only a rel="prev", as on Mastodon's last
+// page. The rest of the URL is not used: behind a proxy its host and scheme are often
 // not the public ones.
 func linkNext(h http.Header) (maxID string, last bool) {
 	var next, prev bool
 	for _, line := range h.Values("Link") {
-		// Each link is <address> and parameters up to the next link.
+		// A link is <address> followed by its parameters.
 		for _, item := range strings.Split(line, "<")[1:] {
 			target, params, ok := strings.Cut(item, ">")
 			if !ok {
@@ -173,7 +172,8 @@ func linkNext(h http.Header) (maxID string, last bool) {
 	return maxID, prev && !next
 }
 
-// linkRel finds the rel among a link's parameters, such as `; rel="next", `.
+// linkRel returns the value of rel from a link's parameters, such as `; rel="next", `,
+// in lower case.
 func linkRel(params string) string {
 	for _, param := range strings.FieldsFunc(params, func(r rune) bool { return r == ';' || r == ',' }) {
 		name, value, _ := strings.Cut(param, "=")

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxProbed is how many accounts GET /api/v1/accounts takes.
+// maxProbed is the most accounts that one GET /api/v1/accounts accepts.
 const maxProbed = 40
 
 var _ fetcher.Prober = (*Fetcher)(nil)
@@ -21,14 +21,14 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 // ProbeLimit returns 40.
 func (f *Fetcher) ProbeLimit() int { return maxProbed }
 
-// Probe asks for up to 40 accounts in one request. A mark is made of the
-// account's statuses_count, which counts boosts and posts for followers, too; a
-// new post and a deletion between two probes cancel out. Of an account of another
-// server it counts the posts that reached this one. An account has no mark while its
-// id is not known, by its UserID or by a Timeline call of this Fetcher, nor when the
-// server leaves it out.
+// Probe reads the marks of up to 40 accounts in one request. A mark is computed from
+// statuses_count, which includes boosts and posts for followers only. For an account of
+// another server, it counts the posts that have reached this server. A new post and a
+// deletion between two probes cancel out. An account has no mark if the server leaves it
+// out, or if its id is unknown: an id comes from UserID or from a Timeline call of this
+// Fetcher within the last hour.
 //
-// Mastodon has the call since version 4.3. A server that lacks it is ErrUnsupported.
+// Probe needs Mastodon 4.3. It returns ErrUnsupported for a server without this call.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > maxProbed {
 		return fetcher.Probe{}, fmt.Errorf("mastodon: a probe of %d accounts is not allowed: want at most %d", len(accounts), maxProbed)
@@ -70,7 +70,7 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	return p, nil
 }
 
-// knownID returns an account's id without a request, "" if it is not known.
+// knownID returns an account's id without a request, or "" if it is not known.
 func (f *Fetcher) knownID(a fetcher.Account) string {
 	if a.UserID != "" {
 		return a.UserID
@@ -81,12 +81,13 @@ func (f *Fetcher) knownID(a fetcher.Account) string {
 // listedAccount is an element of a list of accounts.
 type listedAccount struct {
 	id, acct string
-	mark     fetcher.Mark // its number of posts and 1, NoMark without a number
+	mark     fetcher.Mark // its number of posts plus 1; NoMark if that is not given
 }
 
 var accountList = scan.NewPlan("", nil, []string{"id", "acct", "statuses_count"})
 
-// decodeAccounts reads a list of accounts, without those that have no id.
+// decodeAccounts decodes a list of accounts. It leaves out accounts without an id, and
+// those after the first maxPosts.
 func decodeAccounts(body []byte) ([]listedAccount, error) {
 	var list []listedAccount
 	s := accountList.Scan(body)

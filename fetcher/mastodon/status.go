@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems bounds each list inside a post, such as its media or its tags; no server
-// allows as many. The rest of a longer list is left out.
+// maxItems is how many elements are read of each list in a post, such as its media or
+// tags. No server allows that many.
 const maxItems = 100
 
-// status is a post in the API: the entity Status of Mastodon, and the fields of other
-// servers for the same things. It has only the fields that are mapped; decode goes by
-// the names in the tags.
+// status is a post in the API: Mastodon's entity Status, with the fields that other
+// servers use for the same purpose. It has only the fields that tweet maps. decode reads
+// them by the names in the tags.
 type status struct {
 	ID              ident            `json:"id"`
 	URI             string           `json:"uri"`
@@ -62,8 +62,8 @@ type account struct {
 	Suspended      bool    `json:"suspended"`
 }
 
-// quote is Mastodon's Quote, which has a post; its ShallowQuote, which has an id; or,
-// on other servers, the quoted post itself.
+// quote is one of three forms: Mastodon's Quote, which contains the quoted post; its
+// ShallowQuote, which contains only that post's id; or, on other servers, the post itself.
 type quote struct {
 	ID           ident         `json:"id"`
 	State        string        `json:"state"`
@@ -131,11 +131,12 @@ type application struct {
 	Name string `json:"name"`
 }
 
-// ident is an opaque id. Most servers send a string. The digits of a number are kept,
-// since a float would lose the last ones.
+// ident is an opaque id. Most servers send a string. Of a number it keeps the digits as
+// text, because a float64 would lose the last ones.
 type ident string
 
-// identText returns the id that a JSON value is, nil for none.
+// identText returns the text of an id, a JSON string or a number of digits only. It
+// returns nil for any other value.
 func identText(v scan.Value) []byte {
 	if text, ok := v.Text(); ok {
 		return text
@@ -148,10 +149,10 @@ func identText(v scan.Value) []byte {
 	return v
 }
 
-// list holds at most maxItems elements.
+// list has at most maxItems elements.
 type list[T any] []T
 
-// number converts a count or a size. Negative ones become 0: some servers send -1 for
+// number rounds a count or a size. A negative number becomes 0: some servers send -1 for
 // a hidden count.
 func number(f float64) int64 {
 	if !(f > 0) {
@@ -160,7 +161,7 @@ func number(f float64) int64 {
 	return int64(math.Round(min(f, 1<<53)))
 }
 
-// parseTime parses a time in ISO 8601; false for one that is zero or unreadable.
+// parseTime parses an ISO 8601 time. It reports false for a zero or invalid time.
 func parseTime(s string) (time.Time, bool) {
 	t, err := fetcher.ParseTime(s)
 	if err != nil || t.IsZero() {

@@ -26,12 +26,12 @@ type StreamConfig struct {
 	// Token is an access token of a user, with the scope "read". Required. It
 	// prints as ***.
 	Token secret.Value
-	// StreamingURL is where the server streams: ws:// or wss:// and a host. Defaults
-	// to configuration.urls.streaming of the server's /api/v2/instance, else to
-	// BaseURL.
+	// StreamingURL is the address of the server's streams: ws:// or wss:// and a host.
+	// Defaults to configuration.urls.streaming of the server's /api/v2/instance or, if
+	// that is missing, to the host of BaseURL.
 	StreamingURL string
-	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
-	// end the connection. Defaults to http.DefaultClient.
+	// HTTP makes the requests and the handshake. Its Timeout must be 0: any other
+	// would end the connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
@@ -39,18 +39,19 @@ type StreamConfig struct {
 	Now func() time.Time
 }
 
-// Stream is a Streamer that reads the home timeline of a user. It brings the posts of
-// the accounts of the query that the user follows; Stream itself follows nobody. Those
-// who are followed can see it, so programs usually have a user of their own.
+// Stream is a Streamer that reads a user's home timeline. It delivers the posts of those
+// accounts in the query that the user follows. Stream itself does not follow accounts.
+// Followed accounts can see their followers, so most programs use a user of their own.
 //
-// The platform has no positions: what was posted while the connection was down is
-// found by polls. It leaves out replies to others and many boosts; Brings says so.
+// The platform has no stream positions: posts made while the connection was down are
+// found by polls. A home timeline leaves out replies to others and many boosts; Brings
+// returns false for these.
 //
-// Servers stop filling the home timeline of a user who was not active for a week, and
-// an open stream does not count as activity. Reading the list of follows, which Stream
-// does every hour, does.
+// Servers stop filling the home timeline of a user who has not been active for a week.
+// An open stream does not count as activity, but reading the list of follows does.
+// Stream reads it every hour.
 type Stream struct {
-	cfg    StreamConfig // without the token, as fmt prints unexported fields, too
+	cfg    StreamConfig // Token is cleared because fmt prints unexported fields too
 	token  func() secret.Value
 	client *upstream.Client
 }
@@ -58,7 +59,7 @@ type Stream struct {
 var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
-	followsEvery   = time.Hour // how often the follows are read
+	followsEvery   = time.Hour // interval between two readings of the follows
 	maxFollowPages = 200       // of 80 accounts each
 )
 
@@ -88,7 +89,8 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
 }
 
-// streamingBase returns an address without its path, "" if it is not a WebSocket's.
+// streamingBase returns the scheme and host of a ws:// or wss:// address, or "" if it is
+// not one.
 func streamingBase(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.User != nil {
@@ -97,13 +99,13 @@ func streamingBase(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Brings reports false for replies to others and for boosts.
+// Brings returns false for replies to others and for boosts, true for other posts.
 func (*Stream) Brings(t *fetcher.Tweet) bool {
 	return !t.IsRetweet && (t.InReplyToUserID == "" || t.InReplyToUserID == t.UserID)
 }
 
-// Stream reads which accounts the user follows, then connects and emits signals until
-// ctx or the connection ends, or emit returns an error.
+// Stream reads the list of accounts that the user follows. Then it connects and emits
+// signals until ctx or the connection ends, or emit returns an error.
 func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	h := &home{stream: s, emit: emit, wanted: q.Accounts}
 	if err := h.run(ctx, q.Changes); err != nil {
@@ -116,13 +118,13 @@ func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 type home struct {
 	stream *Stream
 	emit   func(fetcher.Signal) error
-	self   account // the user
+	self   account // the token's user
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
-	follows map[string]string // the id of a followed account, by id and by "@" and the name in lower case
-	told    map[string]bool   // ids of the accounts that were emitted last
-	changed bool              // wanted or follows changed after that
+	follows map[string]string // ids of followed accounts, by id and by "@name" in lower case
+	told    map[string]bool   // ids of the accounts in the last emitted list
+	changed bool              // wanted or follows changed since then
 }
 
 func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error {
@@ -164,7 +166,8 @@ func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error 
 	})
 }
 
-// streamingURL returns where the server streams: where it says, else where it answers.
+// streamingURL returns the base address of the server's streams. It takes the first of:
+// StreamConfig.StreamingURL, the address in /api/v2/instance, the host of BaseURL.
 func (h *home) streamingURL(ctx context.Context) (string, error) {
 	if base := streamingBase(h.stream.cfg.StreamingURL); base != "" {
 		return base, nil
@@ -205,8 +208,8 @@ func (h *home) readSelf(ctx context.Context) error {
 	return nil
 }
 
-// readFollows reads which accounts the user follows, and adds the user's own, whose
-// posts a home timeline has, too.
+// readFollows sets follows to the accounts that the user follows, and the user's own: a
+// home timeline also has the user's own posts.
 func (h *home) readFollows(ctx context.Context) error {
 	follows := map[string]string{}
 	add := func(id, acct string) {
@@ -246,7 +249,7 @@ func (h *home) readFollows(ctx context.Context) error {
 	return nil
 }
 
-// follow keeps wanted and follows up to date until ctx ends.
+// follow updates wanted from changes, and follows every hour, until ctx ends.
 func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	tick := time.NewTicker(followsEvery)
 	defer tick.Stop()
@@ -263,12 +266,13 @@ func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 			h.wanted, h.changed = accounts, true
 			h.mu.Unlock()
 		case <-tick.C:
-			_ = h.readFollows(ctx) // after an error, the list stays for another hour
+			_ = h.readFollows(ctx) // on an error, keep the old list for another hour
 		}
 	}
 }
 
-// tell returns the accounts that are wanted and followed, which the caller emits.
+// tell returns the accounts that are both wanted and followed, and remembers their ids.
+// The caller must emit them.
 func (h *home) tell() []fetcher.Account {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -283,7 +287,7 @@ func (h *home) tell() []fetcher.Account {
 	return brought
 }
 
-// brings reports whether an account is among those emitted last.
+// brings reports whether an account is in the last emitted list.
 func (h *home) brings(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -300,8 +304,9 @@ func (h *home) tellChanged() error {
 	return h.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: h.tell()})
 }
 
-// message emits the signal of one event. An event that cannot be read is a gap. A post
-// of an account that is not wanted is a heartbeat.
+// message emits the signal for one event: SignalGap if the event is unreadable, and
+// SignalHeartbeat for a post of an account that is not in the last emitted list. It
+// returns the server's error if the event is one.
 func (h *home) message(b []byte) error {
 	var e struct {
 		Event   string `json:"event"`

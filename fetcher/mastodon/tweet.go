@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/htmltext"
 )
 
-// tweet maps a post. PublishedAt stays zero when the post has no id or no
-// readable time.
+// tweet converts a post to a Tweet. PublishedAt is zero if the post has no id or no
+// valid time.
 func (s *status) tweet() fetcher.Tweet {
 	// A boost has its own id, author and time; everything else is the boosted post's.
 	shown, boost := s, s.Reblog != nil && s.Reblog.ID != ""
@@ -78,7 +78,7 @@ func (s *status) tweet() fetcher.Tweet {
 	return t
 }
 
-// author returns the account, with its Username for a missing Acct.
+// author returns the post's account. If its Acct is empty, author sets it to Username.
 func (s *status) author() account {
 	if s.Account == nil {
 		return account{}
@@ -121,8 +121,8 @@ func optional(s string) *string {
 	return &s
 }
 
-// quoted returns the quoted post's id, and whether the post is a quote: one whose
-// quoted post may not be shown has a state but no id.
+// quoted returns the quoted post's id, and whether the post is a quote. A quote of a post
+// that may not be shown has a state but no id.
 func (s *status) quoted() (string, bool) {
 	var ids []ident
 	state := ""
@@ -145,8 +145,8 @@ func (s *status) quoted() (string, bool) {
 	return "", state != ""
 }
 
-// permalink returns the post's web page. tweet asks it of the boosted post, since the
-// address of a boost is that of an activity, which browsers show as JSON.
+// permalink returns the address of the post's web page, or "" if there is none. For a
+// boost, tweet calls it on the boosted post: a boost's own address leads to JSON.
 func (s *status) permalink() string {
 	for _, u := range []string{s.URL, s.URI} {
 		if isWeb(u) {
@@ -156,12 +156,12 @@ func (s *status) permalink() string {
 	return ""
 }
 
-// isWeb reports whether an address is one of the web, unlike javascript: and so on.
+// isWeb reports whether an address is http:// or https://, unlike javascript: and so on.
 func isWeb(u string) bool {
 	return strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://")
 }
 
-// mediaTypes maps the API's types; unknown ones become "".
+// mediaTypes maps the API's media types to those of fetcher.Media. Others become "".
 var mediaTypes = map[string]string{
 	"image": "photo",
 	"gifv":  "animated_gif",
@@ -193,8 +193,8 @@ func (s *status) media() []fetcher.Media {
 	return media
 }
 
-// urls returns the links of the text that lead neither to a mentioned account nor to a
-// tag, and then the card's link if it is not among them.
+// urls returns the links in the text, except those to a mentioned account or a tag. It
+// appends the card's link if the text does not have it.
 func (s *status) urls(links []htmltext.Link) []fetcher.URL {
 	known := make(map[string]bool)
 	for _, m := range s.Mentions {
@@ -235,8 +235,8 @@ func (s *status) hashtags(text []rune) []fetcher.Hashtag {
 	return tags
 }
 
-// userMentions returns the mentions, with the offsets of "@user@host" or, as most
-// servers write it in HTML, "@user".
+// userMentions returns the mentions with the offsets of "@user@host" in the text or, if
+// that is not there, of "@user", as most servers write it.
 func (s *status) userMentions(text []rune) []fetcher.Mention {
 	if len(s.Mentions) == 0 {
 		return nil

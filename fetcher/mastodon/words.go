@@ -5,13 +5,11 @@ import (
 	"unicode"
 )
 
-// words finds the tags or the mentions of a text. It returns for each name, in lower
-// case, the offsets of its first occurrence in code points: of the mark, one of marks,
-// and of the end. The API has no offsets, and a post's tag need not be in its text.
-// inner are characters that a name may hold but not end with. A name with an @ in it,
-// such as user@host, is also found by the part before.
-//
-// It reads the text once, whatever the number of names.
+// words finds the tags or mentions in a text, which begin with one of marks. It maps each
+// name, in lower case, to the start (the mark) and end of its first occurrence, in code
+// points. A name may contain the characters of inner, but not end with one. user@host
+// is found both whole and as user. The API gives no offsets, and a post's tags need not
+// be in its text.
 func words(text []rune, marks, inner string) map[string][]int {
 	found := make(map[string][]int)
 	add := func(from, to int) {
@@ -21,7 +19,7 @@ func words(text []rune, marks, inner string) map[string][]int {
 		}
 	}
 	for i := 0; i < len(text); i++ {
-		// An e-mail address such as joe@example.com is no mention.
+		// An e-mail address such as joe@example.com is not a mention.
 		if !strings.ContainsRune(marks, text[i]) || (i > 0 && isWord(text[i-1])) {
 			continue
 		}
@@ -46,8 +44,8 @@ func words(text []rune, marks, inner string) map[string][]int {
 	return found
 }
 
-// isWord reports whether r can be part of a tag or a name: besides letters,
-// digits and the underscore, the dots and joiners that Mastodon allows in tags.
+// isWord reports whether r can be part of a tag or a name: a letter, a digit, an
+// underscore, or one of the dots and joiners that Mastodon allows in tags.
 func isWord(r rune) bool {
 	switch r {
 	case '_', '·', '・', '\u200c':
