@@ -20,7 +20,7 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	switch {
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		d.Drop(endpointID)
-	case err != nil && !isSealed(err):
+	case err != nil && !errors.Is(err, deliver.ErrSealed):
 		return err
 	case err == nil && was.ID != "" && was.Version == e.Version: // the lane has read the change
 		d.replayer.ask() // a replay may have waited for the change

@@ -21,7 +21,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	if own > 0 {
 		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
-		wait = askedWait(s.cfg.RetrySchedule, it.tried(), res)
+		wait = askedWait(res)
 	}
 	if j.epoch != l.epoch {
 		res, own, wait = &deliver.Result{OK: res.OK}, min(own, time.Second), 0
@@ -48,7 +48,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		s.counts.Failed++
 	default:
 		st.State = deliver.StateRetrying
-		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()], res.RetryAfter)))
+		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()])))
 		s.counts.Retried++
 	}
 	if wait > 0 && counts {

@@ -7,29 +7,22 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// How long a lane waits when its endpoint cannot be read, doubled each time. A secret that
-// cannot be opened stays so for longer, but a process that has its key must not find the
-// deliveries postponed for long.
-const (
-	unreadWait, maxUnreadWait = time.Second, 30 * time.Second
-	sealedWait                = time.Minute
-)
+// How long a lane waits when its endpoint cannot be read, doubled each time.
+const unreadWait, maxUnreadWait = time.Second, 30 * time.Second
 
 // pausedLook is how often the record of a paused endpoint is read: another process may
 // have resumed it.
 const pausedLook = time.Minute
 
-func isSealed(err error) bool { return errors.Is(err, deliver.ErrSealed) }
-
-// takeRecord applies the result of a read to a lane. It returns how long the lane waits before
-// the next read if this one failed, and whether this is the first such wait in a row.
-func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
+// takeRecord applies the result of a read to a lane, which waits before the next read if
+// this one failed. It reports whether that is the first failure in a row.
+func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool) (failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.lanes[l.id] != l || l.record.state != recordReading:
 		l.record.state = l.record.state.read(recordUnread) // dropped, or changed during the read: it is read again
-		return 0, false
+		return false
 	case err == nil:
 		if mustReset(&l.record.endpoint, &e) {
 			l.reset()
@@ -39,22 +32,19 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 		if l.record.state == recordUnread {
 			s.pause(l, pausedLook)
 		}
-		return 0, false
+		return false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		l.record.state = l.record.state.read(recordDeleted)
 		l.record.readAt = time.Now()
-		return 0, false
+		return false
 	}
 	l.record.state = l.record.state.read(recordUnread)
 	if cut {
-		return 0, false
+		return false
 	}
-	if wait = min(unreadWait<<min(l.record.failures, 10), maxUnreadWait); isSealed(err) {
-		wait = sealedWait
-	}
+	s.pause(l, min(unreadWait<<min(l.record.failures, 10), maxUnreadWait))
 	l.record.failures++
-	s.pause(l, wait)
-	return wait, l.record.failures == 1
+	return l.record.failures == 1
 }
 
 // recordResult returns the state for the record that was read; it is called with the mutex. An

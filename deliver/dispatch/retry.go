@@ -58,38 +58,20 @@ func grantedWait(waited time.Duration, res *deliver.Result) (own, others time.Du
 // tooManyWait is how long an endpoint is left alone after a 429 without a Retry-After.
 const tooManyWait = time.Minute
 
-// askedWait returns how long no attempt to an endpoint begins because the receiver asked for
-// a wait in an attempt that counts, after tried others. It is bounded as the delivery's own
-// wait is: see retryDelay.
-func askedWait(schedule []time.Duration, tried int, res *deliver.Result) time.Duration {
-	tooMany := res.StatusCode == http.StatusTooManyRequests
-	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {
+// askedWait returns how long no attempt to an endpoint begins after an attempt without a
+// granted wait.
+func askedWait(res *deliver.Result) time.Duration {
+	if res.OK || res.StatusCode != http.StatusTooManyRequests || res.RetryAfter > 0 {
 		return 0
 	}
-	if res.RetryAfter <= 0 {
-		if tooMany {
-			return tooManyWait
-		}
-		return 0
-	}
-	base := tooManyWait
-	if n := len(schedule); n > 0 {
-		base = schedule[min(tried, n-1)]
-	}
-	return min(res.RetryAfter, 2*base)
+	return tooManyWait
 }
 
-// retryDelay returns the wait after a failed attempt: base ± retryJitter, or what the receiver
-// asks for if that is more, up to twice base. Then the jitter is only added.
-func retryDelay(base, retryAfter time.Duration) time.Duration {
-	planned := backoff.NewExponentialBackOff(
+// retryDelay returns the wait after a failed attempt: base ± retryJitter.
+func retryDelay(base time.Duration) time.Duration {
+	return backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(base),
 		backoff.WithRandomizationFactor(retryJitter),
 		backoff.WithMaxElapsedTime(0), // by default it gives up on plans beyond 15 minutes
 	).NextBackOff()
-	asked := min(retryAfter, 2*base)
-	if asked <= planned {
-		return planned
-	}
-	return asked + rand.N(time.Duration(float64(asked)*retryJitter)+1)
 }

@@ -73,8 +73,7 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	if err == nil {
 		err = e.CheckOpen()
 	}
-	wait, first := w.sched.takeRecord(l, e, err, ctx.Err() != nil)
-	if wait > 0 && (first || !isSealed(err)) {
-		w.cfg.Logger.Error("cannot read endpoint: its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
+	if w.sched.takeRecord(l, e, err, ctx.Err() != nil) {
+		w.cfg.Logger.Error("cannot read endpoint: its deliveries wait until it can be read", "endpoint", l.id, "error", err)
 	}
 }

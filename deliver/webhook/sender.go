@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,9 +33,6 @@ type Config struct {
 	Timeout time.Duration
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
-	// PermanentStatus are statuses of 400 to 499 after which a delivery is given
-	// up at once, as after 410. Defaults to none: they are retried.
-	PermanentStatus []int
 	// AllowPrivate also allows http, any port and private networks, for tests and
 	// for receivers in one's own network: see CheckURL and Guard. All other rules
 	// hold.
@@ -103,11 +99,6 @@ func New(cfg Config) (*Sender, error) {
 	if strings.ContainsFunc(cfg.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return nil, fmt.Errorf("webhook: UserAgent %q is not allowed: want printable ASCII", cfg.UserAgent)
 	}
-	for _, status := range cfg.PermanentStatus {
-		if status < 400 || status > 499 || status == http.StatusTooManyRequests {
-			return nil, fmt.Errorf("webhook: PermanentStatus %d is not allowed: want 400 to 499, but not 429", status)
-		}
-	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = DefaultUserAgent
 	}
@@ -125,7 +116,7 @@ func New(cfg Config) (*Sender, error) {
 func (w *Sender) Close() { w.closeIdle() }
 
 // Send makes one attempt. A 2xx status within the time is a success, even if reading the
-// body fails; anything else is a failure, 410 and PermanentStatus a permanent one.
+// body fails; anything else is a failure, 410 a permanent one.
 // Retry-After counts with 429 and 503.
 func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Result) {
 	p := w.prepare(&d.Endpoint)
@@ -164,9 +155,7 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Resul
 			}
 		}()
 	}
-	r = result(resp)
-	r.Permanent = r.Permanent || slices.Contains(w.cfg.PermanentStatus, r.StatusCode)
-	return r
+	return result(resp)
 }
 
 // result judges an answer. It reads up to maxBodyRead bytes of the body; an error in reading

@@ -118,19 +118,6 @@ func TestWebhookStatus(t *testing.T) {
 	}
 }
 
-// A status in PermanentStatus ends a delivery as 410 does; others are retried.
-func TestWebhookPermanentStatus(t *testing.T) {
-	hook := webhook.Must(webhook.Config{PermanentStatus: []int{400, 404}, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		status, err := strconv.Atoi(r.URL.Query().Get("status"))
-		return &http.Response{StatusCode: status, Body: http.NoBody}, err
-	})})
-	for status, want := range map[int]bool{400: true, 401: false, 404: true, 410: true, 429: false, 500: false} {
-		if r := hook.Send(t.Context(), delivery(fmt.Sprint("https://example.com/?status=", status))); r.StatusCode != status || r.Permanent != want {
-			t.Errorf("status %d: %+v, want permanent %t", status, r, want)
-		}
-	}
-}
-
 func TestWebhookClosesTheBody(t *testing.T) {
 	for _, status := range []int{200, 101, 302, 500} {
 		b := &closeCounter{Reader: strings.NewReader("x")}
@@ -335,12 +322,9 @@ func TestWebhookErrors(t *testing.T) {
 
 func TestNewWebhookRefusesAndNamesTheField(t *testing.T) {
 	for want, cfg := range map[string]webhook.Config{
-		"Timeout -1s":         {Timeout: -time.Second},
-		"Timeout 1h":          {Timeout: time.Hour},
-		"PermanentStatus 500": {PermanentStatus: []int{404, 500}},
-		"PermanentStatus 429": {PermanentStatus: []int{429}},
-		"PermanentStatus 302": {PermanentStatus: []int{302}},
-		"UserAgent \"a":       {UserAgent: "a\r\nX: y"},
+		"Timeout -1s":   {Timeout: -time.Second},
+		"Timeout 1h":    {Timeout: time.Hour},
+		"UserAgent \"a": {UserAgent: "a\r\nX: y"},
 	} {
 		if _, err := webhook.New(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("error %v, want one that names %s and says what is allowed", err, want)
