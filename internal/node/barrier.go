@@ -11,24 +11,24 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// recheck is how often the members are looked at while somebody waits for them.
+// recheck is how often the barrier reads the members from the store while a caller waits.
 const recheck = 250 * time.Millisecond
 
-// barrier makes callers wait until all members have applied all changes in the feed. The
-// callers share its looks.
+// barrier makes callers wait until all members have applied all changes in the feed. It reads
+// the members (a look) once for all callers.
 type barrier struct {
 	n    *Node
-	bell batch.Bell // a caller waits, or a member has applied more
+	bell batch.Bell // a new caller waits, or a member has applied more changes
 
 	mu      sync.Mutex
 	waits   []*wait
-	applied map[string]uint64 // by term, as signalled
+	applied map[string]uint64 // by term: the last change applied, as signalled
 	stopped bool
 }
 
-// wait is one caller.
+// wait is the wait of one caller of Barrier.
 type wait struct {
-	asked   bool     // a look has begun since the call
+	asked   bool     // a look has begun after the call
 	known   bool     // that look has ended: last and missing are set
 	last    uint64   // the change to wait for
 	missing []string // terms that have not applied it
@@ -41,8 +41,8 @@ func newBarrier(n *Node) *barrier {
 
 var errStopped = errors.New("node: it does not run")
 
-// Barrier waits until all changes of records that were made before the call are
-// followed by every member of the fleet, this one included, or their terms have ended.
+// Barrier waits until every member of the fleet, including this one, has applied all changes of
+// records made before the call. It does not wait for members with an ended term.
 func (n *Node) Barrier(ctx context.Context) error {
 	n.Send(fleet.Signal{Kind: fleet.SignalChanged})
 	b, w := n.waits, &wait{done: make(chan error, 1)}
@@ -82,7 +82,7 @@ func (b *barrier) run(ctx context.Context) {
 			if err != nil {
 				b.retry()
 				timer.Reset(recheck)
-				select { // not sooner: the store may be gone
+				select { // not sooner: the store may be down
 				case <-timer.C:
 				case <-ctx.Done():
 				}
@@ -105,7 +105,7 @@ func (b *barrier) run(ctx context.Context) {
 	}
 }
 
-// open reports whether a caller waits, and whether one waits for which no look has begun.
+// open reports whether a caller waits, and whether any of them needs a new look.
 func (b *barrier) open() (waiting, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,7 @@ func (b *barrier) ask() {
 	}
 }
 
-// retry takes back a look that has failed.
+// retry notes that a look failed: the callers that asked for it need another one.
 func (b *barrier) retry() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,8 +129,8 @@ func (b *barrier) retry() {
 	}
 }
 
-// note handles the answer of a look: how far the feed goes, and which members have not applied
-// it up to there.
+// note handles the answer to a look: the last change in the feed, and the members that have not
+// applied it.
 func (b *barrier) note(st fleet.State) {
 	own := b.n.Fence().Term
 	b.mu.Lock()
@@ -150,8 +150,8 @@ func (b *barrier) note(st fleet.State) {
 		}
 		w.missing = w.missing[:0]
 		for _, m := range st.Members {
-			// A member that still reads all records is not waited for: it applies the
-			// changes in the feed before it has any part: see stage.
+			// Do not wait for a member that still reads all records: it applies the changes in
+			// the feed before it gets any part: see stage.
 			if m.Term != own && here[m.Term] < w.last && (m.Parts != (fleet.Set{}) || !readSays(m.Says).Reads) {
 				w.missing = append(w.missing, m.Term)
 			}
@@ -165,7 +165,7 @@ func (b *barrier) note(st fleet.State) {
 	}
 }
 
-// signalled notes up to which change another node has applied the feed.
+// signalled notes the last change that another node has applied.
 func (b *barrier) signalled(term string, applied uint64) {
 	b.mu.Lock()
 	if _, known := b.applied[term]; known || len(b.applied) < 4096 {
@@ -175,15 +175,15 @@ func (b *barrier) signalled(term string, applied uint64) {
 	b.bell.Ring()
 }
 
-// forget drops what was signalled: the store has lost its last changes, and their
-// numbers are given again.
+// forget drops the signalled numbers, because the store has lost its last changes and uses their
+// numbers again.
 func (b *barrier) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.applied)
 }
 
-// settle ends the waits for which no member is missing.
+// settle ends the waits that are not missing any member.
 func (b *barrier) settle() {
 	whole := b.n.feed.whole.Load()
 	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined() && whole

@@ -11,7 +11,7 @@ import (
 // beat sends a beat and handles the answer. It reports false if the term has ended.
 func (t *term) beat(ctx context.Context) bool {
 	n := t.n
-	n.stand.sending() // a beat that is asked for from now on is another one
+	n.stand.sending() // a beat that is requested from now on is another one
 	v := n.roster.view(t.id)
 	budgets := n.cfg.Host.Budgets()
 	lost := n.tail.found.Load()
@@ -42,8 +42,8 @@ func (t *term) beat(ctx context.Context) bool {
 	return true
 }
 
-// want returns how many parts to ask for: the share, but at most atOnce more than now, and no
-// more than now while the Host is busy.
+// want returns how many parts a beat asks for: the node's share, but at most atOnce more than it
+// has, and no more than it has while the Host is busy.
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
@@ -82,7 +82,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	}
 
 	after := n.roster.view(t.id)
-	// Other nodes may take the parts that were given, or those of the terms that were ended.
+	// Other nodes may now take the parts given, and those of the terms that were ended.
 	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	}
@@ -97,7 +97,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	t.soon(false)
 }
 
-// giveAll beats for a node that leaves, until the Host has given everything.
+// giveAll sends the beats of a node that leaves, until the Host has given all parts.
 func (t *term) giveAll(ctx context.Context) error {
 	t.stage, t.busy, t.hosted = ready, true, t.n.Parts()
 	gave := make(chan error, 1)
@@ -125,13 +125,13 @@ func (t *term) giveAll(ctx context.Context) error {
 	}
 }
 
-// note takes a state that was asked for at sent.
+// note stores a state of the fleet that was requested at the time sent.
 func (n *Node) note(st fleet.State, sent time.Time) {
 	n.roster.note(st, sent)
 	if n.epoch == st.Epoch {
 		return
 	}
-	// Numbers of changes are given again, as those of events are.
+	// The store uses numbers of changes again, as it does those of events.
 	n.epoch = st.Epoch
 	n.cfg.Host.Epoch(st.Epoch)
 	n.waits.forget()

@@ -14,10 +14,10 @@ import (
 
 const (
 	lookEvery  = time.Second // how often the feed is read without a signal
-	maxChanges = 1000        // for one Host.Apply
+	maxChanges = 1000        // per call of Host.Apply
 )
 
-// task is what the loop of beats tells the follower to do.
+// task is a request of the loop of beats to the follower.
 type task struct {
 	kind       taskKind
 	own, parts fleet.Set
@@ -26,7 +26,7 @@ type task struct {
 type taskKind int
 
 const (
-	read  taskKind = iota // read all records: the follower does that without being told
+	read  taskKind = iota // read all records: the follower does that without a request
 	check                 // apply the changes made until now
 	take
 	give
@@ -39,25 +39,25 @@ type outcome struct {
 	err error
 }
 
-// follower makes the calls to the Host that may take long, one at a time: it takes and
-// gives parts and follows the feed. It runs once in a term.
+// follower makes the Host calls that may take long, one at a time: it takes and gives parts, and
+// applies the changes in the feed. It runs once in each term.
 type follower struct {
 	n       *Node
 	applied atomic.Uint64 // the last change that was applied
 	whole   atomic.Bool   // all records were read in this term
 	wanted  atomic.Uint64 // another node waits until this change is applied; 0 for none
-	bell    batch.Bell    // the feed is to be read
-	anew    atomic.Bool   // all records are to be read
+	bell    batch.Bell    // wakes the follower to read the feed
+	anew    atomic.Bool   // the follower must read all records
 	tasks   chan task
 	done    chan outcome
-	told    time.Time // when the beat was due that was asked for last because of a change
+	told    time.Time // due time of the last beat that was requested because of a change
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{n: n, bell: batch.NewBell(), tasks: make(chan task, 1), done: make(chan outcome, 1)}
 }
 
-// reset begins a term.
+// reset prepares the follower for a new term.
 func (f *follower) reset() {
 	f.wanted.Store(0)
 	f.applied.Store(0)
@@ -71,8 +71,8 @@ func (f *follower) reset() {
 	}
 }
 
-// reread has all records read again: numbers of changes are given again. Who waits for one asks
-// again.
+// reread makes the follower read all records again, because the store uses numbers of changes
+// again. Nodes that wait for a change will ask again.
 func (f *follower) reread() {
 	f.wanted.Store(0)
 	f.anew.Store(true)
@@ -105,7 +105,7 @@ func (f *follower) run(ctx context.Context) {
 			return
 		case err != nil:
 			if notBefore.IsZero() {
-				f.n.cfg.Logger.Warn("following the changes of records failed: it is tried again", "error", err)
+				f.n.cfg.Logger.Warn("applying changes of records failed: trying again", "error", err)
 			}
 			wait := pause.NextBackOff()
 			notBefore = time.Now().Add(wait)
@@ -160,7 +160,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	var changes []fleet.Change
 	err = f.n.call(ctx, func(ctx context.Context) (err error) { changes, err = feed.Since(ctx, after, maxChanges); return err })
 	if errors.Is(err, fleet.ErrTooOld) {
-		f.n.cfg.Logger.Warn("the feed of changes does not reach back far enough: all records are read", "after", after)
+		f.n.cfg.Logger.Warn("the feed of changes does not reach back far enough: reading all records", "after", after)
 		f.anew.Store(true)
 		return true, nil
 	}
@@ -174,13 +174,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	return len(changes) == maxChanges, nil
 }
 
-// follows notes, and tells the others, that changes are applied up to last.
+// follows notes that all changes up to last are applied, and signals that to the other nodes.
 func (f *follower) follows(last uint64) {
 	f.applied.Store(last)
 	f.n.waits.bell.Ring()
 	f.answer()
-	// Beats say it, too, for nodes that no signal reaches. In a fleet of a hundred nodes, each
-	// asks for such a beat at most every two seconds.
+	// A beat says it too, for nodes that miss the signal. Beats for this are limited: in a fleet
+	// of a hundred nodes, each sends one at most every two seconds.
 	now := time.Now()
 	if now.Before(f.told) {
 		return
@@ -193,7 +193,7 @@ func (f *follower) follows(last uint64) {
 	f.n.stand.ask(at.Sub(now))
 }
 
-// want makes the follower tell the other nodes when a change is applied.
+// want makes the follower signal to the other nodes when it has applied a change.
 func (f *follower) want(change uint64) {
 	for old := f.wanted.Load(); old < change && !f.wanted.CompareAndSwap(old, change); old = f.wanted.Load() {
 	}
@@ -201,8 +201,8 @@ func (f *follower) want(change uint64) {
 	f.bell.Ring()
 }
 
-// answer tells the other nodes up to which change this one has applied the feed, if one of them
-// waits for that.
+// answer signals to the other nodes the last change that this node has applied, if one of them
+// waits for it.
 func (f *follower) answer() {
 	wanted, applied := f.wanted.Load(), f.applied.Load()
 	if wanted > 0 && applied >= wanted && f.wanted.CompareAndSwap(wanted, 0) {

@@ -10,12 +10,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// slack is the part of its share that a node may lack.
+// slack is the fraction of its share that a node may lack.
 const slack = 0.01
 
-// worth reports whether a grant of now is to be changed to rate: small differences are left
-// alone. A node may keep less too much the more other nodes there are, because what they all
-// keep too much one node may lack.
+// worth reports whether a grant should change from now to rate. Small changes are not worth it.
+// With more other nodes, a smaller surplus is worth giving back, because the surpluses of all of
+// them may be missing to one node.
 func worth(now, rate float64, others int) bool {
 	if rate < now {
 		return now-rate > slack*rate/float64(others)
@@ -23,17 +23,16 @@ func worth(now, rate float64, others int) bool {
 	return rate-now > slack*rate
 }
 
-// says is what the nodes tell each other in Beat.Says.
+// says is the message of a node to the others in Beat.Says.
 type says struct {
-	// Reads says that the node has not read all records yet. It has no parts before it
-	// says otherwise.
+	// Reads is true until the node has read all records. Until then it has no parts.
 	Reads   bool               `json:"reads,omitempty"`
 	Demand  map[string]float64 `json:"demand,omitempty"`
 	Targets map[string]float64 `json:"targets,omitempty"`
 }
 
-// readSays decodes what another node says. What cannot be decoded says nothing; a node that has
-// not said anything yet has just joined.
+// readSays decodes the message of another node. It returns the zero value for a message that
+// cannot be decoded. A node without a message has just joined, so its Reads is true.
 func readSays(raw []byte) (s says) {
 	if len(raw) == 0 {
 		return says{Reads: true}
@@ -44,7 +43,7 @@ func readSays(raw []byte) (s says) {
 	return s
 }
 
-// writeSays encodes what this node tells the others, for readSays.
+// writeSays encodes this node's message to the others, for readSays.
 func writeSays(budgets []Budget, reads bool) []byte {
 	s := says{Reads: reads, Demand: map[string]float64{}}
 	for _, b := range budgets {
@@ -58,12 +57,12 @@ func writeSays(budgets []Budget, reads bool) []byte {
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		panic("node: " + err.Error()) // no value of these types is refused
+		panic("node: " + err.Error()) // values of these types can always be encoded
 	}
 	return raw
 }
 
-// amount returns a rate or a demand, 0 for one that is not a finite number above 0.
+// amount returns v, or 0 if v is not a finite number above 0.
 func amount(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0
@@ -71,7 +70,7 @@ func amount(v float64) float64 {
 	return v
 }
 
-// grants holds the rates that the Host was told.
+// grants holds the rates last passed to Host.Grant, by budget.
 type grants struct {
 	mu  sync.Mutex
 	now map[string]float64
@@ -99,7 +98,7 @@ func (g *grants) set(host Host, budget string, rate float64) {
 	}
 }
 
-// reset begins a term: nothing is granted.
+// reset sets all grants to 0, for a new term.
 func (g *grants) reset(host Host) {
 	g.mu.Lock()
 	clear(g.now)
@@ -109,8 +108,8 @@ func (g *grants) reset(host Host) {
 	}
 }
 
-// asks returns what a beat asks for. A rate below the present one is set at the Host first, so
-// that this node uses less before another one may use more.
+// asks returns the rates that a beat asks for. If a rate is below the present one, asks passes
+// it to the Host first: this node must use less before another may use more.
 func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	asks := make([]fleet.Ask, len(budgets))
 	for i, b := range budgets {
@@ -127,21 +126,21 @@ func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	return asks
 }
 
-// granted tells the Host what the store has granted.
+// granted passes the rates that the store has granted to the Host.
 func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64) {
 	for _, a := range asks {
 		g.set(host, a.Budget, min(granted[a.Budget], a.Rate))
 	}
 }
 
-// short reports whether the node has less than half of its share of a budget: the others should
-// know before their next beats.
+// short reports whether the node has less than half of its share of a budget. If so, the others
+// should learn of it before their next beats.
 func (g *grants) short(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
 }
 
-// above reports whether the node has so much more than its share of a budget that it is to give
-// some up.
+// above reports whether the node has so much more than its share of a budget that it should give
+// some up: see worth.
 func (g *grants) above(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool {
 		now, rate := g.of(b.Name), share(b, others)
@@ -149,7 +148,7 @@ func (g *grants) above(budgets []Budget, others []says) bool {
 	})
 }
 
-// share is the node's part of a budget, by its demand.
+// share returns the node's share of a budget, in proportion to its demand: see Budget.
 func share(b Budget, others []says) float64 {
 	sum, targets, of := amount(b.Demand), amount(b.Targets), 1.0
 	for _, s := range others {
@@ -162,7 +161,7 @@ func share(b Budget, others []says) float64 {
 	if sum == 0 || math.IsInf(sum, 0) {
 		return amount(b.Total) / of
 	}
-	least := 0.0 // for each target
+	least := 0.0 // the fleet's mean demand per target
 	if targets > 0 {
 		least = sum / targets
 	}

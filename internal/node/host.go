@@ -10,36 +10,37 @@ import (
 // time; their contexts end with the term or with Run, and they return soon after that. The
 // other methods may be called at the same time as these, and do not block.
 type Host interface {
-	// Take begins the parts taken, from what the store has now: they are the node's
-	// since the last beat. own are all parts of the node, these included. After an error
-	// Take is called again, without parts that were given meanwhile.
+	// Take begins work for the parts taken, from the state in the store. The node got them with
+	// its last beat. own has all parts of the node, including taken. After an error Take is
+	// called again, without parts that the node has given away since.
 	Take(ctx context.Context, own, taken fleet.Set) error
-	// Give stops the parts given; own are the parts that the node keeps. It returns when
-	// nothing of given is polled, committed or sent any more. After an error the parts are
-	// not given, and Give is called again with the same.
+	// Give stops work for the parts given; own has the parts that the node keeps. It returns
+	// when no poll, commit or send for given is under way. After an error the node keeps the
+	// parts, and calls Give again with the same.
 	Give(ctx context.Context, own, given fleet.Set) error
-	// Lost stops everything and gives nothing back: the term has ended, and others have
-	// the parts. A new term begins afterwards, with Reread and Take.
+	// Lost stops all work, because the term has ended and other nodes may have the parts. A new
+	// term begins afterwards, with Reread and Take.
 	Lost()
 	// Apply reads the changed records and applies them, in order. After an error it is
 	// called again with the same changes.
 	Apply(ctx context.Context, changes []fleet.Change) error
-	// Reread reads and applies all records: a term begins, or the feed does not reach back
-	// far enough. After an error it is called again.
+	// Reread reads and applies all records. It is called when a term begins, or if the feed does
+	// not reach back far enough. After an error it is called again.
 	Reread(ctx context.Context) error
 
-	// Hold stops polls, commits and sends while the node does not trust its term, and
-	// with false lets them go on. No part is given up by it.
+	// Hold(true) stops polls, commits and sends while the node does not trust its term, and
+	// Hold(false) resumes them. The node keeps its parts.
 	Hold(hold bool)
 	// Budgets returns the budgets that the fleet shares.
 	Budgets() []Budget
-	// Grant sets the node's share of a budget. It is 0 when a term begins.
+	// Grant sets the node's share of a budget, in the unit of Budget.Total. It is 0 when a term
+	// begins.
 	Grant(budget string, rate float64)
-	// Signal is called, from one goroutine, with the signals of other nodes that are for
-	// the engine: SignalDue, SignalHead, SignalClosed and SignalLook.
+	// Signal is called, from one goroutine, with each SignalDue, SignalHead, SignalClosed and
+	// SignalLook of another node.
 	Signal(s fleet.Signal)
-	// Epoch sets the epoch of the numbers of events. It is called when a term begins and
-	// when the epoch has changed.
+	// Epoch sets the epoch of the event numbers: see fleet.State. It is called when a term
+	// begins and when the epoch has changed.
 	Epoch(epoch uint64)
 }
 
@@ -47,12 +48,11 @@ type Host interface {
 type Budget struct {
 	Name  string
 	Total float64 // for all nodes together
-	// Demand is what the node would use, in any unit that is the same for all nodes. If no
-	// node has one, the shares are equal.
+	// Demand is how much the node would use, in a unit that is the same for all nodes. If the
+	// demand of all nodes is 0, the shares are equal.
 	Demand float64
-	// Targets is how many accounts the demand is of, 0 where that does not matter. If the
-	// mean demand of the node's targets is below that of the fleet's, it counts as the
-	// fleet's: accounts that are seldom polled are not known to be busy, and still need
-	// polls to become known.
+	// Targets is the number of accounts that Demand is for, or 0. If a node's mean demand per
+	// target is below the fleet's mean, the fleet's mean counts instead: accounts that are
+	// rarely polled may be busy, and need polls to find out.
 	Targets float64
 }

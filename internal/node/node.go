@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Config is what a Node needs. Only Logger may be left out.
+// Config configures a Node. All fields but Logger are required.
 type Config struct {
 	Node    fleet.Node // without Seen
 	Members fleet.Members
@@ -33,8 +33,8 @@ type Node struct {
 	out    *outgoing
 	waits  *barrier
 	tail   tail
-	used   atomic.Bool // Join has been called
-	epoch  uint64      // the last one that the Host was given
+	used   atomic.Bool // set by Join
+	epoch  uint64      // the last one passed to Host.Epoch
 }
 
 // times are the durations that follow from the lease.
@@ -80,8 +80,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Join begins the term, without parts. It tries until the store accepts it, for the length of a
-// lease at most. It ends the term of a member of the same name.
+// Join begins the term, without parts. It tries until the store accepts it, for at most one
+// lease. It ends the term of a member with the same name.
 func (n *Node) Join(ctx context.Context) error {
 	if n.used.Swap(true) {
 		return errors.New("node: Join called twice")
@@ -108,8 +108,8 @@ func (n *Node) Join(ctx context.Context) error {
 	}
 }
 
-// Run beats, takes and gives parts and follows the feed until ctx ends, which is no error. Call
-// Leave soon after it has returned: no beats are sent in between.
+// Run sends beats, takes and gives parts and applies the feed until ctx ends; then it returns
+// nil. Call Leave soon after it has returned: no beats are sent in between.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.stand.start() {
 		return errors.New("node: Run is to be called once, after Join")
@@ -134,8 +134,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Leave gives all parts and ends the term, after Run. If Host.Give fails until ctx ends, Leave
-// does not end the term, since work for the parts may still go on: the lease runs out.
+// Leave gives all parts away and ends the term. Call it after Run. If Host.Give fails until ctx
+// ends, work for the parts may still go on, so Leave does not end the term: its lease runs out.
 func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.leave() {
 		return errors.New("node: Leave is to be called once, when Run has returned")
@@ -180,7 +180,8 @@ func (n *Node) Leave(ctx context.Context) error {
 	return nil
 }
 
-// giveAll makes the Host give all parts, and keeps the term alive meanwhile.
+// giveAll makes the Host give all parts. It keeps the term alive with beats until the Host has
+// done so.
 func (n *Node) giveAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -190,12 +191,12 @@ func (n *Node) giveAll(ctx context.Context) error {
 	return newTerm(n).giveAll(ctx)
 }
 
-// Fence returns the fence that commits show now. After the term has ended it is still that of
-// this term, so that commits are refused.
+// Fence returns the fence for commits. After the term has ended Fence still returns the fence of
+// that term, so that the store refuses the commits.
 func (n *Node) Fence() fleet.Fence { return n.stand.present() }
 
-// Parts returns the parts that the node has by the answer to the last beat, without those that
-// the Host has given since.
+// Parts returns the node's parts, as in the answer to its last beat, without those that the Host
+// has given since.
 func (n *Node) Parts() fleet.Set { return n.stand.own() }
 
 // LostTail makes the next beat, which is sent at once, say that the store has lost its last
@@ -205,7 +206,7 @@ func (n *Node) LostTail() {
 	n.stand.ask(0)
 }
 
-// call bounds a call to the store in time.
+// call makes a call to the store, with a timeout.
 func (n *Node) call(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, n.times.call)
 	defer cancel()

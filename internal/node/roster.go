@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// roster holds the members of the fleet, as last seen, and how long no beat was seen of each.
-// One goroutine writes it.
+// roster holds the members of the fleet as last read from the store, and since when no new beat
+// of each was seen. One goroutine writes it.
 type roster struct {
 	self  fleet.Node
 	times times
@@ -19,17 +19,17 @@ type roster struct {
 	mu      sync.Mutex
 	state   fleet.State
 	seen    map[string]*sight // by term
-	last    time.Time         // when state was asked for
+	last    time.Time         // when state was requested
 	arrived time.Time         // when state arrived
-	broken  bool              // a call has failed since
+	broken  bool              // a call has failed since then
 	high    uint64            // the highest State.Beats
-	orphan  fleet.Set         // parts of members that were ended for their silence, and that no other has taken
+	orphan  fleet.Set         // parts of members that were ended because they sent no beats, until another member takes the parts
 }
 
-// sight is what was seen of a term.
+// sight records the beats that were seen of a term.
 type sight struct {
 	beats uint64
-	since time.Time // when its last beat was seen first, moved on by times in which beats could not be seen
+	since time.Time // when beats last changed; moved forward by times in which this node could not see beats
 	raw   []byte    // Member.Says
 	says  says      // raw, decoded
 }
@@ -38,20 +38,20 @@ func newRoster(self fleet.Node, t times) *roster {
 	return &roster{self: self, times: t, seen: map[string]*sight{}}
 }
 
-// failed notes that a call to the store has failed: it may be that nobody could beat.
+// failed notes that a call to the store has failed: perhaps no member could send a beat.
 func (r *roster) failed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.broken = true
 }
 
-// note takes a state that was asked for at sent.
+// note stores a state of the fleet that was requested at the time sent.
 func (r *roster) note(st fleet.State, sent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	// The time of an outage of the store, or in which this process was stopped, does not count
-	// as silence of the others: they could not beat, or this node could not see it.
+	// Time in which the store was down or this process was stopped does not count as silence of
+	// the others: they could not send beats, or this node could not see them.
 	blind := now.Sub(r.arrived)
 	if !r.broken && blind <= r.times.lease/2 {
 		blind = 0
@@ -86,8 +86,9 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 	r.state, r.seen, r.last, r.arrived, r.broken = st, seen, sent, now, false
 }
 
-// Orphans returns those of the parts taken whose last member was silent for long before its
-// term was ended, so that nobody has polled them meanwhile. It returns each of them once.
+// Orphans returns the parts in taken that belonged to a member that was silent for at least half
+// its lease before its term was ended. No node polled these parts in that time. Orphans returns
+// each of them once.
 func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	r := n.roster
 	r.mu.Lock()
@@ -97,15 +98,15 @@ func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	return orphans
 }
 
-// gone reports whether a member is taken for dead: its lease has ended by the store's clock,
-// and at the last look no new beat of it was seen for the length of its lease.
+// gone reports whether a member is taken for dead: its lease has ended by the store's clock, and
+// this node has seen no new beat of it for the length of its lease.
 func (r *roster) gone(m *fleet.Member) bool {
 	s := r.seen[m.Term]
 	return m.Over && s != nil && r.last.Sub(s.since) >= m.Node.Lease
 }
 
-// living returns the members that are not taken for dead, and the terms of the others. The own
-// term is never taken for dead.
+// living returns the members that are not taken for dead, and the terms of those that are. The
+// term own is never taken for dead.
 func (r *roster) living(own string) (living []*fleet.Member, suspects []string) {
 	for i := range r.state.Members {
 		if m := &r.state.Members[i]; m.Term != own && r.gone(m) {
@@ -117,11 +118,11 @@ func (r *roster) living(own string) (living []*fleet.Member, suspects []string) 
 	return living, suspects
 }
 
-// view is what the roster shows for a beat.
+// view is the data of the roster that a beat needs.
 type view struct {
-	want     int // how many parts the own term's share has
+	want     int // how many parts this node's share has
 	alone    bool
-	missing  bool // the own term is not among the members: it was ended
+	missing  bool // this node's term is not among the members: it was ended
 	living   int
 	suspects []string
 	says     []says // of the other living members
@@ -153,9 +154,9 @@ func (r *roster) view(own string) view {
 	return v
 }
 
-// nextLook returns when to look between two beats: ten times a lease, and in fleets of more
-// than ten members so seldom that all of them together look a hundred times a lease; and when
-// the silence of a member becomes as long as its lease.
+// nextLook returns when to read the members next: ten times per lease or, with more than ten
+// members, less often, so that all members together read a hundred times per lease. It is
+// earlier if a member's silence reaches the length of its lease before that.
 func (r *roster) nextLook(own string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +177,7 @@ func (r *roster) nextLook(own string) time.Time {
 	return next
 }
 
-// named returns the member with a name.
+// named returns the member with that name, and false if there is none.
 func named(st fleet.State, name string) (fleet.Member, bool) {
 	i := slices.IndexFunc(st.Members, func(m fleet.Member) bool { return m.Node.Name == name })
 	if i < 0 {
@@ -185,7 +186,7 @@ func named(st fleet.State, name string) (fleet.Member, bool) {
 	return st.Members[i], true
 }
 
-// Members returns how many members live, this one included.
+// Members returns the number of living members, including this one.
 func (n *Node) Members() int {
 	r := n.roster
 	r.mu.Lock()
@@ -194,7 +195,8 @@ func (n *Node) Members() int {
 	return max(len(living), 1)
 }
 
-// NameOf returns the name of the member that has a part, as last seen, "" for none.
+// NameOf returns the name of the member that has a part, as last seen, or "" if no member has
+// it.
 func (n *Node) NameOf(part fleet.Part) string {
 	r := n.roster
 	r.mu.Lock()
@@ -207,23 +209,23 @@ func (n *Node) NameOf(part fleet.Part) string {
 	return ""
 }
 
-// State is the fleet as this node has seen it last.
+// State is the state of the fleet as this node last read it.
 type State struct {
 	Fence   fleet.Fence
 	Trusted bool // see Host.Hold
 	Parts   fleet.Set
 	Grants  map[string]float64
-	Applied uint64 // the number of the last change that the node follows
+	Applied uint64 // the number of the last change that the node has applied
 	Epoch   uint64
 	Feed    uint64
-	Free    int // parts that nobody has
+	Free    int // parts that no node has
 	Members []Member
 }
 
-// Member is a member as this node sees it.
+// Member is a member of the fleet, as this node sees it.
 type Member struct {
 	fleet.Member               // without Says
-	Silent       time.Duration // how long no beat of it was seen
+	Silent       time.Duration // for how long no new beat of it was seen
 	Living       bool
 }
 
@@ -257,7 +259,7 @@ func (r *roster) beats() uint64 {
 	return r.high
 }
 
-// dead reports whether a term is taken for dead, or not in the fleet.
+// dead reports whether a term is taken for dead or is not in the fleet.
 func (r *roster) dead(term string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const (
 	together = time.Millisecond // signals sent within this time are joined
-	maxKeys  = 4096             // owners, and buckets, that wait to be signalled
+	maxKeys  = 4096             // how many owners, and how many buckets, wait to be signalled at most
 )
 
 // outgoing holds the signals to be sent. Signals of the same kind and key are joined.
@@ -22,11 +22,11 @@ type outgoing struct {
 	bell batch.Bell
 
 	mu      sync.Mutex
-	latest  map[fleet.SignalKind]uint64 // changed and applied
+	latest  map[fleet.SignalKind]uint64 // by SignalChanged and SignalApplied
 	due     fleet.Set
 	heads   map[string]uint64
 	closed  map[string]time.Time
-	hints   map[fleet.SignalKind]bool // look and members
+	hints   map[fleet.SignalKind]bool // by SignalLook and SignalMembers
 	blocked bool                      // the last signal could not be sent
 }
 
@@ -41,8 +41,8 @@ func (o *outgoing) clear() {
 	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
 }
 
-// Send sends a signal to the other nodes within some milliseconds, joined with others that
-// wait. It does not block. After a SignalChanged this node reads the feed, too.
+// Send sends a signal to the other nodes within some milliseconds, joined with other signals
+// that wait. It does not block. SignalChanged also makes this node read the feed.
 func (n *Node) Send(s fleet.Signal) {
 	if s.Kind == fleet.SignalChanged {
 		n.feed.bell.Ring()
@@ -73,7 +73,7 @@ func (o *outgoing) put(s fleet.Signal) {
 	default:
 		return
 	}
-	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // one SignalLook is cheaper
+	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // one SignalLook replaces them all
 		clear(o.heads)
 		clear(o.closed)
 		o.hints[fleet.SignalLook] = true
@@ -81,7 +81,7 @@ func (o *outgoing) put(s fleet.Signal) {
 	o.bell.Ring()
 }
 
-// take returns what waits, the most urgent first.
+// take removes and returns the signals that wait, the most urgent first.
 func (o *outgoing) take() (all []fleet.Signal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,13 +137,13 @@ func (o *outgoing) flush(ctx context.Context, n *Node) {
 		s.Term = term
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Signals.Send(ctx, s) })
 		if err != nil && !o.blocked && ctx.Err() == nil {
-			n.cfg.Logger.Warn("sending signals failed: other nodes look by themselves", "error", err)
+			n.cfg.Logger.Warn("sending signals failed: other nodes notice changes up to a second later", "error", err)
 		}
 		o.blocked = err != nil
 	}
 }
 
-// receive takes signals until ctx ends.
+// receive handles the signals of other nodes until ctx ends.
 func (n *Node) receive(ctx context.Context) {
 	pause := n.pause()
 	for ctx.Err() == nil {
@@ -151,7 +151,7 @@ func (n *Node) receive(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		n.cfg.Logger.Warn("receiving signals failed: this node looks by itself", "error", err)
+		n.cfg.Logger.Warn("receiving signals failed: this node notices changes up to a second later", "error", err)
 		select {
 		case <-time.After(pause.NextBackOff()):
 		case <-ctx.Done():
@@ -159,7 +159,7 @@ func (n *Node) receive(ctx context.Context) {
 	}
 }
 
-// heard handles a signal, unless it is the node's own.
+// heard handles a signal. It ignores this node's own signals.
 func (n *Node) heard(s fleet.Signal) {
 	if s.Term != "" && s.Term == n.Fence().Term {
 		return
@@ -170,7 +170,7 @@ func (n *Node) heard(s fleet.Signal) {
 	case fleet.SignalApplied:
 		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:
-		// All nodes hear it at the same time, and should not all beat at the same time.
+		// All nodes receive it at the same time, and must not all send a beat at the same time.
 		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
 			n.feed.bell.Ring()

@@ -9,25 +9,25 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// standing is what all goroutines know of the node's own term.
+// standing is the state of the node's own term, shared by all its goroutines.
 type standing struct {
 	mu     sync.Mutex
 	phase  phase
 	joined bool // the term is not known to have ended
 	fence  fleet.Fence
 	parts  fleet.Set     // parts that the Host has, or will take
-	given  fleet.Set     // parts that the Host has given, and the store does not know of yet
-	trust  time.Time     // until when the term is trusted
-	begun  uint64        // beats begun
-	ended  uint64        // beats that have ended
-	turn   chan struct{} // closed when a beat has ended
-	wish   time.Time     // when a beat was asked for; zero for none
-	called time.Time     // when another node has asked for a look; zero for none
+	given  fleet.Set     // parts that the Host has given, and that no beat has returned to the store yet
+	trust  time.Time     // the term is trusted until then
+	begun  uint64        // number of beats begun
+	ended  uint64        // number of beats that have ended
+	turn   chan struct{} // closed when a beat ends
+	wish   time.Time     // the time for which a beat was requested; zero for none
+	called time.Time     // the time for a look that another node has requested; zero for none
 	beats  batch.Bell    // wakes the loop of beats
 	trusts batch.Bell    // wakes watch
 }
 
-// phase is what is running.
+// phase says which of Run and Leave runs or has run.
 type phase int
 
 const (
@@ -62,7 +62,7 @@ func (s *standing) leave() bool {
 	return true
 }
 
-// stop ends the phase, and the waits for a beat.
+// stop ends the phase, and wakes the callers that wait for a beat.
 func (s *standing) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *standing) begin(f fleet.Fence, trust time.Time) {
 	s.trusts.Ring()
 }
 
-// end notes that the term has ended: nothing is trusted any more.
+// end notes that the term has ended, so that it is no longer trusted.
 func (s *standing) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *standing) sending() {
 	s.wish, s.called = time.Time{}, time.Time{}
 }
 
-// sent notes that a beat has ended, which told the store of the parts given. If it succeeded,
-// its answer st replaces the fence and the parts.
+// sent notes the end of a beat that returned the parts given to the store. If err is nil, its
+// answer st replaces the fence and the parts.
 func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *standing) gave(given fleet.Set) {
 	s.parts, s.given = s.parts.Minus(given), s.given.Plus(given)
 }
 
-// untold returns the parts that were given, and of which the store was not told yet.
+// untold returns the parts that were given and that no beat has returned to the store yet.
 func (s *standing) untold() fleet.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *standing) isJoined() bool {
 	return s.joined
 }
 
-// ask asks for a beat within a duration from now.
+// ask requests a beat within the duration in.
 func (s *standing) ask(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *standing) askLocked(in time.Duration) {
 	}
 }
 
-// call asks for a look within a duration from now, after a signal of another node.
+// call requests a look within the duration in, after a signal of another node.
 func (s *standing) call(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +200,7 @@ func (s *standing) wished() time.Time {
 	return s.wish
 }
 
-// trusted returns how long the term is still trusted.
+// trusted returns for how long the term is still trusted; 0 or less if it is not.
 func (s *standing) trusted() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *standing) trusted() time.Duration {
 func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	need, asked := s.begun, false // a beat under way may have changed it
+	need, asked := s.begun, false // a beat under way may change the fence
 	for {
 		switch {
 		case !s.joined || s.fence.Term != was.Term || s.phase != running && s.phase != leaving:
@@ -238,16 +238,15 @@ func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, boo
 	}
 }
 
-// Moved is for a commit that was refused with ErrFenced: was is the fence that it showed. Moved
-// waits for the beat that is under way, or for one more, and returns the present fence. It
-// reports true if that is a later fence of the same term: the commit can be tried again with
-// it.
+// Moved is called after a commit with the fence was is refused with ErrFenced. It waits for the
+// beat that is under way, or for one more, and returns the present fence. It reports true if
+// that is a later fence of the same term: then the commit can be tried again with it.
 func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
 	return n.stand.moved(ctx, was)
 }
 
-// watch holds the Host while the term is not trusted. It makes no call to the store, which could
-// delay it.
+// watch holds the Host while the term is not trusted. It never calls the store, since that could
+// delay the hold.
 func (n *Node) watch(ctx context.Context) {
 	held := false
 	timer := time.NewTimer(0)

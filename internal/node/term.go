@@ -13,33 +13,34 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// term is the loop of beats of one term. It alone decides what is taken and given.
+// term is the loop that sends the beats of one term. It alone decides which parts are taken and
+// given.
 type term struct {
 	n  *Node
 	id string
 
 	stage  stage
 	busy   bool      // the Host takes or gives parts
-	hosted fleet.Set // parts that the Host was told to take, and not told to give successfully
-	taken  fleet.Set // parts that the store has handed out and the Host has not begun yet
+	hosted fleet.Set // parts that the Host has, or was told to take
+	taken  fleet.Set // parts that the store has assigned and the Host has not begun yet
 	giving fleet.Set // parts that the Host was told to give, and may not have given yet
 
-	next   time.Time                   // of the next beat
-	last   time.Time                   // of the last beat
+	next   time.Time                   // when the next beat is due
+	last   time.Time                   // when the last beat ended
 	failed bool                        // the last beat failed
 	pause  *backoff.ExponentialBackOff // after beats that failed
-	look   time.Time                   // of the next look, when one has failed
-	retry  time.Time                   // of the next task of the Host, when one has failed
+	look   time.Time                   // when the next look is due, after one that failed
+	retry  time.Time                   // when the next task of the Host is due, after one that failed
 	again  *backoff.ExponentialBackOff // after tasks of the Host that failed
-	// While the node has far less than its share of a budget, it signals that to the others
-	// at nextShort, less and less often.
+	// While the node has less than half its share of a budget, it signals that to the others at
+	// nextShort, at growing intervals.
 	shortPause *backoff.ExponentialBackOff
 	nextShort  time.Time
 }
 
-// stage is how far the Host follows the records. A Barrier does not wait for a node that has
-// yet to read all records. So a node that has read them says so in a beat, and then applies
-// the changes that were made until that beat, before it has any part.
+// stage is the progress of the Host in reading the records after a term began. A Barrier does
+// not wait for a node that still reads all records. So after it has read them, a node says so in
+// a beat, and then applies the changes made until that beat, before it gets any part.
 type stage int
 
 const (
@@ -49,7 +50,8 @@ const (
 	ready               // may have parts
 )
 
-// tail counts the calls of LostTail, and how many of them beats have told the store.
+// tail counts the calls of LostTail (found), and those that beats have reported to the store
+// (told).
 type tail struct{ found, told atomic.Uint64 }
 
 func (t *tail) tell() { t.found.Add(1) }
@@ -64,7 +66,7 @@ func newTerm(n *Node) *term {
 	return t
 }
 
-// begin joins the fleet, and begins a term without parts and grants.
+// begin joins the fleet: it begins a term without parts and grants.
 func (n *Node) begin(ctx context.Context) error {
 	self := n.cfg.Node
 	self.Seen = n.roster.beats()
@@ -87,11 +89,12 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 // rejoin begins the next term after one that has ended. It waits while another engine has this
-// node's name: otherwise the two would end each other's terms for ever. It takes the term
-// of a Join whose answer was lost for another engine's, until the lease of that term ends.
+// node's name: otherwise the two would end each other's terms forever. If the answer to one of
+// its own calls of Join was lost, it takes that term for another engine's, and waits until its
+// lease ends.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
-	own := n.Fence().Term // it may still be there if the store has lost its last writes
+	own := n.Fence().Term // the store may still have it if it has lost its last writes
 	for ctx.Err() == nil {
 		wait := n.times.beat
 		sent := time.Now()
@@ -121,8 +124,8 @@ func (n *Node) rejoin(ctx context.Context) bool {
 	return false
 }
 
-// compare warns of members that have other settings. They are not refused: a deploy
-// that changes settings goes through the nodes one after the other.
+// compare logs a warning for each member with other settings. That is no error, since a
+// deployment that changes settings restarts the nodes one after the other.
 func (n *Node) compare(st fleet.State) {
 	for _, m := range st.Members {
 		if m.Node.Fingerprint != n.cfg.Node.Fingerprint {
@@ -132,7 +135,7 @@ func (n *Node) compare(st fleet.State) {
 	}
 }
 
-// run beats until ctx or the term ends, and reports whether the term has ended.
+// run sends beats until ctx or the term ends, and reports whether the term has ended.
 func (t *term) run(ctx context.Context) (ended bool) {
 	inner, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -160,13 +163,13 @@ func (t *term) run(ctx context.Context) (ended bool) {
 	return false
 }
 
-// interval is the time to the next beat.
+// interval returns the time to the next beat, with random variation.
 func (t *term) interval() time.Duration {
 	return time.Duration(float64(t.n.times.beat) * (0.9 + 0.2*rand.Float64()))
 }
 
-// due is when to beat next: a beat that was asked for comes earlier, but not at once
-// after another, and not while the store refuses them.
+// due returns when the next beat is due. A requested beat comes earlier, but not right after
+// another one, and not while beats fail.
 func (t *term) due() time.Time {
 	at := t.next
 	if wish := t.n.stand.wished(); !t.failed && !wish.IsZero() && wish.Before(at) {
@@ -178,7 +181,7 @@ func (t *term) due() time.Time {
 	return at
 }
 
-// looks returns when to look next: soon after another node has called, but not at once after
+// looks returns when to look next: soon after another node has requested it, but not right after
 // the last look.
 func (t *term) looks() time.Time {
 	at := t.n.roster.nextLook(t.id)
@@ -205,7 +208,7 @@ func (t *term) wake() time.Time {
 	return at
 }
 
-// turn looks and beats if it is time to. It reports false if the term has ended.
+// turn makes a look and sends a beat if they are due. It reports false if the term has ended.
 func (t *term) turn(ctx context.Context) bool {
 	n := t.n
 	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
@@ -227,8 +230,9 @@ func (t *term) turn(ctx context.Context) bool {
 	return t.beat(ctx)
 }
 
-// soon asks for a beat now if this node has something to gain by it or, after a call of another
-// node, if that node has.
+// soon requests a beat now if it may gain this node parts or grants, or end the terms of dead
+// members. If another node requested a look (called), it also does so if that node may get a
+// grant by it.
 func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
@@ -241,8 +245,8 @@ func (t *term) soon(called bool) {
 	}
 }
 
-// plan starts the next task of the Host: to begin parts that were taken, or to give parts
-// beyond the share.
+// plan starts the next task of the Host, if it is idle: to take parts that the store has
+// assigned, or to give parts beyond the share.
 func (t *term) plan() {
 	if t.busy || t.stage < checks || time.Now().Before(t.retry) {
 		return
@@ -269,7 +273,7 @@ func (t *term) start(what task) {
 	t.n.feed.tasks <- what
 }
 
-// done handles the end of a task of the Host.
+// done handles the result of a task of the Host.
 func (t *term) done(o outcome) {
 	if o.kind == read {
 		t.stage = tells
@@ -278,7 +282,7 @@ func (t *term) done(o outcome) {
 	}
 	t.busy = false
 	if o.err != nil {
-		t.n.cfg.Logger.Error("a task of the engine failed: it is tried again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
+		t.n.cfg.Logger.Error("a task of the engine failed: trying again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
 		t.retry = time.Now().Add(t.again.NextBackOff())
 		return
 	}

@@ -1,4 +1,4 @@
-// Package platforms makes several detectors, one for each platform that a program watches,
-// usable as one. Accounts are named "platform:name"; a name without a platform belongs to the
-// first one.
+// Package platforms combines several detectors, one per platform, behind the methods of one
+// detector. Accounts are named "platform:name"; a name without a platform belongs to the first
+// platform.
 package platforms

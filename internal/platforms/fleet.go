@@ -10,17 +10,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts calls detect.Detector.SetParts of all detectors.
+// SetParts calls SetParts of all detectors.
 func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
 	return eachDetector(s, func(d *detect.Detector) error { return d.SetParts(ctx, own) })
 }
 
-// Lose calls detect.Lose for all detectors.
+// Lose calls Lose of all detectors.
 func Lose(ctx context.Context, s *Set) error {
 	return eachDetector(s, func(d *detect.Detector) error { return d.Lose(ctx) })
 }
 
-// eachDetector calls fn for all detectors at the same time.
+// eachDetector calls fn for all detectors concurrently, and returns their errors joined.
 func eachDetector(s *Set, fn func(*detect.Detector) error) error {
 	var calls sync.WaitGroup
 	errs := make([]error, len(s.list))
@@ -31,14 +31,14 @@ func eachDetector(s *Set, fn func(*detect.Detector) error) error {
 	return errors.Join(errs...)
 }
 
-// Part returns the part of an account.
+// Part returns the part that an account belongs to.
 func (s *Set) Part(account string) fleet.Part {
 	p, name := s.Split(account)
 	return p.Detector.Part(name)
 }
 
-// QueryParts returns the parts of a query: that of its search, then those of the accounts whose
-// timelines may have its posts. For a nil platform there are none.
+// QueryParts returns the parts that a query needs: that of its search, then those of its
+// authors' timelines. It returns nil for a nil platform.
 func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part) {
 	if p == nil {
 		return nil
@@ -50,7 +50,7 @@ func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part)
 	return parts
 }
 
-// Hold calls detect.Detector.Hold of all detectors.
+// Hold calls Hold of all detectors.
 func (s *Set) Hold(hold bool) {
 	for i := range s.list {
 		s.list[i].Detector.Hold(hold)
@@ -59,16 +59,16 @@ func (s *Set) Hold(hold bool) {
 
 // Budget is a number of calls a second that the nodes of a fleet share.
 type Budget struct {
-	Rate     float64 // calls a second of all nodes together
+	Rate     float64 // calls a second, for all nodes together
 	Demand   float64 // of this node: see detect.Detector.Demand; 0 if it is not known
 	Accounts float64 // how many accounts the Demand is of
 }
 
-// probes is the suffix of the name of a budget that a platform's probes have to themselves.
+// probes is the suffix in the name of a platform's budget for probes.
 const probes = "/probes"
 
-// Budgets returns the budgets of the platforms by their names, and those of their probes by the
-// name and "/probes". Unbounded ones are left out.
+// Budgets returns the budget of each platform under its name, and that of its probes under the
+// name with "/probes". Platforms without a limit are left out.
 func (s *Set) Budgets() map[string]Budget {
 	all := map[string]Budget{}
 	for i := range s.list {
@@ -85,7 +85,8 @@ func (s *Set) Budgets() map[string]Budget {
 	return all
 }
 
-// SetRates sets the calls a second of Budgets, by name. Others do not change.
+// SetRates sets the calls a second of budgets, by their names in Budgets. Budgets without an
+// entry in rates do not change.
 func (s *Set) SetRates(rates map[string]float64) {
 	for i := range s.list {
 		p := &s.list[i]
@@ -99,7 +100,8 @@ func (s *Set) SetRates(rates map[string]float64) {
 	}
 }
 
-// CloseBucket closes a bucket of a platform: see detect.Detector.CloseBucket.
+// CloseBucket closes a rate-limit bucket of a platform: see detect.Detector.CloseBucket. It does
+// nothing for an unknown platform.
 func (s *Set) CloseBucket(platform, bucket string, until time.Time) {
 	if p := s.Named(platform); p != nil {
 		p.Detector.CloseBucket(bucket, until)

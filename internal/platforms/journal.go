@@ -9,21 +9,21 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Commits orders the commits of several detectors: what one has committed is handed on
-// before the next one commits, so that deliveries are handed on in the order of
+// Commits orders the commits of several detectors. The next detector commits only after the
+// deliveries of the last commit were handed on, so deliveries are handed on in the order of
 // Event.Seq.
 type Commits struct {
 	turn chan struct{} // held from a commit until its deliveries are handed on
 	hand func([]deliver.Delivery)
 }
 
-// NewCommits hands deliveries to hand.
+// NewCommits returns a Commits that hands deliveries on by calling hand.
 func NewCommits(hand func([]deliver.Delivery)) *Commits {
 	return &Commits{turn: make(chan struct{}, 1), hand: hand}
 }
 
-// Of returns the Journal and OnCommit of a platform's detector. The cursors of one that
-// has a name are kept under it.
+// Of returns the Journal and OnCommit for the detector of the platform name. Targets of its
+// cursors are stored with the prefix name + "/", unless name is "".
 func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deliver.Delivery)) {
 	if name != "" {
 		name += "/"
@@ -34,8 +34,8 @@ func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deli
 	}
 }
 
-// take waits for the turn. Most turns are free, and are taken without a look at ctx: ctx.Done
-// may have to make a channel first, which costs more than the rest.
+// take waits for the turn. A free turn is taken without calling ctx.Done, which may allocate a
+// channel.
 func (c *Commits) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -58,11 +58,11 @@ type journal struct {
 	detect.Journal
 }
 
-// Commit keeps the turn if there are deliveries: the detector calls OnCommit with them right
-// after it.
+// Commit keeps the turn if there are deliveries: the detector then calls OnCommit, which
+// releases it.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
-		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // a batch may come twice
+		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // the batch may be a retry, with the prefix already set
 			c.Target = j.prefix + c.Target
 		}
 	}

@@ -7,13 +7,15 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Plans are the plan of all platforms, and of each by name; nil where none has a name.
+// Plans has the plan of all platforms together and, in ByName, that of each; ByName is nil if no
+// platform has a name.
 type Plans struct {
 	detect.Plans
 	ByName map[string]detect.Plans
 }
 
-// Plan is detect.Detector.Plan of all platforms. Other budgets are planned for each of them.
+// Plan returns the plans of all platforms: see detect.Detector.Plan. Each of the budgets is
+// planned for each platform.
 func (s *Set) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	return s.plans(func(p *Platform) (detect.Plans, error) { return p.Detector.Plan(ctx, budgets...) })
 }
@@ -24,8 +26,8 @@ type Query struct {
 	detect.QuerySubscription
 }
 
-// PlanFor is Plan for subscriptions and queries that are not polled yet. Queries of a platform
-// that does not exist are left out.
+// PlanFor is Plan for subscriptions and queries that are not polled yet. It ignores queries of
+// unknown platforms.
 func (s *Set) PlanFor(subs []detect.Subscription, queries []Query, budgets ...float64) (Plans, error) {
 	subsOf, queriesOf := map[*Platform][]detect.Subscription{}, map[*Platform][]detect.QuerySubscription{}
 	for _, sub := range subs {
@@ -65,8 +67,8 @@ func (s *Set) plans(of func(*Platform) (detect.Plans, error)) (all Plans, err er
 	return all, nil
 }
 
-// together returns the plan of two platforms together. Mean is over accounts, P95 and
-// LongestInterval are the larger ones; what cannot be added is left out.
+// together returns the sum of two plans. Its Mean is the mean over all accounts, and its P95 and
+// LongestInterval are the larger of the two; it has no Other.
 func together(a, b detect.Plans) detect.Plans {
 	sum := detect.Plans{Accounts: a.Accounts + b.Accounts, Queries: append(append([]detect.PlannedQuery(nil), a.Queries...), b.Queries...)}
 	sum.CostPerDay = a.CostPerDay + b.CostPerDay

@@ -14,23 +14,23 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Platform is one of a Set.
+// Platform is one platform of a Set.
 type Platform struct {
-	Name     string // "" for one that has no name of its own
+	Name     string // "" for the platform of Config.Fetcher, which has no name
 	Detector *detect.Detector
 	Pace     detect.Pace
-	// CheckAccount returns an error for a name that no account can have; nil takes all.
+	// CheckAccount returns an error for a name that no account can have; nil accepts all.
 	CheckAccount func(name string) error
 }
 
-// Set is the platforms of a program. Its methods are those of a detect.Detector. They
-// are safe for concurrent use.
+// Set holds the platforms of a program. It has the methods of a detect.Detector, for all
+// platforms together. They are safe for concurrent use.
 type Set struct {
-	list   []Platform // names without a platform belong to the first
+	list   []Platform // account names without a platform belong to the first
 	byName map[string]*Platform
 }
 
-// New returns a Set. There has to be a platform, and names must differ.
+// New returns a Set of at least one platform. Their names must differ.
 func New(list []Platform) *Set {
 	s := &Set{list: list, byName: make(map[string]*Platform, len(list))}
 	for i := range list {
@@ -49,7 +49,7 @@ func (s *Set) Split(account string) (*Platform, string) {
 	return &s.list[0], account
 }
 
-// Named returns the platform with a name, the first for "", and nil if there is none.
+// Named returns the platform with that name, or nil if there is none; for "" the first.
 func (s *Set) Named(name string) *Platform {
 	if name == "" {
 		return &s.list[0]
@@ -57,14 +57,15 @@ func (s *Set) Named(name string) *Platform {
 	return s.byName[name]
 }
 
-// AccountTarget is the name of an account's cursor in the journal that Commits shares.
+// AccountTarget returns the target of an account's cursor, as it is in the journal: with the
+// platform's prefix.
 func (s *Set) AccountTarget(account string) string {
 	p, name := s.Split(account)
 	return p.prefix() + detect.AccountTarget(name)
 }
 
-// QueryTargets are the cursors of a query on a platform: its own, and those of the accounts
-// whose timelines may have its posts.
+// QueryTargets returns the targets of the cursors for a query: that of its search, and those of
+// its authors' timelines. It returns nil for an unknown platform.
 func (s *Set) QueryTargets(platform string, sub detect.QuerySubscription) (targets []string) {
 	p := s.Named(platform)
 	if p == nil {
@@ -77,7 +78,7 @@ func (s *Set) QueryTargets(platform string, sub detect.QuerySubscription) (targe
 	return targets
 }
 
-// prefix begins the names of a platform's cursors.
+// prefix returns the prefix of the targets of a platform's cursors.
 func (p *Platform) prefix() string {
 	if p.Name == "" {
 		return ""
@@ -85,7 +86,7 @@ func (p *Platform) prefix() string {
 	return p.Name + "/"
 }
 
-// Full is the name of a platform's account as a user writes it.
+// Full returns the name of an account as users write it, with the name of the platform.
 func (p *Platform) Full(account string) string {
 	if p.Name == "" {
 		return account
@@ -93,7 +94,7 @@ func (p *Platform) Full(account string) string {
 	return p.Name + ":" + account
 }
 
-// Set gives each platform its accounts of a subscription.
+// Set passes a subscription to the platforms of its accounts, and removes it from the others.
 func (s *Set) Set(ctx context.Context, sub detect.Subscription) error {
 	parts := s.parts(sub)
 	return s.each(func(p *Platform) error {
@@ -104,8 +105,8 @@ func (s *Set) Set(ctx context.Context, sub detect.Subscription) error {
 	})
 }
 
-// parts divides a subscription among the platforms of its accounts. One without
-// accounts is the first platform's.
+// parts divides a subscription among the platforms of its accounts. A subscription without
+// accounts belongs to the first platform.
 func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
 	accounts := map[*Platform][]monitor.Account{}
 	for _, a := range sub.Accounts {
@@ -125,9 +126,9 @@ func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
 	return parts
 }
 
-// interval returns the interval for a platform's share of a monitor. Under a budget it is at
-// least detect.MinBound: the monitor may have been stored for, or also have accounts of, a
-// platform whose pace is set by intervals.
+// interval returns the interval of a monitor for its accounts on this platform. If a budget sets
+// the pace, it is at least detect.MinBound: the monitor may have a shorter one, because
+// intervals set the pace of another of its platforms, or of this one before.
 func (p *Platform) interval(asked time.Duration) time.Duration {
 	if p.Pace != detect.PaceInterval && asked > 0 {
 		return max(asked, detect.MinBound)
@@ -135,12 +136,12 @@ func (p *Platform) interval(asked time.Duration) time.Duration {
 	return asked
 }
 
-// Remove ends a subscription on all platforms.
+// Remove removes a subscription from all platforms.
 func (s *Set) Remove(ctx context.Context, sourceID string) error {
 	return s.each(func(p *Platform) error { return p.Detector.Remove(ctx, sourceID) })
 }
 
-// each calls fn for each platform, until one fails.
+// each calls fn for each platform until fn returns an error, which each returns.
 func (s *Set) each(fn func(*Platform) error) error {
 	for i := range s.list {
 		if err := fn(&s.list[i]); err != nil {
@@ -150,8 +151,9 @@ func (s *Set) each(fn func(*Platform) error) error {
 	return nil
 }
 
-// ReadUntil is detect.Detector.ReadUntil of all platforms, by the key of the account's full
-// name, and for the first platform also by that of its name there.
+// ReadUntil calls detect.Detector.ReadUntil of all platforms. The keys of the result are those
+// of the accounts' full names; accounts of the first platform are also under their names without
+// the platform.
 func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	all, namesOf := map[string]time.Time{}, map[*Platform][]string{}
 	for _, account := range named {
@@ -171,7 +173,8 @@ func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (
 	return all, err
 }
 
-// Account is detect.Detector.Account of the account's platform, with the account's full name.
+// Account calls detect.Detector.Account of the account's platform. The result has the account's
+// full name.
 func (s *Set) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.Account(ctx, name)
@@ -181,7 +184,7 @@ func (s *Set) Account(ctx context.Context, username string) (st detect.AccountSt
 	return st, ok, err
 }
 
-// AccountOf is Account for an owner: see detect.Detector.
+// AccountOf is Account restricted to one owner: see detect.Detector.AccountOf.
 func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.AccountOf(ctx, owner, name)
@@ -191,7 +194,8 @@ func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.
 	return st, ok, err
 }
 
-// Worst is detect.Detector.Worst of all platforms together, with full names.
+// Worst returns the worst accounts of all platforms together, with their full names: see
+// detect.Detector.Worst.
 func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.AccountStatus, err error) {
 	err = s.each(func(p *Platform) error {
 		list, err := p.Detector.Worst(ctx, q)
@@ -205,7 +209,8 @@ func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.Acco
 	return all[:min(len(all), q.Limit)], err
 }
 
-// Spend takes a call from the budget of a platform, the first for "".
+// Spend takes a call from the budget of a platform: see detect.Detector.Spend. The platform ""
+// is the first.
 func (s *Set) Spend(ctx context.Context, platform string) error {
 	p := s.Named(platform)
 	if p == nil {
@@ -217,7 +222,7 @@ func (s *Set) Spend(ctx context.Context, platform string) error {
 // ErrUnknown is the error of SetQuery for a platform that does not exist.
 var ErrUnknown = errors.New("streamwatch: no such platform in Config.Sources")
 
-// SetQuery gives a platform a query.
+// SetQuery passes a query subscription to a platform.
 func (s *Set) SetQuery(ctx context.Context, platform string, sub detect.QuerySubscription) error {
 	p := s.Named(platform)
 	if p == nil {
@@ -226,12 +231,12 @@ func (s *Set) SetQuery(ctx context.Context, platform string, sub detect.QuerySub
 	return p.Detector.SetQuery(ctx, sub)
 }
 
-// RemoveQuery ends a query subscription wherever it is.
+// RemoveQuery removes a query subscription from all platforms.
 func (s *Set) RemoveQuery(ctx context.Context, sourceID string) error {
 	return s.each(func(p *Platform) error { return p.Detector.RemoveQuery(ctx, sourceID) })
 }
 
-// QueryReadUntil is detect.Detector.QueryReadUntil of the platform that has the subscription.
+// QueryReadUntil calls detect.Detector.QueryReadUntil of the platform that has the subscription.
 func (s *Set) QueryReadUntil(ctx context.Context, sourceID string) (until time.Time, err error) {
 	err = s.each(func(p *Platform) error {
 		at, err := p.Detector.QueryReadUntil(ctx, sourceID)
@@ -243,7 +248,7 @@ func (s *Set) QueryReadUntil(ctx context.Context, sourceID string) (until time.T
 	return until, err
 }
 
-// Query is detect.Detector.Query of the first platform that has the query.
+// Query returns the result of detect.Detector.Query of the first platform that has the query.
 func (s *Set) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
 	for i := range s.list {
 		if st, ok, err = s.list[i].Detector.Query(ctx, text); ok || err != nil {
@@ -253,7 +258,7 @@ func (s *Set) Query(ctx context.Context, text string) (st detect.QueryStatus, ok
 	return st, false, nil
 }
 
-// Run runs all detectors, and returns when all have ended.
+// Run runs all detectors, and returns when all of them have ended.
 func (s *Set) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	errs := make([]error, len(s.list))
@@ -271,11 +276,11 @@ func (s *Set) Stop() {
 	}
 }
 
-// named reports whether some platform has a name.
+// named reports whether any platform has a name.
 func (s *Set) named() bool { return len(s.list) > 1 || s.list[0].Name != "" }
 
-// Stats returns the statistics of the first platform, and those of each by name, nil if no
-// platform has a name.
+// Stats returns the statistics of the first platform and, in named, those of every platform by
+// name; named is nil if no platform has a name.
 func (s *Set) Stats() (first detect.Stats, named map[string]detect.Stats) {
 	for i := range s.list {
 		st := s.list[i].Detector.Stats()
