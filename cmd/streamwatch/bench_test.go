@@ -14,7 +14,7 @@ func TestBenchCommands(t *testing.T) {
 		status   int
 		out, err string
 	}{
-		"help bench latency":       {0, "-json", ""},
+		"help bench latency":       {0, "-detector", ""},
 		"bench latency -mode push": {78, "", "-detector self"},
 		"bench detector stray":     {78, "", `argument "stray"`},
 	} {

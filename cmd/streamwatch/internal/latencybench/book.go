@@ -74,5 +74,5 @@ func (b *book) close(rec *record) {
 	defer b.mu.Unlock()
 	b.closed = true
 	slices.SortStableFunc(b.arrivals, func(x, y arrival) int { return cmp.Compare(x.at, y.at) }) // of several goroutines
-	rec.arrivals, rec.overflow, rec.blank, rec.finished = b.arrivals, b.overflow, b.blank, b.since()
+	rec.arrivals, rec.overflow, rec.blank = b.arrivals, b.overflow, b.blank
 }

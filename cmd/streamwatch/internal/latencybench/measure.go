@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -52,13 +51,7 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 	if err := m.openReceivers(ctx); err != nil {
 		return err
 	}
-	figures := io.WriteCloser(nil)
-	if o.json != "" { // before the first post: a mistake costs no run
-		if figures, err = os.Create(o.json); err != nil {
-			return usageErr(fmt.Errorf("-json %q is not allowed: %w", o.json, err))
-		}
-	}
-	rec := &record{started: m.book.start.Round(0), wait: o.wait, channels: m.channels(), settings: o.settings, environment: environment()}
+	rec := &record{wait: o.wait, channels: m.channels()}
 	m.note("%d posts in %s, then up to %s of waiting", len(due), due[len(due)-1].at.Round(time.Second), o.wait)
 	pause(ctx, o.after)
 	var failures sync.Once
@@ -70,11 +63,7 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 	rec.warmup, rec.posts = base+o.warmup, posts
 	m.book.close(rec)
 	err = m.close()
-	report := reportOf(rec)
-	if figures != nil {
-		err = errors.Join(err, report.WriteJSON(figures), figures.Close())
-	}
-	return errors.Join(err, report.WriteText(out))
+	return errors.Join(err, reportOf(rec).write(out))
 }
 
 func (m *measurement) note(format string, args ...any) { fmt.Fprintf(m.logs, format+"\n", args...) }

@@ -35,11 +35,9 @@ type options struct {
 	webhook   string // address to listen on, "off" for none
 	websocket string // URL, "self" for that of -detector self, "" for none
 	headers   headers
-	json      string // a file, "" for none
 	warmup    time.Duration
 	wait      time.Duration
-	after     time.Duration     // before the first post
-	settings  map[string]string // as the figures have them
+	after     time.Duration // before the first post
 }
 
 // headers are of the form name: value, where $NAME stands for a variable of the
@@ -99,7 +97,6 @@ func parse(args []string, help io.Writer) (options, error) {
 	if err := o.check(set); err != nil {
 		return o, usageErr(err)
 	}
-	o.settings = settingsOf(fs)
 	return o, nil
 }
 
@@ -131,7 +128,6 @@ func (o *options) flags(fs *flag.FlagSet) {
 	fs.StringVar(&o.webhook, "webhook", "127.0.0.1:0", "`address` to receive webhooks at, whatever their path; off for none")
 	fs.StringVar(&o.websocket, "websocket", "", "receive from this WebSocket, too, a `URL`; self for that of -detector self")
 	fs.Var(&o.headers, "websocket-header", "`name: value` to connect with, where $NAME stands for a variable of the environment; may be repeated")
-	fs.StringVar(&o.json, "json", "", "write the figures to this `file`")
 }
 
 // check checks the values and fills in what depends on others.
@@ -179,42 +175,6 @@ func (o *options) check(set map[string]bool) error {
 		}
 	}
 	return o.self.check(o, set)
-}
-
-// settingsOf are the flags as the figures have them: without what may hold a secret.
-func settingsOf(fs *flag.FlagSet) map[string]string {
-	out := map[string]string{}
-	fs.VisitAll(func(f *flag.Flag) {
-		v := f.Value.String()
-		switch f.Name {
-		case "json":
-			return
-		case "post":
-			v = map[bool]string{true: "a command"}[v != ""]
-		case "store":
-			v, _, _ = strings.Cut(v, ":")
-		case "websocket-header":
-			var names []string
-			for _, line := range *f.Value.(*headers) {
-				name, _, _ := strings.Cut(line, ":")
-				names = append(names, name)
-			}
-			v = strings.Join(names, ", ")
-		case "websocket":
-			v = bareURL(v)
-		}
-		out[f.Name] = v
-	})
-	return out
-}
-
-// bareURL is a URL without user, query and fragment, which may hold a token.
-func bareURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "a URL"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // self is streamwatch serve as the detector.

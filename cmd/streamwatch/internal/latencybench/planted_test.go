@@ -85,7 +85,7 @@ func (p *planted) measured(t *testing.T, posts int, key secret.Value) *report {
 	}
 	r := &runner{book: b, poster: p, due: due, wait: 10 * time.Second, failed: func(error) {}}
 	base, made := r.run(t.Context())
-	rec := &record{started: b.start, warmup: base, wait: r.wait, channels: []string{channelWebhook}, posts: made}
+	rec := &record{warmup: base, wait: r.wait, channels: []string{channelWebhook}, posts: made}
 	b.close(rec)
 	p.senders.Wait()
 	return reportOf(rec)
@@ -105,16 +105,16 @@ func TestPlantedFaults(t *testing.T) {
 		name string
 		key  secret.Value
 		plan func(n int) []request
-		want channel // counts alone
-		p50  float64 // ms
+		want channel       // counts alone
+		p50  time.Duration // ms
 	}{
-		{"none", testSecret, sound, channel{Received: 1000}, 20},
+		{"none", testSecret, sound, channel{received: 1000}, 20},
 		{"drops 1 %", testSecret, func(n int) []request {
 			if every(n, 100) {
 				return nil
 			}
 			return sound(n)
-		}, channel{Received: 990, Lost: 10}, 20},
+		}, channel{received: 990, lost: 10}, 20},
 		{"doubles 1 %, half of them as redeliveries", testSecret, func(n int) []request {
 			again := request{after: 5 * time.Second, by: testSecret, delivery: fmt.Sprint(n)}
 			if every(n, 200) {
@@ -124,49 +124,49 @@ func TestPlantedFaults(t *testing.T) {
 				return append(sound(n), again)
 			}
 			return sound(n)
-		}, channel{Received: 1000, Doubles: 10, Redelivered: 5}, 20},
-		{"is 200 ms late", testSecret, once(220 * time.Millisecond), channel{Received: 1000}, 220},
+		}, channel{received: 1000, doubles: 10, redelivered: 5}, 20},
+		{"is 200 ms late", testSecret, once(220 * time.Millisecond), channel{received: 1000}, 220},
 		{"forges 1 %", testSecret, func(n int) []request {
 			if every(n, 100) {
 				return []request{{after: time.Millisecond, by: "another secret, of 24 characters"}}
 			}
 			return sound(n)
-		}, channel{Received: 990, Lost: 10, Forged: 10}, 20},
+		}, channel{received: 990, lost: 10, forged: 10}, 20},
 		{"does not sign 1 %", testSecret, func(n int) []request {
 			if every(n, 100) {
 				return []request{{}}
 			}
 			return sound(n)
-		}, channel{Received: 990, Lost: 10, Unsigned: 10}, 20},
+		}, channel{received: 990, lost: 10, unsigned: 10}, 20},
 		{"a forged request before the genuine one does not count", testSecret, func(n int) []request {
 			return append(sound(n), request{by: "another secret, of 24 characters"})
-		}, channel{Received: 1000, Forged: 1000}, 20},
-		{"no secret was given", "", sound, channel{Received: 1000, Unverified: 1000}, 20},
+		}, channel{received: 1000, forged: 1000}, 20},
+		{"no secret was given", "", sound, channel{received: 1000, unverified: 1000}, 20},
 		{"2 % come after the wait, the last when the run has ended", testSecret, func(n int) []request {
 			if every(n, 50) {
 				return once(10*time.Second + time.Millisecond)(n)
 			}
 			return sound(n)
-		}, channel{Received: 980, Lost: 20, Late: 19}, 20},
+		}, channel{received: 980, lost: 20, late: 19}, 20},
 		{"guesses what it has not seen, and chats", testSecret, func(n int) []request {
 			return append(sound(n), request{by: testSecret, text: "swb-0123456789abcdef"}, request{by: testSecret, text: "hello"})
-		}, channel{Received: 1000, Unknown: 1000, Blank: 1000}, 20},
+		}, channel{received: 1000, unknown: 1000, blank: 1000}, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &planted{plan: tc.plan}
 				r := p.measured(t, 1000, tc.key)
-				c := r.Channels[0]
-				got := channel{Received: c.Received, Lost: c.Lost, Late: c.Late, Doubles: c.Doubles, Redelivered: c.Redelivered,
-					Forged: c.Forged, Unsigned: c.Unsigned, Unverified: c.Unverified, Unknown: c.Unknown, Blank: c.Blank}
+				c := r.channels[0]
+				got := channel{received: c.received, lost: c.lost, late: c.late, doubles: c.doubles, redelivered: c.redelivered,
+					forged: c.forged, unsigned: c.unsigned, unverified: c.unverified, unknown: c.unknown, blank: c.blank}
 				if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tc.want) {
 					t.Errorf("counted %+v, want %+v", got, tc.want)
 				}
-				if v := c.Percentiles[0].MS; v == nil || *v != tc.p50 {
+				if v := c.percentiles[0].at; v != tc.p50*time.Millisecond {
 					t.Errorf("p50 %v, want %v ms", v, tc.p50)
 				}
-				if r.Posts.Scored != 1000 || r.Lag.Max != 0 {
-					t.Errorf("%d posts scored, lag %v: want 1000, on time", r.Posts.Scored, r.Lag)
+				if r.posts.scored != 1000 || r.lag.longest != 0 {
+					t.Errorf("%d posts scored, lag %v: want 1000, on time", r.posts.scored, r.lag)
 				}
 			})
 		})
@@ -184,15 +184,15 @@ func TestStallsAreNotOmitted(t *testing.T) {
 			return []request{{after: max(0, 10*time.Second-phase), by: testSecret}}
 		}}
 		r := p.measured(t, 4000, testSecret)
-		c := r.Channels[0]
+		c := r.channels[0]
 		late := 0
 		for _, d := range c.times {
 			if d >= time.Millisecond {
 				late++
 			}
 		}
-		if late < 1900 || late > 2100 || *c.Percentiles[1].MS < 7000 { // p90: 8 of 10 s
-			t.Errorf("%d of 4000 posts were late, p90 %v ms: want about half, and 8 s", late, *c.Percentiles[1].MS)
+		if late < 1900 || late > 2100 || c.percentiles[1].at < 7*time.Second { // p90: 8 of 10 s
+			t.Errorf("%d of 4000 posts were late, p90 %v: want about half, and 8 s", late, c.percentiles[1].at)
 		}
 	})
 }
@@ -203,9 +203,9 @@ func TestSlowPublishing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &planted{takes: 2 * time.Second, plan: once(3 * time.Second), limits: limits{inFlight: 100}}
 		r := p.measured(t, 200, testSecret)
-		median := r.Channels[0].Percentiles[0]
-		if r.Lag.Max != 0 || r.Posting.P50 != 2000 || *median.MS != 4000 {
-			t.Errorf("lag %v, publishing %v, p50 %v: want 0, 2 s, and 1 s more than the true 3 s", r.Lag, r.Posting, *median.MS)
+		median := r.channels[0].percentiles[0]
+		if r.lag.longest != 0 || r.posting.p50 != 2*time.Second || median.at != 4*time.Second {
+			t.Errorf("lag %v, publishing %v, p50 %v: want 0, 2 s, and 1 s more than the true 3 s", r.lag, r.posting, median.at)
 		}
 	})
 }
@@ -215,8 +215,8 @@ func TestPostsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &planted{plan: once(0), refuse: func(n int) bool { return every(n, 10) }}
 		r := p.measured(t, 100, testSecret)
-		if c := r.Channels[0]; r.Posts.Failed != 10 || r.Posts.Scored != 90 || c.Lost != 0 || c.Received != 90 {
-			t.Errorf("%+v, %+v: want 10 failed, none lost", r.Posts, c)
+		if c := r.channels[0]; r.posts.failed != 10 || r.posts.scored != 90 || c.lost != 0 || c.received != 90 {
+			t.Errorf("%+v, %+v: want 10 failed, none lost", r.posts, c)
 		}
 	})
 }

@@ -2,35 +2,33 @@ package latencybench
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
 // quantiles are those that a report has.
 var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
-// percentile is a quantile of the latencies of all posts, by nearest rank. A time is null if
-// that rank is a lost post's.
+// lost is the latency of a post that did not arrive.
+const lost = time.Duration(math.MaxInt64)
+
+// percentile is a quantile of the latencies of all posts, by nearest rank. They count from the
+// beginning of the call that published a post, and so are never too low.
 type percentile struct {
-	Q float64 `json:"q"`
-	// MS counts from the beginning of the call that published a post, and so is never too
-	// low.
-	MS *float64 `json:"ms"`
-	// Low and High are the ends of the 95 % confidence interval, by order statistics.
-	// High is null, too, where there are too few posts for one.
-	Low  *float64 `json:"low_ms"`
-	High *float64 `json:"high_ms"`
+	q  float64
+	at time.Duration
+	// low and high are the ends of the 95 % confidence interval, by order statistics. high is
+	// lost, too, where there are too few posts for one.
+	low, high time.Duration
 }
 
 // percentiles returns the quantiles of n posts. times has the latencies of those that arrived,
 // sorted.
 func percentiles(times []time.Duration, n int) []percentile {
-	at := func(rank int) *float64 {
+	at := func(rank int) time.Duration {
 		if rank < 1 || rank > len(times) {
-			return nil
+			return lost
 		}
-		v := ms(times[rank-1])
-		return &v
+		return times[rank-1]
 	}
 	list := make([]percentile, 0, len(quantiles))
 	for _, q := range quantiles {
@@ -53,10 +51,4 @@ func interval(q float64, n int) (low, high int) {
 	mean := q * float64(n)
 	width := 1.96 * math.Sqrt(mean*(1-q))
 	return max(min(1, n), int(math.Floor(mean-width))), min(n+1, int(math.Ceil(mean+width))+1)
-}
-
-func sorted(times []time.Duration) []time.Duration {
-	s := slices.Clone(times)
-	slices.Sort(s)
-	return s
 }

@@ -9,19 +9,15 @@ const (
 )
 
 // record is what was posted and what arrived in a run. Times are on the runner's monotonic
-// clock, since started.
+// clock, since its start.
 type record struct {
-	started     time.Time
-	finished    time.Duration
-	warmup      time.Duration
-	wait        time.Duration // what takes longer is lost
-	channels    []string
-	settings    map[string]string
-	environment map[string]string
-	posts       []post
-	arrivals    []arrival
-	overflow    int            // arrivals beyond maxArrivals
-	blank       map[string]int // requests and frames without a marker, by channel
+	warmup   time.Duration
+	wait     time.Duration // what takes longer is lost
+	channels []string
+	posts    []post
+	arrivals []arrival
+	overflow int            // arrivals beyond maxArrivals
+	blank    map[string]int // requests and frames without a marker, by channel
 }
 
 // post is one post that was due.

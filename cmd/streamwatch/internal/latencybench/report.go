@@ -1,91 +1,67 @@
 package latencybench
 
 import (
-	"encoding/json"
-	"io"
+	"slices"
 	"time"
 )
 
-// report has the figures of a run. Fields ending in _ms are milliseconds, to the
-// microsecond.
+// report has the figures of a run.
 type report struct {
-	Started     time.Time         `json:"started"`
-	Seconds     float64           `json:"seconds"`
-	Settings    map[string]string `json:"settings"`
-	Environment map[string]string `json:"environment"`
-
-	Posts counts `json:"posts"`
-	// Lag is how long after it was due a post was sent: the runner's own lateness.
-	Lag spread `json:"schedule_lag"`
-	// Posting is how long the call took that published a post: a latency is uncertain by
+	posts counts
+	// lag is how long after it was due a post was sent: the runner's own lateness.
+	lag spread
+	// posting is how long the call took that published a post: a latency is uncertain by
 	// so much.
-	Posting  spread    `json:"posting"`
-	Channels []channel `json:"channels"`
-	// Overflow is how many arrivals were not recorded, because there were too many.
-	Overflow int `json:"overflow"`
+	posting  spread
+	channels []channel
+	// overflow is how many arrivals were not recorded, because there were too many.
+	overflow int
 }
 
 // counts is what was due.
 type counts struct {
-	Due    int `json:"due"`
-	Failed int `json:"failed"` // not published, as far as the runner knows
-	Warmup int `json:"warmup"` // published and not scored
-	Scored int `json:"scored"`
+	due    int
+	failed int // not published, as far as the runner knows
+	warmup int // published and not scored
+	scored int
 }
 
 // spread is how some times are spread.
-type spread struct {
-	P50 float64 `json:"p50_ms"`
-	P99 float64 `json:"p99_ms"`
-	Max float64 `json:"max_ms"`
-}
+type spread struct{ p50, p99, longest time.Duration }
 
 // reportOf makes the figures of a record.
 func reportOf(rec *record) *report {
-	r := &report{
-		Started: rec.started, Seconds: rec.finished.Round(time.Millisecond).Seconds(),
-		Settings: rec.settings, Environment: rec.environment, Overflow: rec.overflow,
-	}
+	r := &report{overflow: rec.overflow}
 	var lags, postings []time.Duration
 	scored := map[string]*post{} // by marker
 	known := map[string]bool{}
 	for i := range rec.posts {
 		p := &rec.posts[i]
 		known[p.marker] = true
-		r.Posts.Due++
+		r.posts.due++
 		switch {
 		case p.failed:
-			r.Posts.Failed++
+			r.posts.failed++
 			continue
 		case p.due < rec.warmup:
-			r.Posts.Warmup++
+			r.posts.warmup++
 			continue
 		}
 		scored[p.marker] = p
 		lags, postings = append(lags, p.sent-p.due), append(postings, p.acked-p.sent)
 	}
-	r.Posts.Scored = len(scored)
-	r.Lag, r.Posting = spreadOf(lags), spreadOf(postings)
+	r.posts.scored = len(scored)
+	r.lag, r.posting = spreadOf(lags), spreadOf(postings)
 	for _, name := range rec.channels {
-		r.Channels = append(r.Channels, channelOf(rec, name, scored, known))
+		r.channels = append(r.channels, channelOf(rec, name, scored, known))
 	}
 	return r
-}
-
-// WriteJSON writes the figures as one JSON object.
-func (r *report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }
 
 func spreadOf(times []time.Duration) spread {
 	if len(times) == 0 {
 		return spread{}
 	}
-	s := sorted(times)
-	return spread{ms(s[rank(0.5, len(s))-1]), ms(s[rank(0.99, len(s))-1]), ms(s[len(s)-1])}
+	slices.Sort(times)
+	return spread{times[rank(0.5, len(times))-1], times[rank(0.99, len(times))-1], times[len(times)-1]}
 }
-
-// ms is a time in milliseconds, to the microsecond.
-func ms(d time.Duration) float64 { return float64(d.Round(time.Microsecond).Microseconds()) / 1000 }

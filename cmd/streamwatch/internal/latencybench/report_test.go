@@ -35,17 +35,17 @@ func times(n int) []int {
 	return list
 }
 
-func show1(v *float64) string {
-	if v == nil {
+func show1(d time.Duration) string {
+	if d == lost {
 		return "-"
 	}
-	return fmt.Sprint(*v)
+	return fmt.Sprint(d.Milliseconds())
 }
 
 // Percentiles are by nearest rank over all posts, lost ones the latest of all; the
 // interval is that of the binomial distribution.
 func TestPercentiles(t *testing.T) {
-	lost := func(n int) []int { return slices.Repeat([]int{-1}, n) }
+	missing := func(n int) []int { return slices.Repeat([]int{-1}, n) }
 	for _, tc := range []struct {
 		name  string
 		after []int
@@ -54,15 +54,15 @@ func TestPercentiles(t *testing.T) {
 		{"a thousand", times(1000), "500 (469 532) 900 (881 920) 950 (936 965) 990 (983 998) 999 (997 -)"},
 		{"a hundred", times(100), "50 (40 61) 90 (84 97) 95 (90 -) 99 (97 -) 100 (99 -)"},
 		{"one", []int{7}, "7 (7 -) 7 (7 -) 7 (7 -) 7 (7 -) 7 (7 -)"},
-		{"4 % lost", append(times(96), lost(4)...), "50 (40 61) 90 (84 -) 95 (90 -) - (-"},
-		{"60 % lost", append(times(40), lost(60)...), "- (40 -) - (- -) - (- -) - (- -) - (- -)"},
-		{"all lost", lost(3), "- (- -) - (- -)"},
+		{"4 % lost", append(times(96), missing(4)...), "50 (40 61) 90 (84 -) 95 (90 -) - (-"},
+		{"60 % lost", append(times(40), missing(60)...), "- (40 -) - (- -) - (- -) - (- -) - (- -)"},
+		{"all lost", missing(3), "- (- -) - (- -)"},
 		{"no posts", nil, "- (- -)"},
 	} {
-		c := reportOf(recorded(tc.after...)).Channels[0]
+		c := reportOf(recorded(tc.after...)).channels[0]
 		var got []string
-		for _, p := range c.Percentiles {
-			got = append(got, fmt.Sprintf("%s (%s %s)", show1(p.MS), show1(p.Low), show1(p.High)))
+		for _, p := range c.percentiles {
+			got = append(got, fmt.Sprintf("%s (%s %s)", show1(p.at), show1(p.low), show1(p.high)))
 		}
 		if text := strings.Join(got, " "); !strings.HasPrefix(text, strings.TrimSuffix(tc.want, " -)")) {
 			t.Errorf("%s: %s, want %s", tc.name, text, tc.want)
@@ -96,11 +96,11 @@ func TestIntervalsHold(t *testing.T) {
 
 func TestOrderIsByAccount(t *testing.T) {
 	rec := recorded(5000, 10, 10, 10)
-	if got := reportOf(rec).Channels[0].OutOfOrder; got != 1 {
+	if got := reportOf(rec).channels[0].outOfOrder; got != 1 {
 		t.Errorf("%d out of order, want the first post, which came last", got)
 	}
 	rec.posts[0].account = "bob"
-	if got := reportOf(rec).Channels[0].OutOfOrder; got != 0 {
+	if got := reportOf(rec).channels[0].outOfOrder; got != 0 {
 		t.Errorf("%d out of order, want none: it is of another account", got)
 	}
 }
@@ -110,11 +110,11 @@ func TestWarmupAndFailuresAreNotScored(t *testing.T) {
 	rec.warmup = time.Second
 	rec.posts[3].failed = true
 	r := reportOf(rec)
-	if want := (counts{Due: 4, Failed: 1, Warmup: 1, Scored: 2}); r.Posts != want {
-		t.Errorf("posts %+v, want %+v", r.Posts, want)
+	if want := (counts{due: 4, failed: 1, warmup: 1, scored: 2}); r.posts != want {
+		t.Errorf("posts %+v, want %+v", r.posts, want)
 	}
-	if c := r.Channels[0]; c.Received != 2 || c.Max != 20 || c.Mean != 15 || c.Unknown != 0 {
-		t.Errorf("%+v: want 2 received, max 20 ms, mean 15 ms, and the arrival of the warm-up known", c)
+	if c := r.channels[0]; c.received != 2 || c.times[1] != 20*time.Millisecond || c.unknown != 0 {
+		t.Errorf("%+v: want 2 received, 20 ms the longest, and the arrival of the warm-up known", c)
 	}
 }
 
@@ -122,9 +122,9 @@ func TestChannelsAreApart(t *testing.T) {
 	rec := recorded(10, 20, 30)
 	rec.channels = []string{"webhook", "websocket"}
 	rec.arrivals[1].channel = "websocket"
-	for _, c := range reportOf(rec).Channels {
-		if want := map[string]int{"webhook": 2, "websocket": 1}[c.Name]; c.Received != want || c.Lost != 3-want || c.Doubles != 0 {
-			t.Errorf("%s: %d received, %d lost, want %d of 3", c.Name, c.Received, c.Lost, want)
+	for _, c := range reportOf(rec).channels {
+		if want := map[string]int{"webhook": 2, "websocket": 1}[c.name]; c.received != want || c.lost != 3-want || c.doubles != 0 {
+			t.Errorf("%s: %d received, %d lost, want %d of 3", c.name, c.received, c.lost, want)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestText(t *testing.T) {
 	rec.arrivals[5].signature = signatureInvalid
 	rec.overflow = 3
 	var b strings.Builder
-	if err := reportOf(rec).WriteText(&b); err != nil {
+	if err := reportOf(rec).write(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"200 posts: 200 scored", "webhook: 198 of 200 received, 2 lost", "1 arrivals with a wrong signature", "p50 ", "p99  ", "3 arrivals were too many"} {
@@ -148,13 +148,10 @@ func TestText(t *testing.T) {
 }
 
 func TestTimesHaveThreeDigits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 µs", 0.0421: "42.1 µs", 0.9994: "999 µs", 0.9996: "1 ms", 7: "7 ms", 12.345: "12.3 ms", 999.4: "999 ms",
-		999.6: "1 s", 1234: "1.23 s", 998_900: "999 s", 21_600_000: "21600 s"} {
-		if got := show(&v); got != want {
-			t.Errorf("%v ms is %q, want %q", v, got, want)
+	for d, want := range map[time.Duration]string{0: "0s", 42_123: "42.1µs", 999_400: "999µs", 999_600: "1ms", 12_345_000: "12.3ms",
+		1234 * time.Millisecond: "1.23s", time.Hour: "1h0m0s", lost: "lost"} {
+		if got := show(d); got != want {
+			t.Errorf("%d ns are %q, want %q", d, got, want)
 		}
-	}
-	if got := show(nil); got != "lost" {
-		t.Errorf("null is %q, want lost", got)
 	}
 }
