@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -94,4 +95,51 @@ func TestClaimedOverflowKeepsItsPlace(t *testing.T) {
 		}
 		b.stop()
 	})
+}
+
+// A delivery whose claim ends while its outcome waits for the store may be claimed as it was
+// before. When the outcome is recorded during that Claim, the delivery is not sent again.
+func TestClaimFromBeforeTheOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Outbox = &lateClaims{Outbox: c.Outbox, claimed: make(chan struct{}), settled: make(chan struct{})}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		pass(5 * time.Minute)
+		if n := len(b.all()); n != 1 {
+			t.Errorf("sent %d times, want once", n)
+		}
+		b.stop()
+	})
+}
+
+// lateClaims records no outcome before a delivery has been claimed, and returns that claim
+// after the outcome was recorded.
+type lateClaims struct {
+	deliver.Outbox
+	claimed, settled chan struct{}
+	once             sync.Once
+}
+
+func (l *lateClaims) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	select {
+	case <-l.claimed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := l.Outbox.Settle(ctx, ss...)
+	l.once.Do(func() { close(l.settled) })
+	return err
+}
+
+func (l *lateClaims) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	ds, err := l.Outbox.Claim(ctx, r)
+	if len(ds) > 0 {
+		close(l.claimed)
+		<-l.settled
+		synctest.Wait() // until the outcome's delivery is forgotten
+	}
+	return ds, err
 }

@@ -134,6 +134,9 @@ func (s *scheduler) release(group []outcome) {
 	defer s.mu.Unlock()
 	for _, o := range group {
 		delete(s.held, o.item.ID)
+		if s.recorded != nil && o.settlement.Attempt != nil {
+			s.recorded[o.item.ID] = o.settlement.Attempt.N
+		}
 		if o.settlement.State == deliver.StateRetrying {
 			s.alarm.wakeAt(o.settlement.Due)
 		}

@@ -106,11 +106,12 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	if may.limit == 0 {
 		return blockedWait, true, nil
 	}
+	r.sched.beginClaim()
 	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip, Parts: round.parts})
 	if err != nil {
 		return 0, false, err
 	}
-	r.sched.enqueueClaimed(claimed, false)
+	r.sched.enqueueClaimed(claimed)
 	if len(claimed) < may.limit {
 		r.sched.caughtUp(round.n, may.skip)
 	}

@@ -180,7 +180,7 @@ func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 		Cursor: rp.Cursor, Limit: replayBatch, Now: now.UTC().Round(0), DeliverBy: now.Add(r.cfg.Lease)})
 	cancel()
 	if err == nil {
-		r.sched.enqueueClaimed(made, true)
+		r.sched.enqueueReplayed(made)
 	}
 	id := rp.EndpointID
 	r.mu.Lock()

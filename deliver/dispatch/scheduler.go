@@ -22,11 +22,12 @@ type scheduler struct {
 	ready    readyQueue
 	overflow overflow
 	held     map[string]*item
-	start    func(*job) // starts a worker with a job; nil before Run
-	closing  bool       // no delivery is queued any more
-	closed   bool       // no attempt begins any more
-	counts   Stats      // the counters
-	share    share      // the parts of this dispatcher
+	recorded map[string]int // number of the last attempt recorded during a Claim, by delivery; nil outside
+	start    func(*job)     // starts a worker with a job; nil before Run
+	closing  bool           // no delivery is queued any more
+	closed   bool           // no attempt begins any more
+	counts   Stats          // the counters
+	share    share          // the parts of this dispatcher
 }
 
 func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
@@ -91,23 +92,41 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// enqueueClaimed queues deliveries that were claimed, or that a step of a replay made: these
-// are sent when nothing else waits in their lane.
-func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, replayed bool) {
+// beginClaim starts to note which attempts are recorded: a Claim under way may return their
+// deliveries as they were before.
+func (s *scheduler) beginClaim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if replayed {
-		s.counts.Replayed += int64(len(ds))
-	}
+	s.recorded = map[string]int{}
+}
+
+// enqueueClaimed ends a Claim. It queues the deliveries that were claimed, except those with
+// an attempt that was recorded during the Claim: the outbox has another Due for them.
+func (s *scheduler) enqueueClaimed(ds []deliver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range ds {
-		_, theirs := s.share.theirs(ds[i].EndpointID)
-		switch {
-		case theirs:
+		if _, theirs := s.share.theirs(ds[i].EndpointID); theirs {
 			s.overflow.leave(&ds[i], s.cfg.Now())
-		case replayed:
-			s.pushReplayed(&ds[i])
-		default:
+		} else if ds[i].Attempts >= s.recorded[ds[i].ID] {
 			s.push(&ds[i], true)
+		}
+	}
+	s.recorded = nil
+	s.pump()
+}
+
+// enqueueReplayed queues deliveries that a step of a replay made: they are sent when nothing
+// else waits in their lane.
+func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Replayed += int64(len(ds))
+	for i := range ds {
+		if _, theirs := s.share.theirs(ds[i].EndpointID); theirs {
+			s.overflow.leave(&ds[i], s.cfg.Now())
+		} else {
+			s.pushReplayed(&ds[i])
 		}
 	}
 	s.pump()
