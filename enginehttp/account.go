@@ -11,9 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// accountRecord is the account of the key's owner. There is only one balance:
-// credits of a subscription are top-ups like any other, so that
-// subscription_credits_balance is always 0.
+// accountRecord is the account of the key's owner. There is only one balance: the credits of a
+// subscription are ordinary top-ups, and subscription_credits_balance is always 0.
 type accountRecord struct {
 	CreditsBalance             int64  `json:"credits_balance"`
 	SubscriptionCreditsBalance int64  `json:"subscription_credits_balance"`
@@ -22,8 +21,8 @@ type accountRecord struct {
 	RateLimitPerMinute         int    `json:"rate_limit_per_minute"`
 }
 
-// account shows the available credits. The price of this request is reserved
-// already, so that the balance is the one after it.
+// account returns the available credits. The price of this request is already reserved, so the
+// balance is that after it.
 func (h *Handler) account(c *call) (reply, error) {
 	out := accountRecord{Tier: c.who.Tier, RateLimitPerMinute: h.rateOf(c.who)}
 	if h.opts.Ledger != nil {
@@ -37,7 +36,7 @@ func (h *Handler) account(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// billingRecord is an entry of the billing log. Amounts are exact.
+// billingRecord is an entry of the billing log. Amounts are not rounded.
 type billingRecord struct {
 	ID              string       `json:"id"`
 	Kind            billing.Kind `json:"kind"`
@@ -48,7 +47,7 @@ type billingRecord struct {
 	Endpoint        *string      `json:"endpoint,omitempty"`
 	BilledAt        string       `json:"billed_at"`
 	NumAccounts     int          `json:"num_accounts"`
-	CreditsDeducted credits      `json:"credits_deducted"` // below zero for a top-up
+	CreditsDeducted credits      `json:"credits_deducted"` // negative for a top-up
 	BalanceAfter    credits      `json:"balance_after"`
 	TierLabel       string       `json:"tier_label"`
 	RateApplied     credits      `json:"rate_applied"` // per account and day
@@ -88,8 +87,8 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 }
 
 const (
-	healthTime = 2 * time.Second // how long the store may take to answer
-	healthKept = time.Second     // how long a result is kept: health needs no key, and must not load the store
+	healthTime = 2 * time.Second // timeout for the store's answer
+	healthKept = time.Second     // how long a result is reused: health needs no key, and must not load the store
 )
 
 // health is the result of the last check of the store.
@@ -105,8 +104,7 @@ func (s *health) check(ctx context.Context, ask func(context.Context) error) err
 	if time.Now().Before(s.until) {
 		return s.err
 	}
-	// Detached from the request: a client that leaves must not make the store look
-	// down to others.
+	// Not bound to the request: if this client leaves, others must not see the store as down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()
 	s.err = ask(ctx)

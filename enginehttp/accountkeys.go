@@ -14,8 +14,8 @@ type keyAPI struct{ *Handler }
 
 var keyFields = []string{"name", "scope", "expires_at"}
 
-// keyRecord is a key as its owner sees it. Key, the secret itself, is only in the
-// answer to the request that created it.
+// keyRecord is a key as shown to its owner. Key, the secret itself, is set only in the answer to
+// the request that created it.
 type keyRecord struct {
 	ID                 string       `json:"id"`
 	Name               string       `json:"name"`
@@ -73,8 +73,8 @@ func (h keyAPI) listKeys(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// createKey issues a key with the tier and the rate of the key that asks for it, so
-// that no owner can raise them.
+// createKey issues a key with the tier and the rate of the requesting key: an owner cannot raise
+// them.
 func (h keyAPI) createKey(c *call) (reply, error) {
 	f := c.form
 	q := apikey.IssueRequest{Owner: c.who.Owner, Name: f.need("name", "1 to 100 characters"), Scope: apikey.Scope(f.optional("scope")),

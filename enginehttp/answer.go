@@ -13,13 +13,12 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// buffers are reused for encoding, unless a large answer made them grow beyond
-// maxKeptBuffer bytes.
+// buffers are reused for encoding, except those that grew beyond maxKeptBuffer bytes.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxKeptBuffer = 64 << 10
 
-// encoded returns the answer with its text, so that it can be sent more than once.
+// encoded returns the answer with its value encoded as text, to send it more than once.
 func (a reply) encoded() reply {
 	if a.status == 0 {
 		a.status = http.StatusOK
@@ -41,8 +40,8 @@ func encode(buf *bytes.Buffer, value any) {
 	}
 }
 
-// send writes a 2xx answer and flushes it. After an error the client may have got a
-// part of it. A value that cannot be encoded panics before anything is written.
+// send writes a 2xx answer and flushes it. After an error the client may have received a part of
+// it. If the value cannot be encoded, send panics before it writes anything.
 func (x *exchange) send(a reply, cost billing.Credits) error {
 	header := x.Header()
 	if cost > 0 {
@@ -80,8 +79,8 @@ func (x *exchange) send(a reply, cost billing.Credits) error {
 	return x.flush()
 }
 
-// flush hands what was written to the connection, so that a write error is known
-// before the request is charged.
+// flush sends buffered output to the connection, to detect a write error before the request is
+// charged.
 func (x *exchange) flush() error {
 	if err := http.NewResponseController(x.ResponseWriter).Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -89,7 +88,7 @@ func (x *exchange) flush() error {
 	return nil
 }
 
-// fail writes the answer for an error.
+// fail sends the answer for an error.
 func (x *exchange) fail(err error) {
 	f := failureOf(err)
 	x.cause, x.theirs = f.cause, f.theirs

@@ -29,7 +29,7 @@ func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 		params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
 		return &failure{status: http.StatusUnsupportedMediaType, text: "unsupported content type: want application/json"}
 	}
-	// A body that arrives slowly must not hold the request beyond its timeout.
+	// A body that arrives slowly must not keep the request beyond its timeout.
 	control := http.NewResponseController(x.ResponseWriter)
 	control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	text, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, c.Body, maxBody))
@@ -46,14 +46,14 @@ func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 	return err
 }
 
-// form is a JSON object whose fields are read one by one. err is about the first
-// value that is not allowed; values read after it must not be used.
+// form is a JSON object. Its methods read one field each. err describes the first value that is
+// not allowed; values read after it must not be used.
 type form struct {
 	raw map[string]json.RawMessage
 	err error
 }
 
-// parseForm reads one JSON object that has only known fields, each at most once.
+// parseForm parses one JSON object. It refuses unknown and repeated fields.
 func parseForm(text []byte, known []string) (*form, error) {
 	if !utf8.Valid(text) {
 		return nil, malformed("it is not UTF-8")
@@ -91,8 +91,8 @@ func parseForm(text []byte, known []string) (*form, error) {
 	return f, nil
 }
 
-// checkDepth bounds the nesting before the text is parsed, which takes stack for
-// each level. It looks at nothing but brackets and strings.
+// checkDepth limits the nesting before the text is parsed, because parsing takes stack for each
+// level. It looks only at brackets and strings.
 func checkDepth(text []byte) error {
 	depth, inText := 0, false
 	for i := 0; i < len(text); i++ {
@@ -118,11 +118,11 @@ func quote(s string) string {
 	return string(b)
 }
 
-// secretFields are the fields whose values no message may show.
+// secretFields are the fields with values that must not appear in messages.
 var secretFields = []string{"secret", "webhook_secret", "headers"}
 
-// refuse sets err for a field that is missing or has a value that is not allowed,
-// unless err is set already; allowed describes the values that are.
+// refuse sets err for a field that is missing or not allowed, unless err is already set. allowed
+// describes the values that are allowed.
 func (f *form) refuse(name, allowed string) {
 	if f.err != nil {
 		return
@@ -143,8 +143,8 @@ func (f *form) refuse(name, allowed string) {
 func (f *form) has(name string) bool    { _, ok := f.raw[name]; return ok }
 func (f *form) isNull(name string) bool { return string(f.raw[name]) == "null" }
 
-// field returns the value of a field, or nil if it is missing. A null, or a value
-// of another type, is refused; kind describes the type.
+// field returns the value of a field, or nil if it is missing. It refuses null and values of
+// another type; kind describes the type to the client.
 func field[T any](f *form, name, kind string) *T {
 	raw, ok := f.raw[name]
 	if !ok {
@@ -189,7 +189,7 @@ func (f *form) moment(name string) time.Time {
 	return t
 }
 
-// optionalMoment returns a time, zero if the field is missing, null or "".
+// optionalMoment returns a time. It is zero if the field is missing, null or "".
 func (f *form) optionalMoment(name string) time.Time {
 	if f.optional(name) == "" {
 		return time.Time{}
@@ -197,7 +197,7 @@ func (f *form) optionalMoment(name string) time.Time {
 	return f.moment(name)
 }
 
-// need returns a required string, which must not be empty.
+// need returns a required string. It refuses an empty one.
 func (f *form) need(name, allowed string) string {
 	v := f.text(name)
 	if v == nil || *v == "" {
@@ -218,9 +218,9 @@ func (f *form) optional(name string) string {
 	return ""
 }
 
-// seconds returns a duration given in seconds, or nil if the field is missing; null
-// means 0, the default. A number that a time.Duration cannot hold is reduced to one
-// that it can: the bounds that the caller checks are far below that.
+// seconds returns a duration given in seconds, or nil if the field is missing. null means 0, the
+// default. A number too large for a time.Duration is reduced to one that fits: the limits that
+// callers check are far lower.
 func (f *form) seconds(name string) *time.Duration {
 	if f.isNull(name) {
 		return new(time.Duration)

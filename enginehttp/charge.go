@@ -11,12 +11,12 @@ import (
 
 const (
 	chargeTries = 3
-	// holdGrace is how long a reservation outlives Options.Timeout. What a process
-	// had reserved when it died is available again after that.
+	// holdGrace is how long a reservation outlives Options.Timeout. If a process dies, the
+	// credits that it reserved become available again after that time.
 	holdGrace = time.Minute
 )
 
-// hold is the reservation of a request. The zero value is that of a free request.
+// hold is the reservation of a request. The zero value is for a request that is free.
 type hold struct {
 	h      *Handler
 	x      *exchange
@@ -24,8 +24,8 @@ type hold struct {
 	charge *billing.Charge
 }
 
-// reserve reserves the credits that the request costs. A repetition is free: the first
-// request was charged when its answer was stored.
+// reserve reserves the price of the request. A repetition is free: the first request was charged
+// when its answer was stored.
 func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *repeat) (hold, error) {
 	if rt.open || rt.admin || h.opts.Ledger == nil || again != nil && again.first != nil {
 		return hold{}, nil
@@ -42,7 +42,7 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *re
 	return hold{h: h, x: x, ctx: ctx, charge: charge}, err
 }
 
-// price returns what the request costs if it succeeds.
+// price returns the price of the request if it succeeds.
 func (o *hold) price() billing.Credits {
 	if o.charge == nil {
 		return 0
@@ -50,8 +50,8 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit turns the reservation into a charge. If the ledger fails, the request stays
-// uncharged, and that is logged.
+// commit turns the reservation into a charge. If the ledger fails, it logs that, and the request
+// stays uncharged.
 func (o *hold) commit() {
 	if o.charge == nil {
 		return
@@ -66,7 +66,7 @@ func (o *hold) commit() {
 	o.h.opts.Logger.Error("cannot charge a request", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
 }
 
-// release gives the credits back unless they were charged.
+// release returns the reserved credits unless they were charged.
 func (o *hold) release() {
 	if o.charge == nil {
 		return
@@ -76,8 +76,8 @@ func (o *hold) release() {
 	}
 }
 
-// withBalance adds credits_balance to a 402: what will be available when held, the request's
-// own reservation, has been released.
+// withBalance adds credits_balance to a 402: the available credits plus held, the amount
+// reserved for this request.
 func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held billing.Credits) error {
 	f := failureOf(err)
 	if f.status != http.StatusPaymentRequired || h.opts.Ledger == nil {

@@ -15,9 +15,9 @@ const (
 	corsMaxAge  = "600" // seconds for which a browser may cache the answer to a preflight
 )
 
-// CheckOrigin returns an error if s cannot be one of Options.Origins. An origin is
-// written as browsers send it: a scheme and a host in lower case, and a port if it
-// is not the scheme's default.
+// CheckOrigin returns an error if s cannot be one of Options.Origins. An origin has the form
+// that browsers send: scheme and host in lower case, plus the port unless it is the scheme's
+// default.
 func CheckOrigin(s string) error {
 	u, err := url.Parse(s)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
@@ -27,8 +27,8 @@ func CheckOrigin(s string) error {
 	return fmt.Errorf("enginehttp: origin %.80q is not allowed: want a scheme and a host in lower case, such as https://app.example.com", s)
 }
 
-// cors lets pages of the allowed origins read the answer. It reports whether the
-// request was a preflight, which it has answered.
+// cors adds the headers that let pages of the allowed origins read the answer. If the request is
+// a preflight, cors answers it and returns true.
 func (h *Handler) cors(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(h.opts.Origins) == 0 {
 		return false

@@ -15,22 +15,22 @@ import (
 
 const (
 	cursorMAC = 16   // bytes of HMAC-SHA256 before the inner cursor
-	maxInner  = 4096 // bytes of the cursor of a provider or of the store, as their contracts have it
+	maxInner  = 4096 // maximum length in bytes of a provider's or the store's cursor, from their contracts
 )
 
-// maxCursor bounds a client's cursor, in bytes.
+// maxCursor is the maximum length of a client's cursor, in bytes.
 var maxCursor = base64.RawURLEncoding.EncodedLen(cursorMAC + maxInner)
 
-// cursors signs and checks next_cursor values. Such a cursor holds the cursor of a
-// provider or of the store. It is valid only for the same owner, endpoint and
-// scope, which is the other parameters of the request.
+// cursors signs and checks next_cursor values. Each contains a cursor of a provider or the
+// store. It is valid only for the same owner, endpoint and scope (the other parameters of the
+// request).
 type cursors struct {
 	key                    secret.Value
 	owner, endpoint, scope string
 }
 
-// sign returns the next_cursor that holds upstream, "" for "". It refuses an upstream that
-// open would not take back: the client would be told that it had sent something wrong.
+// sign returns the next_cursor that contains upstream, or "" for "". It returns an error for an
+// upstream cursor that is too long for open; otherwise the client would be blamed for it.
 func (c cursors) sign(upstream string) (string, error) {
 	if upstream == "" {
 		return "", nil
@@ -41,7 +41,7 @@ func (c cursors) sign(upstream string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(c.mac(upstream), upstream...)), nil
 }
 
-// open returns what a cursor holds; ok is false if sign did not make it.
+// open returns the cursor contained in a next_cursor. ok is false if sign did not make it.
 func (c cursors) open(cursor string) (upstream string, ok bool) {
 	if cursor == "" {
 		return "", true
@@ -60,7 +60,7 @@ func (c cursors) open(cursor string) (upstream string, ok bool) {
 func (c cursors) mac(upstream string) []byte {
 	m := hmac.New(sha256.New, []byte(c.key))
 	for _, part := range []string{c.owner, c.endpoint, c.scope, upstream} {
-		var n [8]byte // the lengths keep the parts apart
+		var n [8]byte // the lengths keep the parts distinct
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		m.Write(n[:])
 		m.Write([]byte(part))
@@ -68,14 +68,14 @@ func (c cursors) mac(upstream string) []byte {
 	return m.Sum(nil)[:cursorMAC]
 }
 
-// cursors returns the cursors of a request: its owner, the endpoint, and the
-// parameters that select what is listed.
+// cursors returns the cursors for a request. scope holds the parameters that select the listed
+// items.
 func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
 	return cursors{h.cursorKey(c), c.who.Owner, endpoint, strings.Join(scope, "\x00")}
 }
 
-// cursorKey is Options.CursorKey or its default. In the first seconds of a fleet there is
-// none that the others know: then cursors are valid only here.
+// cursorKey returns Options.CursorKey or its default. In the first seconds of a fleet there is
+// no common default yet; then it returns ownKey, and cursors are valid only on this node.
 func (h *Handler) cursorKey(c *call) secret.Value {
 	if h.opts.CursorKey != "" {
 		return h.opts.CursorKey

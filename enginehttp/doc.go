@@ -1,5 +1,4 @@
-// Package enginehttp offers an engine over HTTP: all of /v1 as one
-// http.Handler.
+// Package enginehttp serves an engine over HTTP: all of /v1 as one http.Handler.
 //
 //	h, err := enginehttp.New(engine, enginehttp.Options{
 //		Auth:      keys,           // an *apikey.Manager, or your own apikey.Authenticator
@@ -16,65 +15,63 @@
 // All endpoints share these steps, in this order:
 //
 //  1. X-Request-Id is set. It is the client's if that has 1 to 128 letters,
-//     digits, ".", "_", ":" and "-". The log names the request by it, and never
-//     has secrets, query strings or bodies. A panic becomes a 500.
+//     digits, ".", "_", ":" and "-". The log contains this id, but never secrets,
+//     query strings or bodies. A panic becomes a 500.
 //     A page of one of Options.Origins gets CORS headers, and its preflights are
 //     answered.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
 //  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
-//     keys all get the same 401. Health and the OpenAPI document need no key, and
-//     WebSocket clients are checked by the hub: see WebSocketAuth.
-//  4. The request counts against the key's rate: 429 with Retry-After when that is
+//     keys all get the same 401. Health and the OpenAPI document need no key. The hub
+//     checks the keys of WebSocket clients: see WebSocketAuth.
+//  4. The request counts against the key's rate: 429 with Retry-After if it is
 //     exceeded. Every answer has X-RateLimit-Limit, X-RateLimit-Remaining and
 //     X-RateLimit-Reset (Unix seconds). Then the key's scope is checked: 403 for a
 //     change with the scope read, and for /v1/account/keys without the scope
-//     admin. Administering keys costs nothing, so that a key that leaked can be
-//     revoked with an empty balance.
-//  5. The query string and the body, if the endpoint takes one, are read: 415 for a
-//     body that is not declared as JSON, 413 beyond 1 MiB, 400 for what is not one JSON
-//     object, 422 for a parameter or field that the endpoint does not know. Then an
-//     endpoint whose provider is not set answers 501.
-//  6. Credits are reserved: 402 when the balance does not cover them.
-//  7. The endpoint does its work. An id of another owner is answered as an unknown
-//     one is. A request that creates or resumes a monitor or rule, or makes it
-//     dearer, gets 402 when the credits do not cover the next hour: see
+//     admin. Administering keys costs nothing: a leaked key can be revoked even if the
+//     balance is empty.
+//  5. The query string is read, and the body if the endpoint takes one: 415 for a body
+//     that is not declared as JSON, 413 above 1 MiB, 400 if it is not one JSON object,
+//     422 for a parameter or field that the endpoint does not know. Then an endpoint
+//     without its provider answers 501.
+//  6. Credits are reserved: 402 if the balance does not cover them.
+//  7. The endpoint does its work. An id of another owner gets the same answer as an
+//     unknown id. A request that creates or resumes a monitor or rule, or raises its
+//     price, gets 402 if the credits do not cover the next hour: see
 //     streamwatch.Engine.Covers.
-//  8. Once all of a 2xx was handed to the connection, the reservation is charged.
+//  8. Once all of a 2xx was passed to the connection, the reservation is charged.
 //     In every other case it is released: after an error, a panic or a timeout,
 //     and when the client left before the answer was sent. A request with an
-//     Idempotency-Key is charged when its answer is stored. X-Credits-Used says
-//     what a 2xx cost. If the process dies before the charge, nothing is charged,
+//     Idempotency-Key is charged when its answer is stored. X-Credits-Used is the
+//     price of a 2xx. If the process dies before the charge, nothing is charged,
 //     and the reservation expires.
 //
 // # Changes
 //
-// Answers that have one monitor, rule or webhook have an ETag. PATCH and DELETE
-// heed If-Match: 412 when the record was changed since it was read. For DELETE of
-// a webhook this is not atomic: a change at the very moment of the deletion may be lost.
+// Answers with one monitor, rule or webhook have an ETag. PATCH and DELETE honor If-Match:
+// 412 if the record was changed since it was read. For DELETE of a webhook this is not
+// atomic: a change at the very moment of the deletion may be lost.
 //
 // # Idempotency
 //
-// A POST that creates or sends something heeds Idempotency-Key: a request with the
-// same path, body, key and owner as an earlier one gets that one's answer, and is
-// neither carried out nor charged again, and 409 while that one is under way. Answers of
-// 2xx are kept for 24 hours, the newest 1,000 of each owner and at most 10,000 or 64 MiB
-// in all.
+// A POST that creates or sends something honors Idempotency-Key. A request with the same
+// path, body, key and owner as an earlier one gets the earlier answer, or 409 while the
+// earlier request is in progress; it is not carried out and not charged. Answers of 2xx are
+// kept for 24 hours, the newest 1,000 of each owner and at most 10,000 or 64 MiB in total.
 //
-// They are in the engine's store (streamwatch.Engine.Answers), so that a repetition may
-// reach any node of a fleet, or come after a restart. A key whose process dies half-way is
-// free 10 s after Options.Timeout; what that process had done by then is not undone.
-// Answers are stored encrypted, by a key made of the request and its Idempotency-Key: with
-// a key that is random, such as a UUID, nobody opens one who has only the store, and with
-// streamwatch.Config.Sealer nobody at all. With a store that is no storage.Keyed they are in
-// the process's memory: a restart forgets them, and other processes on the same store do not
-// know them.
+// They are in the engine's store (streamwatch.Engine.Answers): a repetition may reach any
+// node of a fleet, or come after a restart. If the process dies during a request, its key
+// can be used again 10 s after Options.Timeout; changes made by then are not undone.
+// Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
+// If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with
+// the store alone; with streamwatch.Config.Sealer nobody can in any case. If the store is not
+// a storage.Keyed, answers are in the process's memory: a restart forgets them, and other
+// processes with the same store do not know them.
 //
 // # Errors
 //
-// Errors are {"error": …, "detail": …}, both with the same text. 422 names the
-// field, its value and what is allowed; 502 means that a provider failed, 503 that
-// the store did.
+// Errors are {"error": …, "detail": …}, both with the same text. 422 names the field, its
+// value and the allowed values. 502 means that a provider failed, 503 that the store did.
 //
 // # Credits
 //
@@ -86,8 +83,8 @@
 //
 // # Stopping
 //
-// The handler starts no goroutines. Stop the http.Server first, with Shutdown,
-// which waits for the requests under way, then the engine, which closes the
-// WebSocket connections. NewServer returns an http.Server whose timeouts keep slow
-// clients from holding connections.
+// The handler starts no goroutines. First stop the http.Server with Shutdown, which waits
+// for the requests in progress; then stop the engine, which closes the WebSocket
+// connections. NewServer returns an http.Server with timeouts that keep slow clients from
+// holding connections.
 package enginehttp

@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// etag returns the ETag of a version of a record.
+// etag returns the ETag for a version of a record.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 var unmatched = &failure{status: http.StatusPreconditionFailed, text: "If-Match is not the ETag of the record as it is: read it again"}
 
-// ifMatch returns the version that If-Match asks for: 0 if there is none, or if it
-// is "*", which matches every version. A value that etag cannot return matches none.
+// ifMatch returns the version in If-Match. It is 0 if the header is missing or "*", which
+// matches every version. A value that etag does not produce is an error: it matches no version.
 func (c *call) ifMatch() (int64, error) {
 	sent := c.Header.Values("If-Match")
 	if len(sent) == 0 || len(sent) == 1 && sent[0] == "*" {
@@ -33,8 +33,8 @@ func (c *call) ifMatch() (int64, error) {
 	return version, nil
 }
 
-// precondition returns the 412 for a conflict with the version that If-Match asked
-// for, and any other error as it is.
+// precondition converts a version conflict to a 412 if the request has an If-Match. It returns
+// other errors unchanged.
 func (c *call) precondition(err error) error {
 	if c.version != 0 && (errors.Is(err, monitor.ErrConflict) || errors.Is(err, rule.ErrConflict) || errors.Is(err, deliver.ErrEndpointConflict)) {
 		return unmatched

@@ -14,12 +14,11 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// exchange is a request and the writer of its answer. It notes what the access log
-// shows.
+// exchange is a request and the writer of its answer. It records the values for the access log.
 type exchange struct {
 	http.ResponseWriter
-	id    string // of the request
-	named string // X-Request-Id: the client's if it is allowed, else id
+	id    string // id of the request, made here
+	named string // X-Request-Id: the client's if it is allowed, otherwise id
 	began time.Time
 	who   apikey.Principal
 	route *route // nil until it is found
@@ -34,8 +33,8 @@ type exchange struct {
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// WriteHeader begins the answer. The answer of the mux to a request without a
-// route is not sent, because it is not JSON: see unrouted.
+// WriteHeader begins the answer. It suppresses the mux's own answer to a request without a
+// route, because that is not JSON: see unrouted.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
@@ -91,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unrouted answers a request without a route, with the status of the mux.
+// unrouted answers a request without a route as JSON, with the mux's status.
 func (h *Handler) unrouted(x *exchange) {
 	status := x.status
 	x.status, x.route = 0, &route{}
@@ -105,13 +104,12 @@ func (h *Handler) unrouted(x *exchange) {
 	x.fail(f)
 }
 
-// maxRequestID bounds a client's X-Request-Id, in bytes.
+// maxRequestID is the maximum length of a client's X-Request-Id, in bytes.
 const maxRequestID = 128
 
-// requestID returns the X-Request-Id that the client sent if it has 1 to 128
-// letters, digits, ".", "_", ":" and "-", and made otherwise. It is not the id of
-// the charge: a client that sends the same id twice would get the second request
-// for nothing.
+// requestID returns the client's X-Request-Id if it has 1 to 128 letters, digits, ".", "_", ":"
+// and "-", otherwise made. It is not used as the id of the charge: a client could send one id
+// twice and get the second request free.
 func requestID(sent []string, made string) string {
 	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > maxRequestID {
 		return made
@@ -133,12 +131,11 @@ func (x *exchange) pattern() string {
 	return x.route.path
 }
 
-// log writes the request's line of the access log. It has the route in place of the
-// path and the query string, which may hold secrets.
+// log writes the request's line of the access log. It logs the route instead of the path and the
+// query string, which may contain secrets.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
-	// A 501 follows from how the service is configured, and a client that left is no
-	// error of the service.
+	// A 501 is a matter of configuration, and a client that left is no error of the service.
 	if x.status >= 500 && !x.theirs && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
 		level = slog.LevelError
 	}

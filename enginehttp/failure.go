@@ -20,31 +20,30 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// failure is an error with the answer that it gets.
+// failure is an error together with the answer that the client gets.
 type failure struct {
 	status int
 	text   string         // for the client
-	cause  error          // for the log, nil when text says it all
-	retry  time.Duration  // Retry-After, 0 for none
-	more   map[string]any // further fields of the body
-	theirs bool           // a 5xx caused by what the client asked for: not logged as an error
+	cause  error          // for the log; nil if text is enough
+	retry  time.Duration  // Retry-After; 0 for none
+	more   map[string]any // additional fields of the body
+	theirs bool           // a 5xx caused by the client's request: not logged as an error
 }
 
 func (f *failure) Error() string { return "enginehttp: " + f.text }
 
-// refused returns the 422 for a value that is not allowed. The answer has no more
-// than 120 bytes of it.
+// refused returns the 422 for a value that is not allowed. It shows at most 120 bytes of the
+// value.
 func refused(field, value, allowed string) error {
 	return &failure{status: http.StatusUnprocessableEntity, text: fmt.Sprintf("%s %q is not allowed: want %s", field, cut(value, 120), allowed)}
 }
 
-// notFound returns the 404 for an id that is unknown or of another owner.
+// notFound returns the 404 for an id that is unknown or belongs to another owner.
 func notFound(what string) error {
 	return &failure{status: http.StatusNotFound, text: what + " not found"}
 }
 
-// failureOf returns the answer for an error. Errors that no package defines come
-// from the store.
+// failureOf returns the answer for an error. Errors that it does not know come from the store.
 func failureOf(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
@@ -74,7 +73,7 @@ func failureOf(err error) *failure {
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		err = notFound("webhook")
-	case errors.Is(err, deliver.ErrSealed): // not a matter of trying again soon
+	case errors.Is(err, deliver.ErrSealed): // no Retry-After: trying again soon does not help
 		err = &failure{status: http.StatusServiceUnavailable, text: "the secrets of the webhook cannot be opened: the service lacks the key that they were encrypted with", cause: err}
 	case errors.Is(err, deliver.ErrReplayNotFound):
 		err = notFound("replay")
@@ -105,9 +104,8 @@ func failureOf(err error) *failure {
 
 func conflict(text string) error { return &failure{status: http.StatusConflict, text: text} }
 
-// upstream returns the answer for a provider's error; what names the thing that was
-// asked for. The text of the error is only logged, because it may name internal
-// hosts.
+// upstream returns the answer for a provider's error. what names the requested object. The
+// error's text is only logged, because it may name internal hosts.
 func upstream(err error, what string) error {
 	f := &failure{status: http.StatusBadGateway, text: "the upstream failed: try again later", cause: err}
 	var limited *fetcher.RateLimitError
@@ -119,7 +117,7 @@ func upstream(err error, what string) error {
 		return nil
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &argument): // such as a URL that the scraper refuses
+	case errors.As(err, &argument): // for example a URL that the scraper refuses
 		return refused(argument.Field, argument.Value, argument.Allowed)
 	case errors.As(err, &page):
 		f.text, f.theirs = page.Reason, true
@@ -145,8 +143,7 @@ func upstream(err error, what string) error {
 	return f
 }
 
-// spend waits until the budget, which requests share with the polls, allows a call
-// to the platform.
+// spend waits until the platform's budget allows a call. Requests and polls share that budget.
 func (h *Handler) spend(ctx context.Context) error {
 	err := h.engine.Spend(ctx)
 	switch {
@@ -158,7 +155,7 @@ func (h *Handler) spend(ctx context.Context) error {
 	return &failure{status: http.StatusServiceUnavailable, text: "no call to the platform is left now: try again later", cause: err, retry: time.Second}
 }
 
-// cut shortens s to at most n bytes and an ellipsis.
+// cut returns s, or its first n bytes and an ellipsis if it is longer.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -18,10 +18,10 @@ import (
 
 const (
 	maxIdempotencyKey = 255 // bytes
-	// leaseGrace is how long after Options.Timeout a repetition is carried out although the
-	// first request has not ended: its process has died.
+	// leaseGrace is added to Options.Timeout for the lease of a request. If its process dies, a
+	// repetition is carried out after that time.
 	leaseGrace = 10 * time.Second
-	// finishTimeout bounds the call that stores an answer, before it is sent.
+	// finishTimeout limits the call that stores an answer before it is sent.
 	finishTimeout = 5 * time.Second
 )
 
@@ -30,25 +30,25 @@ type repeat struct {
 	h       *Handler
 	ctx     context.Context
 	request fleet.Request
-	cipher  cipher.AEAD // of the stored answer
-	// first is the answer of an earlier request; nil when this is the one to be carried out.
+	cipher  cipher.AEAD // encrypts the stored answer
+	// first is the answer to an earlier request; nil if this request is to be carried out.
 	first *reply
-	kept  bool // keep was called: end has nothing to do
-	// stored: the store has the answer.
+	kept  bool // keep was called, and end does nothing
+	// stored is true if the store has the answer.
 	stored bool
 }
 
-// kept is an answer as it is stored, before it is encrypted.
+// kept is an answer in the form in which it is encrypted and stored.
 type kept struct {
 	Status  int    `json:"status"`
 	Version int64  `json:"version,omitempty"`
 	Text    []byte `json:"text,omitempty"`
 }
 
-// repeated returns the repeat of a request with an Idempotency-Key, or nil if it has
-// none or the route does not heed it. Two requests are the same if their paths and
-// bodies are, byte by byte. It is an error if the first request is under way, or was
-// another one. If there is no error, the caller has to call end.
+// repeated returns the repeat for a request with an Idempotency-Key. It returns nil if there is
+// no such header or the route ignores it. It returns an error if an earlier request with that
+// key is in progress, or had another path or body (compared byte by byte). Otherwise the caller
+// must call end.
 func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	sent := c.Header.Values("Idempotency-Key")
 	if !rt.once || len(sent) == 0 {
@@ -71,7 +71,7 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
 	case errors.Is(err, fleet.ErrUnderWay):
 		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
-	case err != nil: // the request may have begun all the same
+	case err != nil: // the store may have recorded the request nevertheless
 		r.end(x)
 		return nil, err
 	case answer == nil:
@@ -81,9 +81,9 @@ func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	return r, err
 }
 
-// name sets the id that the store knows the request by, and the cipher of its answer, which
-// may have secrets. The cipher's key is made of the request and its Idempotency-Key, which the
-// store does not have.
+// name sets the request's id in the store, and the cipher for its answer, which may contain
+// secrets. The cipher's key is derived from the request and its Idempotency-Key; the store has
+// neither.
 func (r *repeat) name(x *exchange, c *call, rt *route, key string) error {
 	id := sha256.Sum256([]byte(rt.name + "\n" + key))
 	derived, err := hkdf.Key(sha256.New, []byte(key+"\n"+c.URL.Path+"\n"+string(c.body)), id[:], "answer", 64)
@@ -111,8 +111,8 @@ func (r *repeat) open(text []byte) (*reply, error) {
 	return &reply{status: k.Status, version: k.Version, text: k.Text}, nil
 }
 
-// keep stores the answer. If that fails, the client gets it all the same: a repetition is
-// then carried out anew once the lease is over.
+// keep stores the answer. If that fails, the client gets the answer nevertheless, and a
+// repetition is carried out again once the lease has expired.
 func (r *repeat) keep(x *exchange, answer reply) {
 	plain, err := json.Marshal(kept{answer.status, answer.version, answer.text})
 	if err == nil {
@@ -126,7 +126,7 @@ func (r *repeat) keep(x *exchange, answer reply) {
 	}
 }
 
-// end ends a request. The key is free again if there is no answer to keep.
+// end ends a request. If no answer was kept, it releases the Idempotency-Key.
 func (r *repeat) end(x *exchange) {
 	if r.first != nil || r.kept {
 		return

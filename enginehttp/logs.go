@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// logs is a page of a log. Page and Offset are null in a page that a cursor led
-// to: how many records come before it is not known.
+// logs is a page of a log. Page and Offset are null on a page found by a cursor, because the
+// number of records before it is not known.
 type logs[T any] struct {
 	Logs       []T    `json:"logs"`
 	Total      int    `json:"total"`
@@ -22,9 +22,8 @@ type logs[T any] struct {
 	NextCursor string `json:"next_cursor"` // "" at the end
 }
 
-// readLog reads the part of a log that the request asks for, by page, offset or
-// cursor. It fills everything of out but the records: the caller makes them of the
-// items.
+// readLog reads the page of a log that the request selects by page, offset or cursor. It sets
+// all fields of out except the records, and returns the items to make the records from.
 func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor string) (items []R, total int, next string, err error)) (out logs[T], items []R, err error) {
 	pg, place := p.paging(), p.cursor(cs)
 	for _, name := range []string{"page", "offset"} {
@@ -45,7 +44,7 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 	}
 	out.Page, out.Offset = &pg.Page, &pg.Offset
 	items, out.Total, next, err = read(pg.Page, pg.PageSize, "")
-	// The offset is not a multiple of the page size: the rest is in the next page.
+	// The offset is not a multiple of the page size: read the rest from the next page.
 	if skip := int(pg.Offset % int64(pg.PageSize)); err == nil && skip > 0 {
 		items = slices.Clip(items[min(skip, len(items)):])
 		if next != "" {
@@ -60,7 +59,7 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 	return out, items, err
 }
 
-// goesOn sets NextCursor to the one that holds the store's cursor of the next page.
+// goesOn sets NextCursor to a cursor that contains next, the store's cursor of the next page.
 func (l *logs[T]) goesOn(cs cursors, next string) (err error) {
 	if l.NextCursor, err = cs.sign(next); err != nil {
 		return &failure{status: http.StatusInternalServerError, text: "the store gave a cursor that is too long: the log cannot be read on", cause: err}
@@ -71,19 +70,19 @@ func (l *logs[T]) goesOn(cs cursors, next string) (err error) {
 // instant formats a time for the scope of a cursor.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// deliveredStatus has the delivery_status of what was delivered, by what it was delivered to.
+// deliveredStatus is the delivery_status of a delivered event, by the kind of receiver.
 var deliveredStatus = map[deliver.Via]string{
 	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
 }
 
-// states has the state that each other delivery_status stands for.
+// states maps every other delivery_status to a state.
 var states = map[string]deliver.State{
 	"pending":          deliver.StatePending,
 	"webhook_retrying": deliver.StateRetrying,
 	"webhook_failed":   deliver.StateFailed,
 }
 
-// filterByStatus restricts a query to a delivery_status; "" stands for all.
+// filterByStatus restricts a query to a delivery_status; "" means all.
 func filterByStatus(q *deliver.LogQuery, status string) {
 	q.State = states[status]
 	for via, name := range deliveredStatus {
@@ -105,7 +104,7 @@ func deliveryStatus(d *deliver.Delivery) string {
 	return "webhook_failed"
 }
 
-// The longest latencies that get a badge of this colour.
+// The highest latency for each color of the badge.
 const (
 	greenLatency  = time.Second
 	yellowLatency = 5 * time.Second
@@ -121,8 +120,8 @@ func latencyBadge(d time.Duration) string {
 	return "red"
 }
 
-// reasonDeleted is the delivery_status_reason of a delivery that ended because its
-// webhook, or the monitor or rule of that, was deleted.
+// reasonDeleted is the delivery_status_reason of a delivery that ended because its webhook, or
+// the webhook's monitor or rule, was deleted.
 const reasonDeleted = "endpoint deleted"
 
 // deliveryRecord is an entry of the delivery log.
@@ -189,8 +188,8 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	return r
 }
 
-// source returns the monitor or the rule that monitor_id or rule_id names; the id
-// is "" if neither is there.
+// source returns the kind and id in the parameter monitor_id or rule_id. The id is "" if both
+// are missing.
 func (p *params) source() (deliver.SourceKind, string) {
 	if !p.values.Has("rule_id") {
 		return deliver.SourceMonitor, p.id("monitor_id")
@@ -201,7 +200,7 @@ func (p *params) source() (deliver.SourceKind, string) {
 	return deliver.SourceRule, p.id("rule_id")
 }
 
-// window returns the parameters since and until, each zero if it is not there.
+// window returns the parameters since and until. A missing one is the zero time.
 func (p *params) window() (since, until time.Time) {
 	since, until = p.moment("since"), p.moment("until")
 	if p.values.Has("until") && !until.After(since) {
@@ -210,8 +209,7 @@ func (p *params) window() (since, until time.Time) {
 	return since, until
 }
 
-// deliveryLogs shows the deliveries of all monitors and rules of the owner, or those
-// of one.
+// deliveryLogs lists the deliveries of one monitor or rule, or of all of the owner's.
 func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
@@ -257,7 +255,7 @@ func (h webhookAPI) redeliver(c *call) (reply, error) {
 
 type recoverRecord struct {
 	WebhookID  string `json:"webhook_id"`
-	Redelivers int    `json:"redelivers"` // deliveries that are sent anew
+	Redelivers int    `json:"redelivers"` // number of deliveries that are sent again
 }
 
 func (h webhookAPI) recoverWebhook(c *call) (reply, error) {

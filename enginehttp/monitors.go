@@ -14,9 +14,9 @@ type monitorAPI struct{ *Handler }
 
 var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret", "filter_types", "poll_interval_seconds"}
 
-// appendMonitor appends a monitor's record. It has webhook_secret only if the
-// request had one generated. Clients list monitors often: this takes a third of the
-// time of encoding/json.
+// appendMonitor appends a monitor's record as JSON. It includes webhook_secret only if the
+// request generated one. Clients list monitors often: this takes a third of the time of
+// encoding/json.
 func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
 	price := h.engine.Price(*m)
 	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
@@ -114,8 +114,8 @@ func (h monitorAPI) createMonitor(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
-// patchMonitor changes the fields that are there. Null resets an optional field to
-// what it is for a monitor created without it.
+// patchMonitor changes the fields that are present. null resets an optional field to its default
+// for a new monitor.
 func (h monitorAPI) patchMonitor(c *call) (reply, error) {
 	f := c.form
 	q := monitor.UpdateRequest{
@@ -147,8 +147,8 @@ func (h monitorAPI) deleteMonitor(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Monitors().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("monitor_id"), c.version)
 }
 
-// filterTypes returns filter_types, nil if it is missing. Null is the empty list,
-// which stands for all types.
+// filterTypes returns filter_types, or nil if it is missing. null becomes the empty list, which
+// means all types.
 func filterTypes(f *form) *[]monitor.FilterType {
 	if f.isNull("filter_types") {
 		return &[]monitor.FilterType{}

@@ -17,61 +17,59 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Options sets up a Handler. Only Auth is required; the zero value of each other
-// field means its default.
+// Options configure a Handler. Only Auth is required; the zero value of every other field means
+// its default.
 type Options struct {
-	// Auth tells whose key a request has. Required.
+	// Auth returns the owner and the rights of a request's key. Required.
 	Auth apikey.Authenticator
-	// Keys lets requests with a key of the scope admin administer their owner's
-	// keys. If it is nil, the endpoints at /v1/account/keys answer 501.
+	// Keys administers API keys: requests with a key of scope admin manage their owner's keys.
+	// If it is nil, the endpoints at /v1/account/keys answer 501.
 	Keys *apikey.Manager
-	// Segment is the word after /v1 in most paths: 1 to 32 lower-case letters,
-	// digits, "-" and "_". Defaults to "social".
+	// Segment is the path element after /v1 in most paths: 1 to 32 lower-case letters, digits,
+	// "-" and "_". Defaults to "social".
 	Segment string
 	// Ledger keeps the credits. If it is nil, nothing is charged, balances are 0
 	// and the billing log is empty.
 	Ledger billing.Ledger
-	// Pricing prices requests. Defaults to the engine's Pricing. The prices of
-	// monitors and rules are always the engine's, by which they are charged.
+	// Pricing prices requests. Defaults to the engine's Pricing. Monitors and rules are always
+	// shown with the engine's prices, because the engine charges them.
 	Pricing billing.Pricing
 	// Providers answer the pass-through endpoints.
 	Providers Providers
-	// RatePerMinute is how many requests a minute a key without a rate of its own
-	// may make. That many may come at once; the allowance refills evenly. 1 to
-	// 1,000,000, by default 600. Each of the engines of a fleet allows its share, and
-	// says so in the headers of its answers.
+	// RatePerMinute is the number of requests per minute for a key that has no rate of its own.
+	// The whole number may come at once; the allowance refills evenly. 1 to 1,000,000, by
+	// default 600. Each engine of a fleet allows its share of the rate, and shows that share in
+	// the headers of its answers.
 	RatePerMinute int
-	// MaxRates bounds for how many keys requests are counted. Beyond it, the count
-	// of the key that was idle the longest is forgotten. 1 to 10,000,000, by
-	// default 10,000.
+	// MaxRates is the maximum number of keys with a request count. Beyond it, the count of the
+	// key that was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
 	MaxRates int
-	// Timeout bounds the time to read a request's body, and the time to answer. At
-	// most an hour, by default 30 s.
+	// Timeout limits the time to read a request's body, and the time to answer. At most an hour,
+	// by default 30 s.
 	Timeout time.Duration
-	// CursorKey signs next_cursor. It has at least 16 bytes, and is the same in all
-	// processes that serve the same clients. Defaults to a random key, which the
-	// engines of a fleet have in common; without a fleet cursors are then valid only
-	// in this process.
+	// CursorKey signs next_cursor. It has at least 16 bytes, and must be the same in all
+	// processes that serve the same clients. Defaults to a random key. The engines of a fleet
+	// share that key; without a fleet, cursors are then valid only in this process.
 	CursorKey secret.Value
-	// Origins are the origins whose pages may use the service from a browser, such
-	// as "https://app.example.com": they get CORS headers. For WebSocket clients
-	// see wshub.Options.Origins. Defaults to none.
+	// Origins are the web origins that may use the service from a browser, such as
+	// "https://app.example.com". Their pages get CORS headers. For WebSocket clients see
+	// wshub.Options.Origins. Defaults to none.
 	Origins []string
-	// Logger gets one line for each request, panics, and failures to charge a request
-	// or release its reservation. Defaults to none.
+	// Logger gets one line for each request, for each panic, and for each failure to charge a
+	// request or release its reservation. By default nothing is logged.
 	Logger *slog.Logger
 }
 
-// Providers are what the pass-through endpoints call. The endpoints of one that is
-// nil answer 501. Every call but those of Product and Scraper is a call to the
-// platform, and spends from the budget that requests share with the engine's polls:
-// see streamwatch.Engine.Spend. Providers are called concurrently.
+// Providers are called by the pass-through endpoints. Endpoints that need a nil provider answer
+// 501. Every call, except those of Product and Scraper, spends from the platform's budget, which
+// the engine's polls spend from, too: see streamwatch.Engine.Spend. Providers are called
+// concurrently.
 type Providers struct {
 	UserByUsername fetcher.UserByUsername
 	UsersByIDs     fetcher.UsersByIDs  // also for one user by id
 	TweetsByIDs    fetcher.TweetsByIDs // also for one tweet
-	// Timeline is called while the engine polls, even for the same account. An
-	// adapter that is not safe for that needs a second instance here.
+	// Timeline is called while the engine polls, even for the same account. If an adapter does
+	// not support that, use a second instance here.
 	Timeline        fetcher.Fetcher
 	Search          fetcher.Searcher
 	CommunityTweets fetcher.CommunityTweets
@@ -82,7 +80,7 @@ type Providers struct {
 
 var (
 	segmentForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	// ownSegments are the words after /v1 that other endpoints have.
+	// ownSegments are the path elements after /v1 that other endpoints use.
 	ownSegments = []string{"account", "marketplace", "web"}
 )
 
@@ -147,9 +145,9 @@ type Handler struct {
 	doc    []byte       // the OpenAPI document
 }
 
-// New checks o and returns the handler. Its errors name the option, the value and
-// what is allowed. New starts nothing. The handler works before the engine is
-// started, too: a monitor created then is polled once the engine is.
+// New checks o and returns the handler. Its errors name the option, the value and the allowed
+// values. New starts nothing. The handler works before the engine is started: a monitor created
+// then is polled once the engine runs.
 func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	o, err := o.withDefaults(engine)
 	if err != nil {
@@ -165,13 +163,12 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	return h, nil
 }
 
-// NewServer returns an http.Server with the bounds that a public service needs: 5 s
-// for a request's headers of at most 16 KiB, 15 s for the whole request, 60 s
-// between two requests on a connection. For a body that it reads, a Handler replaces
-// the 15 s by Options.Timeout. An answer has to be written within 60 s,
-// which suits the default of Options.Timeout: raise WriteTimeout with it. WebSocket
-// connections have deadlines of their own. The number of connections is not bounded:
-// a listener can do that.
+// NewServer returns an http.Server with the limits that a public service needs: 5 s for a
+// request's headers of at most 16 KiB, 15 s for the whole request, 60 s between two requests on
+// a connection. When a Handler reads a body, it replaces the 15 s with Options.Timeout. An
+// answer must be written within 60 s, which suits the default of Options.Timeout: if you raise
+// Timeout, raise WriteTimeout, too. WebSocket connections have their own deadlines. The number
+// of connections is not limited: use a listener for that.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,

@@ -5,17 +5,17 @@ import "slices"
 const (
 	defaultPageSize = 20
 	maxPageSize     = 100
-	// maxPage bounds page and offset, so that page × page_size does not overflow in
+	// maxPage is the maximum of page and offset. It keeps page × page_size from overflowing in
 	// any store.
 	maxPage = 1_000_000_000
 )
 
-// pageParams are the parameters that select a part of a list: page and page_size, or
-// offset and limit. limit is the same as page_size.
+// pageParams are the parameters that select a part of a list: page and page_size, or offset and
+// limit. limit means the same as page_size.
 var pageParams = []string{"page", "page_size", "limit", "offset"}
 
-// paging is the part of a list that was asked for, as the answer has it. Page is the
-// page in which Offset lies.
+// paging is the requested part of a list, as shown in the answer. Page is the page that contains
+// Offset.
 type paging struct {
 	Page     int   `json:"page"`
 	PageSize int   `json:"page_size"`

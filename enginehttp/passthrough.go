@@ -18,7 +18,7 @@ type listed[T any] struct {
 	NextCursor string `json:"next_cursor"` // "" at the end
 }
 
-// path returns a path parameter that is an id.
+// path returns a path parameter that must be an id.
 func (c *call) path(name string) (string, error) {
 	var p params
 	v := p.check(name, c.PathValue(name))
@@ -32,8 +32,8 @@ func (c *call) handle() (string, error) {
 	return v, p.err
 }
 
-// ask calls a provider once the platform's budget allows a call. It waits for the provider
-// even when ctx has ended.
+// ask waits until the platform's budget allows a call, then calls a provider. It waits for the
+// provider to return even after ctx has ended.
 func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
 	if err := h.spend(ctx); err != nil {
 		var none T
@@ -119,7 +119,7 @@ func (h lookupAPI) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, e
 	})
 }
 
-// cursor returns the provider's or the store's cursor in the one of the request.
+// cursor returns the provider's or store's cursor contained in the request's cursor.
 func (p *params) cursor(cs cursors) string {
 	v := p.values.Get("cursor")
 	upstream, ok := cs.open(v)

@@ -17,20 +17,19 @@ import (
 //	mux.HandleFunc("GET /livez", p.Live)
 //	mux.HandleFunc("GET /readyz", p.Ready)
 //
-// A process that is not live should be restarted; one that is not ready should get
-// no requests. The methods are safe for concurrent use.
+// Restart a process that is not live; send no requests to one that is not ready. The methods are
+// safe for concurrent use.
 type Probes struct {
 	engine *streamwatch.Engine
 	log    *slog.Logger
 
 	mu       sync.Mutex
 	draining bool
-	told     string // the reason that was logged last, "" if none was or it is ready
+	told     string // the last reason logged; "" if there was none or the process is ready
 }
 
-// NewProbes returns the probes of an engine. The logger, which may be nil, gets a
-// line each time the process stops being ready, with the reason, and when it is
-// ready again.
+// NewProbes returns the probes of an engine. The logger may be nil. It gets a line with the
+// reason each time the process stops being ready, and one when it is ready again.
 func NewProbes(engine *streamwatch.Engine, logger *slog.Logger) *Probes {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -38,8 +37,8 @@ func NewProbes(engine *streamwatch.Engine, logger *slog.Logger) *Probes {
 	return &Probes{engine: engine, log: logger}
 }
 
-// Drain makes Ready answer 503 from now on. Call it first when a process is to stop,
-// while it still accepts connections.
+// Drain makes Ready answer 503 from now on. Call it before you stop a process, while it still
+// accepts connections.
 func (p *Probes) Drain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,13 +48,13 @@ func (p *Probes) Drain() {
 // Live answers 200 as long as the process can answer. It checks nothing else.
 func (p *Probes) Live(w http.ResponseWriter, _ *http.Request) { probeAnswer(w, "") }
 
-// Ready answers 200 while the engine is ready (streamwatch.Engine.Ready), its store
-// takes writes (streamwatch.Engine.Writable), and Drain was not called; else 503
-// with the reason in plain text. The store's error is only logged. A request whose
-// context ends before the store has answered gets 503, too.
+// Ready answers 200 if the engine is ready (streamwatch.Engine.Ready), its store takes writes
+// (streamwatch.Engine.Writable), and Drain was not called. Otherwise it answers 503 with the
+// reason in plain text, but without the store's error, which is only logged. It also answers 503
+// if the request's context ends before the store answers.
 func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	reason, err := p.reason(r.Context())
-	if reason == givenUp { // says nothing about the process
+	if reason == givenUp { // it tells nothing about the process
 		probeAnswer(w, reason)
 		return
 	}
@@ -74,10 +73,10 @@ func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	probeAnswer(w, reason)
 }
 
-// givenUp is the reason when the probe's context ended before the store answered.
+// givenUp is the reason given when the probe's context ends before the store answers.
 const givenUp = "the probe was given up"
 
-// reason returns why the process is not ready, "" if it is; err is for the log.
+// reason returns why the process is not ready, or "" if it is. err is for the log.
 func (p *Probes) reason(ctx context.Context) (reason string, err error) {
 	p.mu.Lock()
 	draining := p.draining
@@ -101,7 +100,7 @@ func (p *Probes) reason(ctx context.Context) (reason string, err error) {
 	switch err = p.engine.Writable(ctx); {
 	case errors.Is(err, streamwatch.ErrWrites):
 		return "the store takes no writes", err
-	case err != nil: // the context's
+	case err != nil: // the context's error
 		return givenUp, nil
 	}
 	return "", nil

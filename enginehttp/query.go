@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// readQuery parses a query string, which may have the parameters of the route, each at
-// most once unless it is in rt.several. A malformed one is an error: if the parameters
-// that can be read were used, a filter among the others would be ignored.
+// readQuery parses a query string. It refuses parameters that the route does not have, and
+// repeated ones unless they are in rt.several. A malformed query string is an error, because
+// ignoring a part of it could drop a filter.
 func (rt *route) readQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -36,8 +36,8 @@ func (rt *route) readQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// params reads the values of a query string or path. err is about the first value
-// that is not allowed.
+// params reads the values of a query string or path. err describes the first value that is not
+// allowed.
 type params struct {
 	values url.Values
 	err    error
@@ -63,7 +63,7 @@ func (p *params) integer(name string, def, from, to int) int {
 	return n
 }
 
-// moment returns a time, zero if the parameter is not there.
+// moment returns a time, or the zero time if the parameter is missing.
 func (p *params) moment(name string) time.Time {
 	if !p.values.Has(name) {
 		return time.Time{}
@@ -75,8 +75,8 @@ func (p *params) moment(name string) time.Time {
 	return t
 }
 
-// oneOf returns a parameter that has one of the allowed values. The first is the
-// default; "" can only be that.
+// oneOf returns a parameter that must have one of the allowed values. The first one is the
+// default, and the only one that may be "".
 func (p *params) oneOf(name string, allowed ...string) string {
 	if !p.values.Has(name) {
 		return allowed[0]
@@ -91,7 +91,7 @@ func (p *params) oneOf(name string, allowed ...string) string {
 	return allowed[0]
 }
 
-// id returns an id or username to filter by, "" if the parameter is not there.
+// id returns an id or username to filter by, or "" if the parameter is missing.
 func (p *params) id(name string) string {
 	if !p.values.Has(name) {
 		return ""
@@ -99,8 +99,8 @@ func (p *params) id(name string) string {
 	return p.check(name, p.values.Get(name))
 }
 
-// account returns an account to filter by: a username, or the address of a feed; "" if the
-// parameter is not there.
+// account returns an account to filter by: a username, or the address of a feed. It returns ""
+// if the parameter is missing.
 func (p *params) account(name string) string {
 	if !p.values.Has(name) {
 		return ""
@@ -125,7 +125,7 @@ const (
 	allowedIDs = "1 to 100 ids, separated by commas"
 )
 
-// check returns v if it can be an id or handle of any platform.
+// check returns v if it may be an id or handle of some platform.
 func (p *params) check(name, v string) string {
 	ok := v != "" && len(v) <= maxID
 	for i := range len(v) {
@@ -152,7 +152,7 @@ func (p *params) ids(name string) []string {
 	return list
 }
 
-// search returns a required text to search for.
+// search returns a required search text.
 func (p *params) search(name string) string {
 	v := p.values.Get(name)
 	if n := utf8.RuneCountInString(v); n < 1 || n > maxSearch || !utf8.ValidString(v) || strings.TrimSpace(v) == "" || strings.ContainsFunc(v, unicode.IsControl) {

@@ -11,12 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// rates counts requests by key, for the max keys that were used last.
+// rates counts requests by key, for the max most recently used keys.
 type rates struct {
 	max   int
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order list.List // of *keyRate, the one used last in front
+	order list.List // of *keyRate, most recently used first
 }
 
 type keyRate struct {
@@ -27,8 +27,8 @@ type keyRate struct {
 
 func newRates(max int) *rates { return &rates{max: max, byKey: map[string]*list.Element{}} }
 
-// rateKey returns what a customer's requests are counted by: its key, or the owner if the
-// Authenticator gives no KeyID.
+// rateKey returns the key for counting a customer's requests: the API key's id, or the owner if
+// the Authenticator returns no KeyID.
 func rateKey(who apikey.Principal) string {
 	if who.KeyID == "" {
 		return "owner\x00" + who.Owner
@@ -36,11 +36,11 @@ func rateKey(who apikey.Principal) string {
 	return "key\x00" + who.KeyID
 }
 
-// verdict says whether a request may be made, and what its answer's headers have.
+// verdict tells whether a request may be made, and holds the values for the answer's headers.
 type verdict struct {
 	limit, remaining int
 	reset            int64         // Unix seconds: when limit requests may be made at once again
-	wait             time.Duration // until a request may be made, 0 when this one may
+	wait             time.Duration // time until a request may be made; 0 if this one may
 }
 
 // take counts a request of a key that may make perMinute requests a minute.
@@ -56,7 +56,7 @@ func (r *rates) take(key string, perMinute int, now time.Time) verdict {
 	return v
 }
 
-// refill returns how long it takes to refill so many requests.
+// refill returns how long it takes to refill the allowance by a number of requests.
 func refill(requests float64, perMinute int) time.Duration {
 	return time.Duration(math.Ceil(requests * float64(time.Minute) / float64(perMinute)))
 }

@@ -15,8 +15,8 @@ type replayRecord struct {
 	WaitsFor   *string             `json:"waits_for"`
 	Since      *string             `json:"since"`
 	Until      *string             `json:"until"`
-	Position   uint64              `json:"position"` // event numbers looked at
-	Total      uint64              `json:"total"`    // event numbers in the range
+	Position   uint64              `json:"position"` // number of event numbers looked at
+	Total      uint64              `json:"total"`    // number of event numbers in the range
 	Created    int                 `json:"created"`
 	Redelivers int                 `json:"redelivers"`
 	Left       int                 `json:"left"`
@@ -31,7 +31,7 @@ func newReplayRecord(r *deliver.Replay) replayRecord {
 		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt)}
 }
 
-// boundText returns nil, which encodes as null, for the zero time.
+// boundText formats a time. For the zero time it returns nil, which encodes as null.
 func boundText(t time.Time) *string {
 	if t.IsZero() {
 		return nil

@@ -15,38 +15,38 @@ import (
 // route is one endpoint.
 type route struct {
 	method, path string
-	name         string   // in price lists, in the ledger, and as operationId
-	params       []string // of the query string
-	several      []string // those of params that may be repeated
-	fields       []string // of the body; nil when there is none
+	name         string   // used in price lists, in the ledger, and as operationId
+	params       []string // names of query parameters
+	several      []string // the params that may be repeated
+	fields       []string // names of the body's fields; nil if there is no body
 	bodiless     bool     // the body may be missing, which means {}
 	open         bool     // needs no key
 	reads        bool     // changes nothing although it is a POST
-	match        bool     // heeds If-Match
-	once         bool     // heeds Idempotency-Key
-	admin        bool     // only for keys of the scope admin; costs nothing
-	// serve is nil if the provider that it calls is not set.
+	match        bool     // honors If-Match
+	once         bool     // honors Idempotency-Key
+	admin        bool     // requires a key of scope admin; costs nothing
+	// serve answers a call. It is nil if the provider that it needs is not set.
 	serve func(*call) (reply, error)
-	// raw, if set, answers in place of serve, and checks the key itself: the
-	// WebSocket hub.
+	// raw, if set, is called instead of serve, and checks the key itself. It is the WebSocket
+	// hub.
 	raw http.Handler
 }
 
-// makes reports whether requests may create something that is an owner's.
+// makes reports whether requests may create something that an owner keeps.
 func (rt *route) makes() bool { return rt.fields != nil && !rt.reads }
 
-// call is a request as an endpoint gets it.
+// call is a request in the form that an endpoint gets.
 type call struct {
 	*http.Request
 	who   apikey.Principal
-	query url.Values // only parameters that the route has
-	body  []byte     // as it came, nil if the route takes none
+	query url.Values // only parameters that the route knows
+	body  []byte     // unparsed; nil if the route takes none
 	form  *form      // the body's fields, nil if the route takes none
-	// version is the version that If-Match asks for, 0 for any.
+	// version is the version in If-Match; 0 matches any.
 	version int64
 }
 
-// reply is a 2xx answer: a value to encode, or text that is JSON already.
+// reply is a 2xx answer: either a value to encode, or text that is already JSON.
 type reply struct {
 	status  int   // 0 means 200
 	version int64 // of the record, for ETag; 0 for no ETag
@@ -106,7 +106,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			return
 		}
 	}
-	if rt.serve == nil { // before the credits: who tops up for it would get nothing
+	if rt.serve == nil { // checked before the credits: topping up would not help
 		x.fail(lacks("provider"))
 		return
 	}
@@ -123,18 +123,18 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(h.withBalance(ctx, x, err, 0))
 		return
 	}
-	defer hold.release() // does nothing after commit
+	defer hold.release() // has no effect after commit
 	answer, err := h.serve(x, c, rt, again)
 	if err != nil {
 		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
 		return
 	}
 	stored := again != nil && again.stored
-	if stored { // from now on a repetition gets the answer, and is free
+	if stored { // from now on a repetition gets this answer, and is free
 		hold.commit()
 	}
-	// A client that has left by now gets no answer, and is not charged unless the answer is
-	// stored. One that leaves later is: else clients could read the answer and leave.
+	// A client that has left by now gets no answer, and is charged only if the answer is stored.
+	// One that leaves later is charged, or clients could read the answer and leave.
 	if err := r.Context().Err(); err != nil {
 		x.fail(&failure{status: http.StatusServiceUnavailable, text: "the request was given up", cause: err})
 		return
@@ -148,7 +148,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	}
 }
 
-// serve answers a request, or returns the answer that the first one got.
+// serve carries out a request, or returns the stored answer of an earlier one.
 func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
 	if again == nil {
 		return rt.serve(c)
@@ -159,14 +159,14 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 	}
 	answer, err := rt.serve(c)
 	if err == nil {
-		// Kept before it is sent, so that a client that has left can ask for it again.
+		// Stored before it is sent: a client that has left can ask for it again.
 		answer = answer.encoded()
 		again.keep(x, answer)
 	}
 	return answer, err
 }
 
-// maxKey bounds an x-api-key, in bytes: a longer one is not looked up.
+// maxKey is the maximum length of an x-api-key, in bytes. A longer key is not looked up.
 const maxKey = 512
 
 var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired: want one in the header x-api-key"}
@@ -203,7 +203,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	return nil
 }
 
-// permits returns the 403 for a key whose scope does not suffice.
+// permits returns a 403 if the key's scope does not allow the route.
 func (rt *route) permits(s apikey.Scope) error {
 	switch {
 	case rt.admin && !s.CanAdmin():
@@ -214,8 +214,8 @@ func (rt *route) permits(s apikey.Scope) error {
 	return nil
 }
 
-// rateOf returns how many requests a minute a key may make here: its rate, divided by
-// the nodes of the fleet.
+// rateOf returns how many requests per minute this node allows a key: the key's rate divided by
+// the number of nodes in the fleet.
 func (h *Handler) rateOf(who apikey.Principal) int {
 	rate := h.opts.RatePerMinute
 	if who.RatePerMinute > 0 {

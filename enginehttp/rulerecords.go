@@ -13,8 +13,7 @@ import (
 
 var ruleFields = []string{"tag", "query", "interval_seconds", "schedule", "max_results_per_poll", "webhook_url", "webhook_secret"}
 
-// ruleRecord is a filter rule. It has WebhookSecret only if the request had one
-// generated.
+// ruleRecord is a filter rule. WebhookSecret is set only if the request generated one.
 type ruleRecord struct {
 	ID                 string      `json:"id"`
 	Tag                string      `json:"tag"`
@@ -52,7 +51,7 @@ func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	return out
 }
 
-// charged returns what each of the rules was charged in all. It asks the ledger once.
+// charged returns the total charges of each rule, with one call of the ledger.
 func (h ruleAPI) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
 	out := make([]credits, len(rules))
 	if h.opts.Ledger == nil || len(rules) == 0 {
@@ -104,7 +103,7 @@ func (h ruleAPI) listRules(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// oneRule answers with a rule and what it was charged.
+// oneRule returns the answer with a rule and its total charges.
 func (h ruleAPI) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
 	charged, err := h.charged(c.Context(), *r)
 	if err != nil {
@@ -140,14 +139,14 @@ func (h ruleAPI) createRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// A new rule has no charges. The ledger is not asked: if it failed, the client
-	// would not get the generated secret.
+	// A new rule has no charges. Do not ask the ledger: if it failed, the client would not get
+	// the generated secret.
 	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 	return reply{status: http.StatusCreated, version: r.Version, value: out}, nil
 }
 
-// patchRule changes the fields that are there. An interval replaces a schedule and a
-// schedule an interval; null leaves either as it is.
+// patchRule changes the fields that are present. An interval replaces a schedule and vice versa;
+// null leaves either unchanged.
 func (h ruleAPI) patchRule(c *call) (reply, error) {
 	f := c.form
 	q := rule.UpdateRequest{Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f)}
@@ -172,7 +171,7 @@ func (h ruleAPI) patchRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if r.WebhookSecret != "" { // the client must get it even if the ledger fails
+	if r.WebhookSecret != "" { // the client must get the secret even if the ledger fails
 		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 		if charged, err := h.charged(c.Context(), r.Rule); err == nil {
 			out.TotalCreditsBurned = charged[0]
@@ -186,7 +185,7 @@ func (h ruleAPI) deleteRule(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Rules().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("rule_id"), c.version)
 }
 
-// ruleLogs shows the deliveries of one rule, and answers 404 if it is unknown.
+// ruleLogs lists the deliveries of one rule. An unknown rule is a 404.
 func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
 	if err != nil {
@@ -195,7 +194,7 @@ func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 	return h.logPage(c, c.params(), deliver.LogQuery{SourceKind: deliver.SourceRule, SourceID: r.ID})
 }
 
-// pace returns interval_seconds, nil if it is missing or null.
+// pace returns interval_seconds, or nil if it is missing or null.
 func pace(f *form) *time.Duration {
 	if f.isNull("interval_seconds") {
 		return nil
@@ -203,13 +202,13 @@ func pace(f *form) *time.Duration {
 	return f.seconds("interval_seconds")
 }
 
-// results returns max_results_per_poll, nil if it is missing or null.
+// results returns max_results_per_poll, or nil if it is missing or null.
 func results(f *form) *int {
 	if f.isNull("max_results_per_poll") {
 		return nil
 	}
 	n := field[int](f, "max_results_per_poll", "1 to 100")
-	if n != nil && *n == 0 { // the manager would take 0 for the default
+	if n != nil && *n == 0 { // the manager would replace 0 with the default
 		f.refuse("max_results_per_poll", "1 to 100")
 	}
 	return n

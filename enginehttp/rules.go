@@ -50,7 +50,7 @@ func (h ruleAPI) validateRule(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// sampleIntervals are the intervals whose prices are shown.
+// sampleIntervals are the intervals for which prices are shown.
 var sampleIntervals = []time.Duration{
 	100 * time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second,
 	time.Minute, 5 * time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour,
@@ -67,7 +67,7 @@ type rulePrices struct {
 	Tiers   []ruleTier  `json:"tiers"`
 }
 
-// ruleTier is a price and the longest interval that has it.
+// ruleTier is a price and the longest interval that it applies to.
 type ruleTier struct {
 	ID                   int     `json:"id"`
 	TierLabel            string  `json:"tier_label"`
@@ -76,8 +76,8 @@ type ruleTier struct {
 	DisplayOrder         int     `json:"display_order"`
 }
 
-// ruleTiers finds the tiers of a price list, to the millisecond, by asking it for
-// prices. It misses tiers that begin and end between two sample intervals.
+// ruleTiers finds the tiers of a price list, to the millisecond, by querying its prices. It
+// misses tiers that lie between two sample intervals.
 func ruleTiers(list billing.Pricing) []ruleTier {
 	var tiers []ruleTier
 	add := func(longest time.Duration) {

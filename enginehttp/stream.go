@@ -9,10 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// WebSocketAuth makes the WebSocket hub take the keys of auth: set the result as
-// Authenticate of streamwatch.Config.WebSocket. Without Config.WebSocket the endpoint
-// answers 501. A connection costs nothing: the monitors and rules whose events it
-// gets are charged by the minute.
+// WebSocketAuth makes the WebSocket hub accept the keys of auth: set the result as Authenticate
+// of streamwatch.Config.WebSocket. Without Config.WebSocket the endpoint answers 501. A
+// connection is free: the monitors and rules that send events to it are charged by the minute.
 func WebSocketAuth(auth apikey.Authenticator) func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
 	return func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
 		who, err := auth.Authenticate(ctx, key)

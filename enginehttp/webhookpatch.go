@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// webhookHealth says whether deliveries to a webhook succeed.
+// webhookHealth shows whether deliveries to a webhook succeed.
 type webhookHealth struct {
 	State          string  `json:"state"` // ok, failing or disabled
 	FailingSince   *string `json:"failing_since"`
@@ -28,8 +28,8 @@ func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
 	return h
 }
 
-// patchWebhook makes all changes of a request or none. If the webhook's URL is the
-// webhook_url of its monitor or rule, that is changed with it.
+// patchWebhook makes all changes of a request or none. If the webhook's URL is the webhook_url
+// of its monitor or rule, patchWebhook changes that, too.
 func (h webhookAPI) patchWebhook(c *call) (reply, error) {
 	f, id := c.form, c.PathValue("webhook_id")
 	u := endpoints.Update{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}

@@ -17,8 +17,8 @@ import (
 // webhookAPI serves webhooks, deliveries and replays.
 type webhookAPI struct{ *Handler }
 
-// madeWebhook is a webhook with its secret: the answer to creating one, and to
-// rotating its secret.
+// madeWebhook is a webhook with its secret: the answer when a webhook is created or its secret
+// rotated.
 type madeWebhook struct {
 	ID        string  `json:"id"`
 	MonitorID *string `json:"monitor_id"`
@@ -26,7 +26,7 @@ type madeWebhook struct {
 	URL       string  `json:"url"`
 	Secret    string  `json:"secret"`
 	CreatedAt string  `json:"created_at"`
-	// OldSecretUntil is until when requests are signed with the secret before, too.
+	// OldSecretUntil is the time until which requests are also signed with the previous secret.
 	OldSecretUntil *string `json:"old_secret_until,omitempty"`
 }
 
@@ -56,9 +56,9 @@ type webhookRecord struct {
 	CreatedAt    string                 `json:"created_at"`
 }
 
-// newWebhookRecord returns a webhook with the current name of its monitor or tag of
-// its rule, which names has by id. One that is not there keeps the name that the
-// webhook was created with.
+// newWebhookRecord returns a webhook with the current name of its monitor or the tag of its
+// rule. names has these by id; if one is missing, the record has the name stored with the
+// webhook.
 func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecord {
 	w := webhookRecord{ID: e.ID, URL: e.URL, SecretSet: true, Status: e.Status, StatusReason: nullable(e.StatusReason), CreatedAt: timeText(e.CreatedAt),
 		Health: newWebhookHealth(e), HeaderNames: make([]string, len(e.Headers))}
@@ -83,7 +83,7 @@ func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecor
 type webhookList struct {
 	Webhooks []webhookRecord `json:"webhooks"`
 	Total    int             `json:"total"`
-	*paging                  // nil, and left out, if all were asked for
+	*paging                  // nil, and omitted, if the request asked for all
 }
 
 func (h webhookAPI) listWebhooks(c *call) (reply, error) {
@@ -115,8 +115,8 @@ func (h webhookAPI) listWebhooks(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// sourceNames returns the current names of the webhooks' monitors and tags of their
-// rules, by id.
+// sourceNames returns the current names of the webhooks' monitors, and the tags of their rules,
+// by id.
 func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
 	names := map[string]string{}
 	if len(list) == 0 {
@@ -124,7 +124,7 @@ func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []delive
 	}
 	first := list[0].Source.ID
 	for i := range list {
-		if list[i].Source.ID != first { // several: reading all takes fewer calls than one each
+		if list[i].Source.ID != first { // more than one source: reading all takes fewer calls than reading each
 			return names, h.allNames(ctx, owner, names)
 		}
 	}
@@ -164,7 +164,7 @@ func (h webhookAPI) allNames(ctx context.Context, owner string, names map[string
 	}
 }
 
-// nameOf returns the current name of a monitor or tag of a rule.
+// nameOf returns the current name of a monitor, or the tag of a rule.
 func (h webhookAPI) nameOf(ctx context.Context, s deliver.Source) (string, error) {
 	if s.Kind == deliver.SourceRule {
 		r, err := h.engine.Rules().Get(ctx, s.Owner, s.ID)
@@ -200,7 +200,7 @@ func (h webhookAPI) createWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, version: e.Version, value: newMadeWebhook(&e)}, nil
 }
 
-// webhookError renames the field in an error to what the webhook endpoints call it.
+// webhookError replaces the field's name in an error with its name in the webhook endpoints.
 func webhookError(err error) error {
 	var f *deliver.FieldError
 	if errors.As(err, &f) {
@@ -220,7 +220,7 @@ func (h webhookAPI) deleteWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Endpoints().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("webhook_id"), c.version)
 }
 
-// The bounds of grace_seconds, which are those of endpoints.Update.Overlap.
+// The limits of grace_seconds, equal to those of endpoints.Update.Overlap.
 const (
 	maxGrace     = 7 * 24 * 60 * 60
 	graceAllowed = "a whole number of 0 to 604800"

@@ -14,8 +14,8 @@ const wireTime = "2006-01-02T15:04:05.000Z"
 
 func timeText(t time.Time) string { return t.UTC().Format(wireTime) }
 
-// appendTime appends timeText(t) as a JSON string. Years of four digits are written
-// without a layout, which is faster.
+// appendTime appends timeText(t) as a JSON string. It formats years of four digits without a
+// layout, which is faster.
 func appendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -33,10 +33,10 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(two(append(b, byte('0'+ms/100)), ms%100), 'Z', '"')
 }
 
-// two appends n as two digits.
+// two appends n with two digits.
 func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// nullable returns nil, which encodes as null, for "".
+// nullable returns a pointer to s. For "" it returns nil, which encodes as null.
 func nullable(s string) *string {
 	if s == "" {
 		return nil
@@ -44,7 +44,7 @@ func nullable(s string) *string {
 	return &s
 }
 
-// comma appends the comma before item i of a list: none before the first.
+// comma appends the comma before item i of a list. There is none before the first.
 func comma(b []byte, i int) []byte {
 	if i == 0 {
 		return b
@@ -57,7 +57,7 @@ func roundUp(c billing.Credits) billing.Credits {
 	return (c + billing.Credit - 1) / billing.Credit * billing.Credit
 }
 
-// orEmpty returns an empty list for nil, so that it encodes as [] and not as null.
+// orEmpty returns an empty list for nil, because nil would encode as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -65,7 +65,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// creditText formats an amount in credits, exactly: "5", "-1.157".
+// creditText formats an amount in credits without rounding: "5", "-1.157".
 func creditText(c billing.Credits) string {
 	b := appendCredits(nil, c)
 	return string(b)
@@ -94,5 +94,5 @@ type credits billing.Credits
 
 func (c credits) MarshalJSON() ([]byte, error) { return appendCredits(nil, billing.Credits(c)), nil }
 
-// wholeCredits rounds to whole credits, as balances are shown.
+// wholeCredits returns the whole credits of an amount, as balances are shown.
 func wholeCredits(c billing.Credits) int64 { return int64(c / billing.Credit) }
