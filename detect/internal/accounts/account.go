@@ -6,52 +6,52 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// account is the state of an account. There may be millions of them: a source that many
-// share is a number, and what few have is in more and in poll.Target.
+// account is the state of an account. There may be millions of them: a source, which many
+// share, is referred to by number, and state that few have is in more and in poll.Target.
 type account struct {
 	poll.Target
-	more    *more  // nil for one subscriber without posts from a stream
-	id      uint64 // on the platform: a number, or with textID a reference to names
-	version uint64 // of the last first page whose posts were all dealt with, 0 for none
+	more    *more  // nil for one subscriber without streamed posts
+	id      uint64 // id on the platform: a number or, with textID, a reference to names
+	version uint64 // version of the last first page with all posts dealt with, 0 for none
 	name    uint32 // reference to the username, in the user's spelling
-	want    int32  // index of the first subscriber's want; negative for none
-	// since is when the last complete poll began, 0 before the first. It is rounded down
-	// to the second: a poll reads back too far rather than too little.
+	want    int32  // index of the first subscriber's want; negative if there is none
+	// since is when the last complete poll began, 0 before the first. It is rounded down to
+	// the second: reading back too far is safe.
 	since seconds
-	post  seconds // publication of the newest post that was read
-	from  seconds // since when a stream brings the account's posts; 0 when it does not
-	found seconds // since in the journal, of an account added with Subscription.Shared
+	post  seconds // publication time of the newest post that was read
+	from  seconds // since when a stream covers the account; 0 if none does
+	found seconds // the journal's Since, for an account added with Subscription.Shared
 	rate  Rate
 	flags flags
 }
 
-// more is what few accounts have.
+// more is state that few accounts have.
 type more struct {
-	subs  []Subscriber // beyond the first
-	posts []time.Time  // publication of the posts that a stream has brought since the last whole poll
+	subs  []Subscriber // all but the first
+	posts []time.Time  // publication times of streamed posts since the last whole poll
 }
 
 // flags are facts about an account.
 type flags uint16
 
 const (
-	// cold: another process has read the account, and this process not yet. The window is
-	// empty, and posts older than the overlap were dealt with.
+	// cold: another process has read the account, and this process has not yet. The window is
+	// empty, and posts older than the overlap were handled by that process.
 	cold     flags = 1 << iota
-	again          // to be polled again at once after the poll under way
+	again          // poll again at once after the poll under way
 	textID         // the account's id is not a number
-	fresh          // of the first subscriber, as covered is: see Subscriber
-	covered        //
+	fresh          // Subscriber.Fresh of the first subscriber
+	covered        // Subscriber.covered of the first subscriber
 	rewound        // rewindFor has moved since back, and the account was not read after that
-	audited        // the schedule has the account polled at AuditEvery
-	unlisted       // during Pushed.Cover: the stream did not name it yet
-	free           // the slot may be used again
+	audited        // the schedule polls the account at AuditEvery
+	unlisted       // during Pushed.Cover: the stream has not named the account so far
+	free           // the slot is free for reuse
 )
 
-// is reports whether one of the flags is set.
+// is reports whether one of the given flags is set.
 func (t *account) is(f flags) bool { return t.flags&f != 0 }
 
-// set sets or clears the flags.
+// set sets or clears the given flags.
 func (t *account) set(f flags, on bool) {
 	if on {
 		t.flags |= f
@@ -71,7 +71,7 @@ func (t *account) setFirst(s Subscriber) {
 	t.set(covered, s.covered)
 }
 
-// subs returns the subscribers beyond the first.
+// subs returns all subscribers but the first.
 func (t *account) subs() []Subscriber {
 	if t.more == nil {
 		return nil
@@ -79,8 +79,7 @@ func (t *account) subs() []Subscriber {
 	return t.more.subs
 }
 
-// posts returns the publication times of the posts that a stream has brought since the last
-// whole poll.
+// posts returns the publication times of the posts streamed since the last whole poll.
 func (t *account) posts() []time.Time {
 	if t.more == nil {
 		return nil
@@ -88,7 +87,7 @@ func (t *account) posts() []time.Time {
 	return t.more.posts
 }
 
-// setMore replaces what subs and posts return.
+// setMore sets the results of subs and posts.
 func (t *account) setMore(subs []Subscriber, posts []time.Time) {
 	switch {
 	case len(subs) == 0 && len(posts) == 0:
@@ -100,10 +99,10 @@ func (t *account) setMore(subs []Subscriber, posts []time.Time) {
 	}
 }
 
-// seconds is a moment in Unix seconds; 0 is none.
+// seconds is a time in Unix seconds; 0 means none.
 type seconds uint32
 
-// toSeconds rounds a moment down to the second.
+// toSeconds rounds a time down to the second.
 func toSeconds(t time.Time) seconds {
 	if t.IsZero() {
 		return 0
@@ -111,7 +110,7 @@ func toSeconds(t time.Time) seconds {
 	return seconds(min(max(t.Unix(), 1), 1<<32-1))
 }
 
-// time returns the moment, zero for none.
+// time returns the time, zero for none.
 func (s seconds) time() time.Time {
 	if s == 0 {
 		return time.Time{}
@@ -119,11 +118,11 @@ func (s seconds) time() time.Time {
 	return time.Unix(int64(s), 0)
 }
 
-// slab has the accounts by slot. It grows in chunks, which never move: growth copies nothing,
-// and pointers to accounts stay valid.
+// slab holds the accounts by slot. It grows in chunks, which never move: growth copies
+// nothing, and pointers to accounts stay valid.
 type slab struct {
 	chunks []*[chunkSize]account
-	size   int32 // slots ever used
+	size   int32 // number of slots ever used
 	free   []int32
 }
 
@@ -131,7 +130,7 @@ const chunkSize = 1024
 
 func (s *slab) at(slot int32) *account { return &s.chunks[slot/chunkSize][slot%chunkSize] }
 
-// take returns a slot that is free.
+// take returns a free slot.
 func (s *slab) take() (slot int32) {
 	if n := len(s.free); n > 0 {
 		slot, s.free = s.free[n-1], s.free[:n-1]

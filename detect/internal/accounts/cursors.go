@@ -6,18 +6,18 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// Given describes accounts that GiveUp has given up.
+// Given is the result of GiveUp.
 type Given struct {
-	// Wanted are their hashes, by the sources that want them.
+	// Wanted has the hashes of the accounts given up, by the sources that want them.
 	Wanted map[*Source][]uint64
-	// Cursors are to be stored, by key, in place of cursors in the journal from which the next
-	// node would read too little: a source has joined the account and lacks earlier posts.
+	// Cursors are cursors to store, by key. They replace cursors from which the next node
+	// would read too little, because a source has joined the account and lacks earlier posts.
 	Cursors map[string]*poll.Cursor
 }
 
-// GiveUp gives up the accounts in the n slots from a slot on for which kept returns false,
-// for another node to poll them: afterwards nobody here subscribes to them. It reports
-// whether slots are left.
+// GiveUp gives up the accounts for which kept returns false, in n slots beginning at from,
+// for another node to poll. Afterwards nobody here subscribes to them. more reports whether
+// there are further slots.
 func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Given, more bool) {
 	g = Given{Wanted: map[*Source][]uint64{}, Cursors: map[string]*poll.Cursor{}}
 	slots := map[*Source][]int32{}
@@ -37,7 +37,7 @@ func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Give
 			slots[src] = append(slots[src], slot)
 			a.leave(slot, src)
 		}
-		if t.Polled { // its posts are dropped, even if the account comes back during the poll
+		if t.Polled { // its posts are dropped, even if the account returns during the poll
 			a.roster.remove(slot)
 		} else {
 			a.Polls.Release(slot)
@@ -50,9 +50,9 @@ func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Give
 	return g, from+n < a.size
 }
 
-// Behind returns cursors to store, by slot, of those accounts whose cursor in the journal is too
-// late for a source: the source lacks posts from before it, by more than polls look back, and
-// the next process would not read them.
+// Behind returns cursors to store, by slot, for those accounts of a source with a cursor in
+// the journal that is too late: the source lacks posts from before it, by more than polls
+// look back, and the next process would not read them.
 func (a *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	behind := map[int32]*poll.Cursor{}
 	if src := a.Source(sourceID); src != nil {
@@ -69,14 +69,14 @@ func (a *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 func (a *Targets) isBehind(slot int32, src *Source) (is bool) {
 	t := a.at(slot)
 	if t.since == 0 {
-		return false // the journal has no cursor either
+		return false // the journal has no cursor
 	}
 	a.Each(slot, func(s Subscriber, of *Source, since time.Time) {
 		if of != src || !s.Fresh {
 			return
 		}
 		from := latest(since, src.read)
-		if !a.wants.list[s.want].from.IsZero() { // another node has read the account up to there
+		if !a.wants.list[s.want].from.IsZero() { // another node has read the account up to t.found
 			from = latest(from, t.found.time())
 		}
 		from = latest(from, a.env.Oldest())
@@ -89,13 +89,14 @@ func (a *Targets) isBehind(slot int32, src *Source) (is bool) {
 	return is
 }
 
-// cursor returns the cursor at which the next process has to begin.
+// cursor returns the cursor from which the next process has to read.
 func (a *Targets) cursor(slot int32) *poll.Cursor {
 	return &poll.Cursor{Since: a.Resume(slot), UserID: a.UserID(slot), Gaps: a.at(slot).Gaps()}
 }
 
-// Resume is when the last complete poll of an account began, or the time from which on a fresh
-// subscriber lacks posts if that is earlier. Of a cold account since is the time already.
+// Resume returns when the last complete poll of an account began, or the time from which on
+// a fresh subscriber lacks posts, if that is earlier. For a cold account since already is
+// that time.
 func (a *Targets) Resume(slot int32) time.Time {
 	t := a.at(slot)
 	since := t.since.time()
@@ -110,20 +111,20 @@ func (a *Targets) Resume(slot int32) time.Time {
 	return since
 }
 
-// readElsewhere returns how far back an account has to be read for a source for which another
-// node has read it so far. It follows from the cursor in the journal when the account was
-// taken; zero if there was none.
+// readElsewhere returns how far back an account must be read for a source after another
+// node has read it for the source. It is computed from the cursor found in the journal when
+// the account was taken, and zero if there was none.
 func (a *Targets) readElsewhere(slot int32) time.Time {
 	t := a.at(slot)
 	if t.found == 0 {
 		return time.Time{}
 	}
-	const step = 10 * time.Minute // few different ones, which sources can share: see wants
+	const step = 10 * time.Minute // few different values, which sources can share: see wants
 	return t.found.time().Add(-a.env.MaxOverlap).Truncate(step)
 }
 
-// ReadFor returns the time up to which an account was read for a source, without a gap that
-// is still to be read; zero if it was not read.
+// ReadFor returns the time up to which an account was read for a source; zero if it was not
+// read. The time is before any gap that is still to be read.
 func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
 	t := a.at(slot)
 	until := poll.ReadUntil(t.since.time(), t.Gaps(), a.env.Oldest())
@@ -131,16 +132,16 @@ func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
 		if !s.Fresh || src.ID != sourceID {
 			return
 		}
-		if from := a.wants.list[s.want].from; !from.IsZero() { // another node has read it
+		if from := a.wants.list[s.want].from; !from.IsZero() { // another node has read up to from
 			until = earliest(until, from.Add(a.env.MaxOverlap))
 			return
 		}
-		until = time.Time{} // it does not have all posts yet
+		until = time.Time{} // the source does not have all posts yet
 	})
 	return until
 }
 
-// Key is an account's name in the journal.
+// Key returns an account's name in the journal.
 func (a *Targets) Key(slot int32) string { return Key(a.Username(slot)) }
 
 func earliest(a, b time.Time) time.Time {

@@ -6,13 +6,13 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// keyPrefix begins the key of an account.
+// keyPrefix is the prefix of accounts' keys.
 const keyPrefix = "account:"
 
-// Key returns an account's key: its target in the journal, which is also hashed.
+// Key returns an account's key, which is its target in the journal. Hash is a hash of it.
 func Key(username string) string { return keyPrefix + monitor.Key(username) }
 
-// NameOf returns the monitor.Key of an account, by its Key.
+// NameOf returns the monitor.Key of the account with a Key.
 func NameOf(key string) string { return strings.TrimPrefix(key, keyPrefix) }
 
 // Hash returns a hash of a target's key, the same in every process: FNV-1a, mixed.
@@ -53,5 +53,5 @@ func mix(h uint64) uint64 {
 	return h
 }
 
-// sameAccount reports whether two spellings name one account.
+// sameAccount reports whether two names mean the same account.
 func sameAccount(a, b string) bool { return a == b || monitor.Key(a) == monitor.Key(b) }

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// names keeps many short strings in a few large ones: a reference takes 4 bytes, and
-// the garbage collector has nothing to follow. The space of dropped strings is freed
-// by Targets.pack.
+// names stores many short strings in a few large ones: a reference takes 4 bytes, and the
+// garbage collector has no pointers to follow. Targets.pack frees the space of dropped
+// strings.
 type names struct {
 	chunks        []*strings.Builder
-	live, garbage int // bytes
+	live, garbage int // in bytes
 }
 
-// nameBits is how many bits of a reference are the offset in a chunk.
+// nameBits is how many bits of a reference hold the offset in a chunk.
 const nameBits = 16
 
-// add adds s and returns a reference to it. With its length, s must fit into a chunk of
-// 64 KB.
+// add adds s and returns a reference to it. s and its length must fit into a chunk of 64
+// KB.
 func (n *names) add(s string) uint32 {
 	var buf [binary.MaxVarintLen64]byte
 	size := binary.PutUvarint(buf[:], uint64(len(s)))
 	last := len(n.chunks) - 1
 	if last < 0 || n.chunks[last].Len()+size+len(s) > 1<<nameBits {
 		b := &strings.Builder{}
-		b.Grow(1 << nameBits) // never moves: strings in it stay valid
+		b.Grow(1 << nameBits) // a chunk never moves: its strings stay valid
 		n.chunks = append(n.chunks, b)
 		last++
 	}
@@ -36,7 +36,7 @@ func (n *names) add(s string) uint32 {
 	return ref
 }
 
-// at returns the string, which shares the bytes of its chunk.
+// at returns the string of a reference. It shares the bytes of its chunk.
 func (n *names) at(ref uint32) string {
 	s := n.chunks[ref>>nameBits].String()[ref&(1<<nameBits-1):]
 	length, shift := 0, 0
@@ -56,5 +56,6 @@ func (n *names) drop(ref uint32) {
 	n.garbage += size
 }
 
-// wasteful reports whether packing would save at least half of the space, and over 1 MB.
+// wasteful reports whether packing would save at least half of the space and more than 1
+// MB.
 func (n *names) wasteful() bool { return n.garbage > 1<<20 && n.garbage > n.live }

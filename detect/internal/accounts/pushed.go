@@ -10,19 +10,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxBetween is after how many posts of an account from a stream the account is polled
-// before AuditEvery is over. The posts are remembered until the poll, and have to fit into
-// its pages together with the overlap.
+// maxBetween is the number of streamed posts after which an account is polled before
+// AuditEvery is over. The posts are remembered until the poll, and must fit into its pages
+// together with the overlap.
 const maxBetween = 100
 
-// Pushed follows which accounts of a shard a stream covers. Without a stream it is nil, on
-// which methods that polls call do nothing.
+// Pushed tracks which accounts of a shard a stream covers. Without a stream it is nil;
+// methods that polls call do nothing then.
 type Pushed struct {
 	a       *Targets
 	health  *push.Health
 	every   time.Duration // Config.AuditEvery
 	trusted bool
-	retime  int32 // slot from which on the schedule may not know yet what changed: see Follow
+	retime  int32 // first slot that the schedule may not be up to date for: see Follow
 }
 
 // NewPushed returns a Pushed for a stream that covers nothing yet.
@@ -30,8 +30,8 @@ func NewPushed(a *Targets, health *push.Health, every time.Duration) *Pushed {
 	return &Pushed{a: a, health: health, every: every}
 }
 
-// applied follows a poll that is committed: it notes the posts that the stream has brought,
-// and reports those that it has missed.
+// applied handles a committed poll: it remembers streamed posts, and reports those that the
+// stream has missed.
 func (s *Pushed) applied(p *poll.Poll) {
 	switch {
 	case s == nil:
@@ -52,8 +52,8 @@ func (s *Pushed) applied(p *poll.Poll) {
 	}
 }
 
-// learned returns a whole poll, for the schedule, together with the posts that the stream
-// has brought since the poll before.
+// learned returns a whole poll in the form for the schedule, with the posts streamed since
+// the previous one.
 func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
 	if s == nil {
 		return p
@@ -67,7 +67,7 @@ func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
 	return withPushed{p, posts}
 }
 
-// withPushed is a poll with posts that the stream has brought.
+// withPushed is a poll together with streamed posts.
 type withPushed struct {
 	*poll.Poll
 	posts []time.Time
@@ -79,8 +79,7 @@ func (w withPushed) FoundTimes(now int64) []int64 {
 	return times
 }
 
-// Push takes a post that the stream has brought, and reports false when nobody watches
-// its account.
+// Push handles a streamed post, and returns false if nobody watches its account.
 func (s *Pushed) Push(name string, p poll.Push) bool {
 	slot, ok := s.a.Find(HashName(name), name)
 	if !ok || !s.a.at(slot).Watched {
@@ -91,7 +90,7 @@ func (s *Pushed) Push(name string, p poll.Push) bool {
 }
 
 // Cover sets the accounts that the stream covers, from now on. With unbroken set, accounts
-// that were covered before stay so since then.
+// that were covered before stay covered since then.
 func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 	for slot := range s.a.size {
 		s.a.at(slot).set(unlisted, true)
@@ -116,11 +115,11 @@ func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 	s.retime = 0
 }
 
-// after returns the first whole second after a moment.
+// after returns the first whole second after a time.
 func after(t time.Time) seconds { return toSeconds(t.Add(time.Second)) }
 
-// Gap notes that the stream has missed posts: of all accounts if all is set, otherwise of
-// those named. They are covered only from now on; named accounts are polled at once,
+// Gap records that the stream has missed posts: of all accounts if all is set, otherwise of
+// those named. They are covered only from now on. Named accounts are polled at once,
 // covered or not.
 func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 	begin := func(t *account) {
@@ -149,9 +148,9 @@ func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 // Trust sets whether polls of the accounts that the stream covers may rest.
 func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
 
-// audits returns the interval of an account's polls while the stream is trusted with it: the
-// stream covers the account, and a complete poll was made since for all its subscribers. It
-// returns 0 otherwise.
+// audits returns the time between two polls of an account while the stream is trusted with
+// it: the stream covers the account, and a complete poll has been made since for all its
+// subscribers. It returns 0 otherwise.
 func (s *Pushed) audits(slot int32) time.Duration {
 	if s == nil || !s.trusted {
 		return 0
@@ -162,7 +161,7 @@ func (s *Pushed) audits(slot int32) time.Duration {
 	return s.every
 }
 
-// follow passes on to the schedule that an account's polls begin or cease to rest.
+// follow updates the schedule when an account's polls begin or cease to rest.
 func (s *Pushed) follow(slot int32, now int64) {
 	if s == nil {
 		return
@@ -177,15 +176,15 @@ func (s *Pushed) follow(slot int32, now int64) {
 		first = schedule.Planned
 	}
 	if _, planned := s.a.Sched.At(slot); planned && t.Polled && !rests {
-		// Pushed posts are being committed, after which no poll is planned: without again the
-		// account would rest until the audit.
+		// Pushed posts are being committed, and no poll is planned after that: without the
+		// flag again the account would rest until the audit.
 		t.set(again, true)
 	}
 	s.a.Sched.Set(slot, now, s.a.ask(slot), first)
 }
 
-// Follow calls follow for the next n slots after a change in what the stream covers, or in
-// the trust in it. It reports whether slots are left.
+// Follow calls follow for the next n slots, after a change in the accounts that the stream
+// covers or in the trust in it. more reports whether there are further slots.
 func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	if s == nil {
 		return false
@@ -199,8 +198,8 @@ func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	return s.retime < size
 }
 
-// Named calls fn for each watched account in the n slots from a slot on. It reports whether
-// slots are left.
+// Named calls fn for each watched account in n slots beginning at from. more reports
+// whether there are further slots.
 func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account)) (more bool) {
 	for slot := from; slot < min(from+n, s.a.size); slot++ {
 		if s.a.at(slot).Watched {

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 )
 
-// roster is a hash table from names to slots, with linear probing and some 5 bytes an
+// roster is a hash table from names to slots, with linear probing, of about 5 bytes per
 // account. It holds only slots; the names are in names.
 type roster struct {
 	table []int32 // slot + 1; 0 is empty
@@ -12,14 +12,14 @@ type roster struct {
 	hash  func(slot int32) uint64
 }
 
-// home returns where the search for a hash begins, by its high bits: the low bits choose
-// the shard.
+// home returns the index at which the search for a hash begins. It uses the high bits,
+// because the low bits choose the shard.
 func (r *roster) home(hash uint64) int {
 	hi, _ := bits.Mul64(hash, uint64(len(r.table)))
 	return int(hi)
 }
 
-// find returns the slot with a hash for which is returns true.
+// find returns the slot that has the given hash and for which is returns true.
 func (r *roster) find(hash uint64, is func(slot int32) bool) (int32, bool) {
 	if r.n == 0 {
 		return 0, false
@@ -62,7 +62,7 @@ func (r *roster) put(entry int32) {
 	r.table[i] = entry
 }
 
-// remove removes a slot and moves later entries up into the hole.
+// remove removes a slot and moves later entries up to fill the hole.
 func (r *roster) remove(slot int32) {
 	if r.n == 0 {
 		return

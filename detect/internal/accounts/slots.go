@@ -2,13 +2,13 @@ package accounts
 
 import "sort"
 
-// slotSet is a set of slots as sorted runs of neighbours: the accounts of a source are
-// usually added together, and get neighbouring slots.
+// slotSet is a set of slots, stored as sorted runs: the accounts of a source are usually
+// added together, and get neighbouring slots.
 type slotSet []slotRun
 
-type slotRun struct{ from, to int32 } // to is not in the run
+type slotRun struct{ from, to int32 } // from is in the run, to is not
 
-// setOf returns the set of sorted slots.
+// setOf returns the set of the given slots, which must be sorted.
 func setOf(sorted []int32) slotSet {
 	runs := 0
 	for i := range sorted {
@@ -32,7 +32,7 @@ func (s slotSet) has(slot int32) bool {
 	return i < len(s) && s[i].from <= slot
 }
 
-// without returns the set without some slots, which are sorted.
+// without returns the set without the given slots, which must be sorted.
 func (s slotSet) without(sorted []int32) slotSet {
 	var left slotSet
 	for _, run := range s {

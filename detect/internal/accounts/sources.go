@@ -19,23 +19,23 @@ type Source struct {
 	wants    []int32 // indexes of its wants
 }
 
-// Terms are what a source asks for of all its accounts.
+// Terms are a source's terms for all its accounts.
 type Terms struct {
 	poll.Source
-	Interval time.Duration // the longest time between two polls; 0 for none
+	Interval time.Duration // the longest time between two polls; 0 if there is no limit
 	Weight   float64       // how much latency counts
 	// Read is the time up to which the source has got the posts of all its accounts from a
-	// search, or by another process; zero if it has got none that way.
+	// search or from another process; zero if it has not.
 	Read time.Time
-	// Resumes: another process has read for the source all its accounts that are cold.
+	// Resumes is true if another process has read all cold accounts of the source for it.
 	Resumes bool
 }
 
-// Source returns a source by its id, nil when it has no account here.
+// Source returns a source by its id, nil if it has no account here.
 func (a *Targets) Source(id string) *Source { return a.sources[id] }
 
-// setSource finds or adds a source and sets its terms. changed reports whether these change
-// when the accounts of the source are due.
+// setSource finds or adds a source and sets its terms. changed reports whether the change
+// affects when the accounts of the source are due.
 func (a *Targets) setSource(terms Terms) (src *Source, changed bool) {
 	if src = a.sources[terms.ID]; src == nil {
 		src = &Source{}
@@ -49,9 +49,9 @@ func (a *Targets) setSource(terms Terms) (src *Source, changed bool) {
 	return src, changed
 }
 
-// setAccounts sets which accounts a source has, by sorted slots that it is subscribed to,
-// and the program that decides for it, nil for none. It calls left for each account that
-// the source has no more. A source without accounts is forgotten.
+// setAccounts sets the accounts of a source, as sorted slots that it is subscribed to, and
+// the program that decides for it, nil for none. It calls left for each account that the
+// source has lost. A source without accounts is dropped.
 func (a *Targets) setAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
 	had := src.slots
 	src.slots = setOf(sorted)
@@ -70,8 +70,8 @@ func (a *Targets) setAccounts(src *Source, sorted []int32, p *query.Program, lef
 // Programs returns how many sources have a program that decides for them.
 func (a *Targets) Programs() int { return a.index.Len() }
 
-// drop removes accounts from a source, by sorted slots. A source without accounts is
-// forgotten.
+// drop removes accounts from a source, given as sorted slots. A source without accounts is
+// dropped.
 func (a *Targets) drop(src *Source, sorted []int32) {
 	if src.slots = src.slots.without(sorted); len(src.slots) == 0 {
 		delete(a.sources, src.ID)
@@ -79,7 +79,7 @@ func (a *Targets) drop(src *Source, sorted []int32) {
 	}
 }
 
-// Interval returns the interval that the source asks for; 0 for none.
+// Interval returns the interval that the source asks for; 0 if it asks for none.
 func (src *Source) Interval() time.Duration { return src.interval }
 
 // EachOf calls fn for each account of a source.
@@ -92,20 +92,20 @@ type wants struct {
 	free []int32
 }
 
-// want is a source and the time from which on posts are for it.
+// want is a source, and the time from which on posts are for it.
 type want struct {
 	source *Source
 	since  time.Time
-	// from is how far back to read while the subscriber is fresh, if later than since
-	// because another node has read the posts before; zero for since.
+	// from is how far back to read while the subscriber is fresh, if that is later than since
+	// because another node has read the earlier posts. Zero stands for since.
 	from     time.Time
-	interval time.Duration // a copy of the source's, close to what a poll reads anyway
+	interval time.Duration // a copy of the source's, to have it near the data that a poll reads
 	refs     int
-	at       int // in Source.wants
+	at       int // index in Source.wants
 }
 
-// take returns a source's want with the given beginnings, and makes one if it is not
-// among the source's last few.
+// take returns a source's want with the given times. It makes one if none of the source's
+// last few matches.
 func (ws *wants) take(src *Source, since, from time.Time) int32 {
 	const few = 4
 	for _, w := range src.wants[max(0, len(src.wants)-few):] {
@@ -126,7 +126,7 @@ func (ws *wants) take(src *Source, since, from time.Time) int32 {
 	return w
 }
 
-// drop releases a want that take returned.
+// drop releases a want returned by take.
 func (ws *wants) drop(w int32) {
 	if ws.list[w].refs--; ws.list[w].refs > 0 {
 		return

@@ -13,39 +13,40 @@ import (
 // Subscription is a source with its accounts.
 type Subscription struct {
 	Terms
-	Program *query.Program    // decides in place of Match, nil for none
-	All     []monitor.Account // on all shards and nodes
-	Mine    []Account         // on this shard
-	Spread  bool              // the first polls wait for their place in the interval
+	Program *query.Program    // replaces Match; nil for none
+	All     []monitor.Account // accounts on all shards and nodes
+	Mine    []Account         // accounts on this shard
+	Spread  bool              // delay the first polls to their offsets in the interval
 	Missed  time.Duration     // see schedule.Ask
-	Late    bool              // it is set after Run has begun
+	Late    bool              // the subscription is set after Run has begun
 	Shared  bool              // other nodes poll other accounts
-	Joined  time.Time         // when the source joined its accounts; zero for long ago
+	Joined  time.Time         // when the source joined its accounts; zero if long ago
 }
 
-// Told is the longest time from a change's stamp until all nodes have heard of the change. To
-// store it alone may take 11 s.
+// Told is the longest time from the stamp of a change until all nodes have heard of it.
+// Storing the change alone may take 11 s.
 const Told = 45 * time.Second
 
-// Unheard reports whether polls that read a target up to read may have left out a source that
-// joined at joined, because their node had not heard of it yet. A zero joined is long ago.
+// Unheard reports whether polls that read a target up to the time read may have left out a
+// source that joined at joined, because their node had not heard of it yet. A zero joined
+// means long ago.
 func Unheard(read, joined time.Time) bool {
 	return !read.IsZero() && !joined.IsZero() && !read.After(joined.Add(Told))
 }
 
-// Account is one of a Subscription.
+// Account is an account of a Subscription.
 type Account struct {
 	Hash   uint64       // see HashName
-	Index  int          // in All
+	Index  int          // index in All
 	Cursor *poll.Cursor // the journal's, nil for none
-	// Known: the account was a target already, and Cursor was not read.
+	// Known is true if the account was a target already; Cursor was not read then.
 	Known bool
-	// Taken: another node has polled it for the source until now.
+	// Taken is true if another node has polled the account for the source until now.
 	Taken bool
 }
 
-// SetSubscription adds or replaces a source's subscription. If an account that is Known is
-// not a target any more, it does nothing and returns false.
+// SetSubscription adds or replaces a source's subscription. If a Known account is no longer
+// a target, it does nothing and returns false.
 func (a *Targets) SetSubscription(s *Subscription) bool {
 	for _, mine := range s.Mine {
 		if mine.Known {
@@ -90,8 +91,9 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	return true
 }
 
-// readBefore returns the time up to which others have read an account: another node if taken
-// is set, else earlier processes, as long as this one has not read it. It is zero if none has.
+// readBefore returns the time up to which others have read an account: with taken set,
+// another node; otherwise earlier processes, until this process has read the account. It is
+// zero if none has read it.
 func (a *Targets) readBefore(slot int32, taken bool) time.Time {
 	switch t := a.at(slot); {
 	case taken && t.found != 0:
@@ -102,7 +104,7 @@ func (a *Targets) readBefore(slot int32, taken bool) time.Time {
 	return time.Time{}
 }
 
-// slotFor returns an account's slot, and adds the account if it is not there.
+// slotFor returns an account's slot. It adds the account if necessary.
 func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) int32 {
 	if slot, ok := a.Find(mine.Hash, account.Username); ok {
 		return slot
@@ -116,8 +118,8 @@ func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) in
 		if shared {
 			t.found = t.since
 		}
-		// The account had this id when it was read last; a subscriber that begins later
-		// means the account that has the handle then.
+		// The account had this id when it was last read. A subscriber that begins later means
+		// the account that has the handle then.
 		if !account.Since.After(c.Since) {
 			a.setUserID(slot, c.UserID)
 		}
@@ -126,15 +128,15 @@ func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) in
 	return slot
 }
 
-// schedule adds an account to the schedule, or follows a change in what its
-// subscribers ask for.
+// schedule adds an account to the schedule, or updates it after a change in its
+// subscribers' terms.
 func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	first, t := schedule.AtOnce, a.at(slot)
 	switch {
 	case t.Polled:
 		t.set(again, true)
 		first = schedule.Planned
-	case t.Failures() > 0: // it is resting
+	case t.Failures() > 0: // the account rests after a failure
 		first = schedule.Planned
 	case s.Spread:
 		first = schedule.Spread
@@ -148,8 +150,8 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 }
 
 // rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that
-// may lack posts from before it. The journal drops the posts that other subscribers
-// have got.
+// may lack posts from before it. The journal drops posts that other subscribers have got
+// already.
 func (a *Targets) rewindFor(slot int32, since time.Time) {
 	t := a.at(slot)
 	since = latest(since, a.env.Oldest())
@@ -160,7 +162,7 @@ func (a *Targets) rewindFor(slot int32, since time.Time) {
 }
 
 // unsubscribe removes a subscriber from an account. An account without subscribers is
-// released when no poll of it is under way.
+// released once no poll of it is under way.
 func (a *Targets) unsubscribe(slot int32, src *Source) {
 	a.leave(slot, src)
 	switch t := a.at(slot); {

@@ -9,17 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
 
-// Subscriber is one source's interest in an account.
+// Subscriber is the subscription of one source to an account.
 type Subscriber struct {
 	want int32
-	// Fresh: the subscriber may lack posts that the window has. It gets these, too, until
-	// a whole poll was made for it.
+	// Fresh is true if the subscriber may lack posts that are in the window. It gets these,
+	// too, until a whole poll was made for it.
 	Fresh   bool
-	covered bool // fresh, and the poll under way is made for it
+	covered bool // fresh, and served by the poll under way
 }
 
-// Each calls fn for each subscriber of an account, with its source and the time from
-// which on posts are for it.
+// Each calls fn for each subscriber of an account, with its source and the time from which
+// on posts are for it.
 func (a *Targets) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
 	t := a.at(slot)
 	if t.want < 0 {
@@ -33,7 +33,7 @@ func (a *Targets) Each(slot int32, fn func(s Subscriber, src *Source, since time
 	}
 }
 
-// change replaces each subscriber by what fn returns for it.
+// change replaces each subscriber by the result of fn.
 func (a *Targets) change(slot int32, fn func(Subscriber) Subscriber) {
 	t := a.at(slot)
 	if t.want < 0 {
@@ -53,8 +53,9 @@ func (a *Targets) subscribers(slot int32) int {
 	return 0
 }
 
-// correct corrects the beginnings of subscribers that were stamped by a clock which was set back
-// since. A whole poll was made for them: what was published since the last one is for them.
+// correct corrects the since of subscribers that were stamped by a clock which was later
+// set back. A whole poll was made for them: posts published since the last one are for
+// them.
 func (a *Targets) correct(slot int32) {
 	read, latest := a.at(slot).since.time(), a.env.Now().Add(poll.Differ)
 	a.change(slot, func(s Subscriber) Subscriber {
@@ -66,13 +67,13 @@ func (a *Targets) correct(slot int32) {
 	})
 }
 
-// anyFresh reports whether a subscriber is fresh.
+// anyFresh reports whether any subscriber is fresh.
 func (a *Targets) anyFresh(slot int32) (any bool) {
 	t := a.at(slot)
 	return t.is(fresh) || slices.ContainsFunc(t.subs(), func(s Subscriber) bool { return s.Fresh })
 }
 
-// cover notes that the poll that begins is made for the subscribers that are fresh now.
+// cover marks the subscribers that are fresh now as covered by the poll that begins.
 func (a *Targets) cover(slot int32) {
 	a.change(slot, func(s Subscriber) Subscriber {
 		s.covered = s.Fresh
@@ -80,7 +81,7 @@ func (a *Targets) cover(slot int32) {
 	})
 }
 
-// served notes that this poll was whole: its subscribers are not fresh any more.
+// served marks covered subscribers as no longer fresh, after a whole poll.
 func (a *Targets) served(slot int32) {
 	a.change(slot, func(s Subscriber) Subscriber {
 		if s.covered {
@@ -90,8 +91,9 @@ func (a *Targets) served(slot int32) {
 	})
 }
 
-// lacks returns the time from which on a fresh subscriber lacks posts: its beginning, or the
-// time up to which the account was read for it, whichever is later.
+// lacks returns the time from which on a fresh subscriber lacks posts: the time since when
+// posts are for it, or the time up to which the account was read for it, whichever is
+// later.
 func (a *Targets) lacks(t *account, s Subscriber, src *Source, since time.Time) time.Time {
 	from := latest(since, latest(src.read, a.wants.list[s.want].from))
 	if src.resumes && t.is(cold) {
@@ -100,7 +102,7 @@ func (a *Targets) lacks(t *account, s Subscriber, src *Source, since time.Time) 
 	return from
 }
 
-// asked returns the shortest interval that a subscriber of an account asks for; 0 for none.
+// asked returns the shortest interval of an account's subscribers; 0 if they have none.
 func (a *Targets) asked(slot int32) (shortest time.Duration) {
 	t := a.at(slot)
 	if t.want < 0 {
@@ -115,7 +117,8 @@ func (a *Targets) asked(slot int32) (shortest time.Duration) {
 	return shortest
 }
 
-// MonitorInterval returns the shortest interval that a monitor asks for; 0 for none.
+// MonitorInterval returns the shortest interval of an account's monitors; 0 if they have
+// none.
 func (a *Targets) MonitorInterval(slot int32) (shortest time.Duration) {
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
@@ -125,9 +128,9 @@ func (a *Targets) MonitorInterval(slot int32) (shortest time.Duration) {
 	return shortest
 }
 
-// Ask sums up what the subscribers of an account ask for.
+// Ask combines the terms of an account's subscribers.
 func (a *Targets) Ask(slot int32) (ask schedule.Ask) {
-	var most float64 // the highest weight, whose owner is returned; of several owners the first by name
+	var most float64 // the highest weight of a source; of equal ones, the first owner by name counts
 	ask.Interval = a.asked(slot)
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		ask.Weight += src.Weight
@@ -138,8 +141,8 @@ func (a *Targets) Ask(slot int32) (ask schedule.Ask) {
 	return ask
 }
 
-// WantedBy counts the sources of an account of the owners for which of returns true, and
-// returns the shortest interval that one of them asks for; 0 for none.
+// WantedBy counts the sources of an account with an owner for which of returns true, and
+// returns the shortest interval of these sources, 0 if they have none.
 func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int, shortest time.Duration) {
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		if !of(src.Owner) {
@@ -154,14 +157,14 @@ func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int,
 }
 
 // cutoff returns how far back the next poll must read: by the overlap before the last
-// complete poll; for a fresh subscriber to its beginning; and never beyond the earliest
-// beginning of all subscribers. A cold account is read back over the overlap alone: after a
-// start all subscribers are fresh, and the process before has dealt with earlier posts.
-// The poll reads back further by as much as our clock is ahead of the upstream's.
+// complete poll; for a fresh subscriber back to its since; and never beyond the earliest
+// since of all subscribers. A cold account is read back over the overlap alone: after a
+// start all subscribers are fresh, and the previous process has handled earlier posts. The
+// poll reads back further by as much as our clock is ahead of the upstream's.
 func (a *Targets) cutoff(slot int32, overlap time.Duration) time.Time {
 	t := a.at(slot)
 	first := true
-	var wanted time.Time // earliest beginning of all subscribers
+	var wanted time.Time // earliest since of all subscribers
 	back := t.since.time()
 	if !back.IsZero() {
 		back = back.Add(-overlap)
@@ -190,10 +193,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// subscribe adds a subscriber to an account, or renews the source's subscriber, and reports
-// whether it was added. With anew set, a renewed subscriber asks for other posts than
-// before, and has got none yet. An added subscriber has got all posts before from through
-// another node; zero for none.
+// subscribe adds a subscriber to an account, or updates the source's present one, and
+// reports whether it was added. With anew set, the present subscriber asks for other posts
+// than before, and has got none of them yet. An added subscriber has got all posts before
+// from through another node; zero if it has not.
 func (a *Targets) subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
 	a.change(slot, func(s Subscriber) Subscriber {

@@ -14,15 +14,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Targets has the accounts of a shard polled, for their subscribers. It is not safe for
+// Targets polls the accounts of a shard for their subscribers. It is not safe for
 // concurrent use.
 type Targets struct {
 	Sched schedule.Schedule
-	Paced *schedule.ByBudget // Sched where a budget sets the pace, nil elsewhere
+	Paced *schedule.ByBudget // same as Sched if a budget sets the pace, otherwise nil
 	Polls *poll.Machine
-	// Probes makes the probes, and learns of polls; nil without a Prober.
+	// Probes makes the probes and learns from polls; nil without a Prober.
 	Probes *probe.Sweep
-	// Pushed follows the stream, nil without a Streamer.
+	// Pushed tracks the accounts that the stream covers; nil without a Streamer.
 	Pushed *Pushed
 
 	env   *poll.Env
@@ -30,7 +30,7 @@ type Targets struct {
 
 	// By slot.
 	slab
-	windows seen.Windows // posts that the timelines showed
+	windows seen.Windows // posts that the timelines showed, by slot
 	roster  roster
 	names   names
 
@@ -45,7 +45,7 @@ var (
 	_ probe.Accounts    = (*Targets)(nil)
 )
 
-// NewTargets returns Targets without accounts. Accounts are polled at their intervals. times
+// NewTargets returns Targets without accounts; they are polled at their intervals. times
 // and commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	a := &Targets{env: env, times: times, sources: map[string]*Source{}, index: poll.NewIndex()}
@@ -58,7 +58,7 @@ func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deli
 // Size returns one more than the highest slot that was ever used.
 func (a *Targets) Size() int32 { return a.size }
 
-// At returns what polls keep of the account in a slot. The pointer stays valid.
+// At returns the poll state of the account in a slot. The pointer stays valid.
 func (a *Targets) At(slot int32) *poll.Target { return &a.at(slot).Target }
 
 // Find returns the slot of an account; hash is its HashName.
@@ -66,7 +66,7 @@ func (a *Targets) Find(hash uint64, username string) (slot int32, ok bool) {
 	return a.roster.find(hash, func(slot int32) bool { return sameAccount(a.Username(slot), username) })
 }
 
-// add adds an account that is not there yet, without subscribers.
+// add adds a new account without subscribers.
 func (a *Targets) add(username string) (slot int32) {
 	slot = a.take()
 	*a.at(slot) = account{name: a.names.add(strings.TrimPrefix(username, "@")), want: -1}
@@ -74,7 +74,7 @@ func (a *Targets) add(username string) (slot int32) {
 	return slot
 }
 
-// Release frees the slot of an account that nobody watches. Call Polls.Release.
+// Release frees the slot of an account that nobody watches. Call it through Polls.Release.
 func (a *Targets) Release(slot int32) {
 	a.Sched.Remove(slot)
 	if a.Probes != nil {
@@ -89,8 +89,8 @@ func (a *Targets) Release(slot int32) {
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
 
-// pack rewrites the names when most of their space belongs to accounts that were
-// released. Strings returned before stay valid.
+// pack rewrites the names when most of their space belongs to released accounts. Strings
+// returned before stay valid.
 func (a *Targets) pack() {
 	if !a.names.wasteful() {
 		return
@@ -150,9 +150,9 @@ func (a *Targets) setUserID(slot int32, id string) {
 	t.id = uint64(a.names.add(id))
 }
 
-// Status is how far an account was read.
+// Status says how far an account was read.
 type Status struct {
-	Since, Post time.Time // beginning of the last complete poll; publication of the newest post
+	Since, Post time.Time // start of the last complete poll; publication time of the newest post
 	Cold        bool      // another process made that poll
 }
 
@@ -170,10 +170,10 @@ func (a *Targets) Account(slot int32) fetcher.Account {
 	return fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}
 }
 
-// ReadAhead touches the state of accounts that are to be polled, which is scattered over
-// memory. In this loop the processor waits for several cache misses at a time; otherwise it
-// would wait for one after the other, longer than the rest of a poll takes. The sum that it
-// returns keeps the reads from being optimized away.
+// ReadAhead reads some state of accounts that will be polled next, which is scattered over
+// memory. In this loop the processor waits for several cache misses at a time. Otherwise it
+// would wait for one after the other, which takes longer than the rest of a poll. The sum
+// that it returns keeps the reads from being optimized away.
 func (a *Targets) ReadAhead(due []schedule.Due) (sum int) {
 	for i := range due {
 		sum += int(a.at(due[i].Slot).since)
@@ -186,7 +186,7 @@ func (a *Targets) ReadAhead(due []schedule.Due) (sum int) {
 }
 
 // Plan plans a poll that reads the account's timeline, back to the overlap before the last
-// complete poll, or from a gap on.
+// complete poll, or one that reads a gap.
 func (a *Targets) Plan(p *poll.Poll) {
 	slot, plan := p.Slot, &p.Plan
 	t, window := a.at(slot), a.windows.At(int(slot))
@@ -200,9 +200,9 @@ func (a *Targets) Plan(p *poll.Poll) {
 	}
 	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.UserID(slot), Limit: a.env.PageSize}
 	if plan.Gap != nil {
-		// No Seen: the window may have posts that were history, or that a poll showed
-		// which did not cover every subscriber. Expected, since an empty answer does not
-		// mean that there are no posts.
+		// Seen is not set: the window may have posts that were history, or that a poll showed
+		// which did not serve every subscriber. Expected is set, because an empty answer does
+		// not mean that there are no posts.
 		plan.Timeline.Cursor, plan.Cutoff, plan.Expected = plan.Gap.Resume, plan.Gap.From, true
 		return
 	}
@@ -226,7 +226,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	a.Polls.AskKnown(p, t.version)
 }
 
-// View sets who gets which posts of a poll.
+// View fills in v: which source gets which posts of a poll.
 func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	t := a.at(p.Slot)
 	v.Asker = a.index.Asker(a.subscribers(p.Slot))
@@ -234,7 +234,7 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	if t.is(cold) {
 		v.Cold = v.Since.Add(-a.env.MaxOverlap)
 	}
-	if p.Replaced() { // it had another name then, or none
+	if p.Replaced() { // another account, or none, had the name then
 		v.Cold = p.Plan.Cutoff
 	}
 	v.Username, v.UserID = p.Name, p.Plan.Timeline.UserID
@@ -260,13 +260,13 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	})
 }
 
-// Apply remembers what a poll brought.
+// Apply remembers the results of a committed poll.
 func (a *Targets) Apply(p *poll.Poll) {
 	slot, out := p.Slot, &p.Out
 	t := a.at(slot)
 	if p.Cursor != nil && a.UserID(slot) != p.Cursor.UserID {
 		a.setUserID(slot, p.Cursor.UserID)
-		if p.Replaced() && t.from != 0 { // the stream brings the new account's posts, if at all, only from now on
+		if p.Replaced() && t.from != 0 { // the stream covers the new account, if at all, only from now on
 			t.from = after(a.env.Now())
 		}
 		a.env.On.Account()
@@ -276,7 +276,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 	if p.Whole() && !out.Unchanged {
 		window.Renew(p.Plan.Window, p.News)
 	} else {
-		window.Add(p.News) // of older pages, when those of the first were not asked for
+		window.Add(p.News) // posts of older pages; the first page was not read
 	}
 	a.windows.Set(int(slot), window)
 	a.Pushed.applied(p)
@@ -293,7 +293,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 		t.rate = t.rate.After(len(p.Found)+len(t.posts()), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
 	}
 	t.version = out.Version
-	if !p.Sound { // a dropped post may be fit to deliver later
+	if !p.Sound { // a dropped post may be valid later
 		t.version = 0
 	}
 	t.since = toSeconds(out.Begun)
@@ -301,9 +301,9 @@ func (a *Targets) Apply(p *poll.Poll) {
 	a.served(slot)
 }
 
-// Waits returns until when an account cannot be polled: it is being polled already, to read a
-// gap or to commit pushed posts, or the bucket of its calls is closed; 0 if it can be polled
-// now.
+// Waits returns the time until which an account cannot be polled, 0 if it can be polled
+// now. It cannot be polled while it is being polled already, to read a gap or to commit
+// pushed posts, or while the bucket of its calls is closed.
 func (a *Targets) Waits(slot int32) (until int64) {
 	if a.at(slot).Polled {
 		return a.times.Now + poll.BusyPause
@@ -312,17 +312,17 @@ func (a *Targets) Waits(slot int32) (until int64) {
 		return 0
 	}
 	until = a.env.Budget.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: a.Account(slot)}))
-	if until > a.times.Now { // not all at once when it opens
+	if until > a.times.Now { // spreads the polls after the bucket opens
 		until += rand.Int64N(1 + (until-a.times.Now)/10)
 	}
 	return until
 }
 
-// Rest has an account polled at a time.
+// Rest schedules the next poll of an account at until.
 func (a *Targets) Rest(slot int32, until int64) { a.Sched.Put(slot, until, schedule.Rested) }
 
-// Next schedules the poll after one that has ended: at once if a subscriber or a probe wants
-// it, or if pushed posts could not be committed.
+// Next schedules the poll after p has ended. It is made at once if a subscriber or a probe
+// wants it, or if pushed posts could not be committed.
 func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	t := a.at(p.Slot)
 	hurried := t.is(again)
@@ -344,13 +344,13 @@ func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	t.Alone = false
 	a.Pushed.follow(p.Slot, now)
 	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), hurried)
-	if a.Probes != nil && !hurried { // else the next poll, which begins after the mark, counts
+	if a.Probes != nil && !hurried { // otherwise the next poll counts, which begins after the mark
 		a.Probes.Polled(p.Slot, p.Found, p.Plan.First, now)
 	}
 }
 
-// Hurry has an account polled at once, or after the poll under way, which may have begun
-// too early. An account whose polls fail waits as before.
+// Hurry polls an account at once, or after the poll under way, which may have begun too
+// early. An account with failing polls waits as before.
 func (a *Targets) Hurry(slot int32, now int64) {
 	switch t := a.at(slot); {
 	case t.Polled:
@@ -360,8 +360,8 @@ func (a *Targets) Hurry(slot int32, now int64) {
 	}
 }
 
-// ask returns what the schedule is asked for: Ask, with the interval of audits while the
-// stream is trusted with the account.
+// ask returns the account's terms for the schedule: Ask, with the interval of audits while
+// the stream is trusted with the account.
 func (a *Targets) ask(slot int32) schedule.Ask {
 	ask := a.Ask(slot)
 	if every := a.Pushed.audits(slot); every > 0 {
@@ -370,8 +370,8 @@ func (a *Targets) ask(slot int32) schedule.Ask {
 	return ask
 }
 
-// Interval returns the time between two polls of an account: the shortest that a subscriber
-// asks for, or that of audits while a stream brings its posts; 0 for none.
+// Interval returns the time between two polls of an account: the shortest interval of its
+// subscribers, or the interval of audits while a stream covers it; 0 if there is none.
 func (a *Targets) Interval(slot int32) time.Duration {
 	return max(a.asked(slot), a.Pushed.audits(slot))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// traits are those of polls that read accounts' timelines.
+// traits are the traits of accounts.
 var traits = poll.Traits{
 	Kind: poll.Accounts, Noun: "account", Key: "username",
 	Target:      Key,

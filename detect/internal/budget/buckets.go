@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Buckets are limits that hold for some of the calls, by name. A closed one closes
-// nothing else. The methods are safe for concurrent use.
+// Buckets are limits on some of the calls, by name. Closing one bucket affects no other.
+// The methods are safe for concurrent use.
 type Buckets struct {
 	clock  func() int64
 	now    func() time.Time
@@ -18,29 +18,29 @@ type Buckets struct {
 	tell   func(bucket string, until time.Time)
 	closed func(until int64)
 
-	any   atomic.Bool // one may be closed
+	any   atomic.Bool // whether a bucket may be closed
 	mu    sync.Mutex
-	until map[string]int64 // of those that are closed, on the clock
+	until map[string]int64 // when each closed bucket opens, on the clock
 }
 
-// newBuckets returns Buckets of which none is closed.
+// newBuckets returns Buckets that are all open.
 func newBuckets(cfg Config) *Buckets {
 	return &Buckets{clock: cfg.Clock, now: cfg.Now, logger: cfg.Logger, tell: cfg.Limited, until: map[string]int64{}}
 }
 
-// CloseFor closes a bucket for a time, at most MaxClosed. It never opens earlier than an
-// earlier call has said.
+// CloseFor closes a bucket for the given time, at most MaxClosed, and calls Limited. If an
+// earlier call closed it for longer, it stays closed until then.
 func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 	if until, ok := b.close(name, wait, why); ok {
 		b.tell(name, until)
 	}
 }
 
-// Close is CloseFor for what another process has met: Limited is not told.
+// Close is CloseFor for a limit that another process has met: it does not call Limited.
 func (b *Buckets) Close(name string, wait time.Duration, why string) { b.close(name, wait, why) }
 
-// close closes a bucket and returns when it opens; ok is false if it was closed for longer
-// already.
+// close closes a bucket and returns when it opens. ok is false if it was already closed for
+// longer.
 func (b *Buckets) close(name string, wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
@@ -66,7 +66,7 @@ func (b *Buckets) close(name string, wait time.Duration, why string) (opens time
 // Any reports whether a bucket may be closed.
 func (b *Buckets) Any() bool { return b.any.Load() }
 
-// Until returns when a bucket opens, 0 for one that is open.
+// Until returns when a bucket opens, 0 if it is open.
 func (b *Buckets) Until(name string) int64 {
 	if !b.Any() {
 		return 0
@@ -84,7 +84,7 @@ func (b *Buckets) Until(name string) int64 {
 	return 0
 }
 
-// Closed returns when each of the closed buckets opens, by name.
+// Closed returns when each closed bucket opens, by name.
 func (b *Buckets) Closed() map[string]time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,59 +13,59 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 )
 
-// Budget bounds the upstream calls of one Fetcher by a token bucket, and by a gate that
-// a rate limit closes. All shards share it; it is safe for concurrent use. Times are
-// nanoseconds of the detector's clock.
+// Budget limits the upstream calls of one Fetcher with a token bucket and a gate. Rate
+// limits of the upstream close the gate. All shards share the Budget; it is safe for
+// concurrent use. Times are nanoseconds of the detector's clock.
 type Budget struct {
-	// Buckets are the limits that hold for some of the calls.
+	// Buckets are the limits on some of the calls.
 	Buckets *Buckets
-	// Spend counts what the platform charges.
+	// Spend counts the platform's charges.
 	Spend *spend.Spend
 
 	cfg     Config
-	saved   float64      // how many calls may be saved at Config.PerSecond, 0 for none
-	until   atomic.Int64 // when the gate opens that a rate limit has closed; Spend may keep it closed
-	limited atomic.Bool  // the gate was closed, and no page has come since
+	saved   float64      // how many calls may be saved at Config.PerSecond
+	until   atomic.Int64 // when the gate opens after a rate limit; Spend may keep it closed for longer
+	limited atomic.Bool  // the gate was closed, and no page has arrived since
 
-	rate    atomic.Uint64 // bits of a float64: calls a second, as set by SetRate
-	changes atomic.Uint64 // of rate: see Changes
+	rate    atomic.Uint64 // bits of a float64: calls per second, set by SetRate
+	changes atomic.Uint64 // number of changes of rate: see Changes
 
-	reading atomic.Int64 // polls that wait to read on: see WaitPage
+	reading atomic.Int64 // polls that wait to read further pages: see WaitPage
 
 	mu      sync.Mutex
 	bucket  bucket
-	spare   []int64       // tickets that were given back, earliest first
+	spare   []int64       // tickets given back, earliest first
 	changed chan struct{} // closed when rate changes
 }
 
-// MaxClosed is the longest time for which a rate limit closes the gate.
+// MaxClosed is the longest time that a rate limit closes the gate.
 const MaxClosed = 15 * time.Minute
 
 // Config sets up a Budget.
 type Config struct {
-	PerSecond float64 // 0 for no bound
-	Burst     int     // calls that may be made at once after a lull
-	// Saves has the calls of Burst beyond Slack wait for polls that are due: see LostFrom.
-	// None are saved to begin with, nor before the gate or a bucket that a rate limit has
-	// closed is open again.
+	PerSecond float64 // 0 means no limit
+	Burst     int     // calls that may be made at once after a pause
+	// Saves makes the calls of Burst beyond Slack wait for polls that are due: see LostFrom.
+	// None are saved at the start, or before the gate or bucket that a rate limit closed
+	// opens again.
 	Saves bool
-	// Shared has others make all calls that polls leave: LostFrom is nil.
+	// Shared is true if others make all calls that polls leave over; LostFrom then returns
+	// nil.
 	Shared  bool
 	Epoch   time.Time
-	Clock   func() int64 // since Epoch
+	Clock   func() int64 // nanoseconds since Epoch
 	Now     func() time.Time
-	Stop    <-chan struct{} // closed to end all waiting
-	Stopped error           // with this
-	Ring    func()          // wakes callers that wait because of Reading, or for a ticket at another rate
-	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
-	// nobody.
+	Stop    <-chan struct{} // closed to end all waits
+	Stopped error           // error of waits that Stop ends
+	Ring    func()          // wakes callers that wait because of Reading, or for a ticket after a change of rate
+	// Limited, if not nil, is called when a rate limit has closed a bucket; "" is the gate.
 	Limited func(bucket string, until time.Time)
-	// Spend's Now, Logger and Reached are the Budget's.
+	// Spend's fields Now, Logger and Reached are set by New.
 	Spend  spend.Config
 	Logger *slog.Logger
 }
 
-// New makes a budget whose gate is open.
+// New returns a Budget with an open gate.
 func New(cfg Config) *Budget {
 	b := &Budget{changed: make(chan struct{})}
 	if cfg.Limited == nil {
@@ -85,23 +85,23 @@ func New(cfg Config) *Budget {
 	return b
 }
 
-// Bounded reports whether calls wait for tickets.
+// Bounded reports whether calls are limited and so wait for tickets.
 func (b *Budget) Bounded() bool { return b.cfg.PerSecond > 0 }
 
-// Stopped is the error of waits that the detector's end cut short.
+// Stopped returns the error of waits that the detector's stop ended.
 func (b *Budget) Stopped() error { return b.cfg.Stopped }
 
-// Reading reports whether a poll waits to read on: see WaitPage.
+// Reading reports whether a poll waits to read a further page: see WaitPage.
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
-// Closed returns for how long the gate stays closed, 0 or less when it is open. The limit of
-// Spend ends by the wall clock, which may be set, or go on while the machine sleeps: whoever
-// waits has to ask again after AskAgain at most.
+// Closed returns how long the gate stays closed, 0 or less if it is open. Spend's limit
+// ends by the wall clock, which may be set or go on while the machine sleeps. A waiting
+// caller must therefore ask again after AskAgain at most.
 func (b *Budget) Closed(now int64) time.Duration {
 	return max(time.Duration(b.until.Load()-now), b.Spend.Wait())
 }
 
-// AskAgain is the longest wait for the gate before Closed is asked again.
+// AskAgain is the longest wait for the gate before Closed must be called again.
 const AskAgain = time.Minute
 
 // Ticket takes one call out of the budget and returns when it may be made.
@@ -114,7 +114,7 @@ func (b *Budget) Ticket(now int64) int64 {
 	if b.Rate() == 0 {
 		return never
 	}
-	// A ticket that nobody used for longer than the bucket holds calls is void.
+	// A spare ticket older than the time in which the bucket fills is void.
 	void := now - int64(b.bucket.burst/b.bucket.rate*1e9)
 	for len(b.spare) > 0 {
 		at := b.spare[0]
@@ -126,15 +126,15 @@ func (b *Budget) Ticket(now int64) int64 {
 	return b.bucket.take(now)
 }
 
-// GiveBack returns a ticket that was not used, for the next caller; changes is what
-// Changes was before it was taken.
+// GiveBack gives an unused ticket to the next caller. changes is the result of Changes
+// before the ticket was taken.
 func (b *Budget) GiveBack(at int64, changes uint64) {
 	if !b.Bounded() || at == never {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if changes != b.changes.Load() { // the ticket is of another rate
+	if changes != b.changes.Load() { // the ticket belongs to another rate
 		b.bucket.tokens++
 		return
 	}
@@ -142,9 +142,8 @@ func (b *Budget) GiveBack(at int64, changes uint64) {
 	b.spare = slices.Insert(b.spare, i, at)
 }
 
-// Wait takes one call out of the budget and waits until it may be made. It waits for
-// the gate first and takes a ticket then, so that callers keep to the rate when the
-// gate opens.
+// Wait takes one call out of the budget and waits until it may be made. It first waits for
+// the gate and then takes a ticket, which keeps callers to the rate when the gate opens.
 func (b *Budget) Wait(ctx context.Context) error {
 	for {
 		select {
@@ -169,7 +168,7 @@ func (b *Budget) Wait(ctx context.Context) error {
 			case b.Closed(b.cfg.Clock()) <= 0:
 				return nil
 			}
-			continue // the gate has closed meanwhile, or the rate has changed
+			continue // the gate has closed, or the rate has changed
 		}
 		if err := b.pause(ctx, min(closed, AskAgain), changed); err != nil {
 			return err
@@ -177,8 +176,8 @@ func (b *Budget) Wait(ctx context.Context) error {
 	}
 }
 
-// WaitPage is Wait for a further page of a poll. No poll should begin meanwhile (see
-// Reading): those that have begun are finished first.
+// WaitPage is Wait for a further page of a poll. While it waits, Reading is true and no
+// poll should begin: polls that have begun are finished first.
 func (b *Budget) WaitPage(ctx context.Context) error {
 	b.reading.Add(1)
 	defer func() {
@@ -189,7 +188,8 @@ func (b *Budget) WaitPage(ctx context.Context) error {
 	return b.Wait(ctx)
 }
 
-// pause waits, unless ctx ends or the detector stops, or until changed is closed.
+// pause waits for the given time. It returns early when changed is closed, and with an
+// error when ctx ends or the detector stops.
 func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) error {
 	if wait <= 0 {
 		return nil
@@ -208,28 +208,28 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan s
 	}
 }
 
-// CloseFor closes the gate for a time, at most MaxClosed, and up to two seconds more,
-// chosen at random, so that processes that share a limit do not come back at the
-// same time. The gate never opens earlier than an earlier call has said. Closing an
-// open gate is logged.
+// CloseFor closes the gate for the given time, at most MaxClosed, plus up to two random
+// seconds that spread the return of processes sharing a limit. If an earlier call closed it
+// for longer, it stays closed until then. It logs the closing of an open gate, and calls
+// Limited.
 func (b *Budget) CloseFor(wait time.Duration, why string) {
 	if until, ok := b.close(min(wait, MaxClosed), why); ok {
 		b.cfg.Limited("", until)
 	}
 }
 
-// Close is CloseFor for a limit that another process has met: it lasts however long it has
-// to, and Limited is not told.
+// Close is CloseFor for a limit that another process has met: the time has no maximum, and
+// Limited is not called.
 func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
 
-// spent notes that the limit of Spend has closed the gate for a time: it is Spend's Reached.
+// spent is Spend's Reached: it records that the limit of Spend has closed the gate.
 func (b *Budget) spent(wait time.Duration, why string) {
 	b.limited.Store(true)
 	b.cfg.Logger.Warn("rate limited", "until", b.cfg.Now().Add(wait), "why", why)
 }
 
-// close closes the gate and returns when it opens; ok is false if it was closed for longer
-// already.
+// close closes the gate and returns when it opens. ok is false if it was already closed for
+// longer.
 func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
 		return time.Time{}, false
@@ -254,8 +254,8 @@ func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool
 	}
 }
 
-// Limits returns when each closed bucket opens, by name, and the gate, as ""; nil if none is
-// closed.
+// Limits returns when each closed bucket opens, by name; "" is the gate. It returns nil if
+// none is closed.
 func (b *Budget) Limits() map[string]time.Time {
 	closed := b.Buckets.Closed()
 	if wait := b.Closed(b.cfg.Clock()); wait > 0 {
@@ -267,7 +267,7 @@ func (b *Budget) Limits() map[string]time.Time {
 	return closed
 }
 
-// Works notes that a call brought a page, and logs the first one after the gate was
+// Works records that a call returned a page. It logs the first page after the gate was
 // closed.
 func (b *Budget) Works() {
 	if b.limited.Load() && b.Closed(b.cfg.Clock()) <= 0 && b.limited.Swap(false) {

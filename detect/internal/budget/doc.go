@@ -1,3 +1,3 @@
-// Package budget bounds how many upstream calls are made in a second, and stops
-// them while the upstream refuses them.
+// Package budget limits how many upstream calls are made per second, and stops calls while
+// the upstream refuses them.
 package budget

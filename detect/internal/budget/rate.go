@@ -4,19 +4,19 @@ import (
 	"math"
 )
 
-// never is a time that does not come, with room for sums.
+// never is a time after all others, small enough to be added to.
 const never = int64(1 << 62)
 
-// Rate returns how many calls a second may be made. 0 means no calls if Bounded, else no
-// bound.
+// Rate returns how many calls may be made per second. 0 means none if Bounded, otherwise no
+// limit.
 func (b *Budget) Rate() float64 { return math.Float64frombits(b.rate.Load()) }
 
-// Changes counts the changes of Rate. A ticket from before the last change is to be given
-// back: its call may be due much too late.
+// Changes returns how often Rate has changed. A ticket taken before the last change should
+// be given back: its call may be due much too late.
 func (b *Budget) Changes() uint64 { return b.changes.Load() }
 
-// SetRate changes how many calls a second may be made, where they are bounded: 0 is none.
-// The burst changes in proportion, and is at least 1; so does the limit of Spend.
+// SetRate sets how many calls may be made per second; 0 means none. The burst (at least 1)
+// and the limit of Spend change in proportion. Without a limit on calls it does nothing.
 func (b *Budget) SetRate(perSecond float64) {
 	if !b.Bounded() || perSecond == b.Rate() {
 		return
@@ -38,12 +38,12 @@ func (b *Budget) SetRate(perSecond float64) {
 	b.cfg.Ring()
 }
 
-// Slack is 10 ms' worth of calls, and at least 1: timers are late by some ms, which must
-// not cost calls.
+// Slack returns 10 ms' worth of calls, at least 1. Timers are late by some milliseconds,
+// which must not cost calls.
 func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
 
-// LostFrom returns a function that returns the time from which on calls that nobody makes are
-// lost, because no more can be saved. It returns nil if no calls can be saved.
+// LostFrom returns a function for the time from which on unused calls are lost, because no
+// more can be saved. It returns nil if no calls can be saved.
 func (b *Budget) LostFrom() func(now int64) int64 {
 	if b.saved == 0 || b.cfg.Shared {
 		return nil
@@ -65,8 +65,8 @@ func (b *Budget) lostFrom(now int64) int64 {
 	return b.bucket.last + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
 }
 
-// forget drops the saved calls, and has none saved before until: a platform that has refused
-// calls is not to get many at once afterwards.
+// forget drops the saved calls and saves none before until: after refusing calls, a
+// platform should not get many at once.
 func (b *Budget) forget(until int64) {
 	if b.saved == 0 {
 		return
@@ -79,25 +79,24 @@ func (b *Budget) forget(until int64) {
 	b.bucket.advance(b.cfg.Clock())
 }
 
-// change returns how often the rate has changed, and a channel that is closed at the next
-// change.
+// change returns how often the rate has changed, and a channel that the next change closes.
 func (b *Budget) change() (n uint64, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changes.Load(), b.changed
 }
 
-// bucket fills at a rate, and may owe tokens.
+// bucket is a token bucket that may go below 0.
 type bucket struct {
-	rate      float64 // tokens a second
+	rate      float64 // tokens per second
 	burst     float64
-	saved     float64 // how many of burst may be saved calls
-	savesFrom int64   // none is saved before that
-	tokens    float64 // below 0 when tickets were given for later
-	last      int64   // when tokens was right
+	saved     float64 // how many tokens of burst may be saved calls
+	savesFrom int64   // no calls are saved before this time
+	tokens    float64 // below 0 after giving out tickets for later
+	last      int64   // time to which tokens applies
 }
 
-// take takes a token and returns when it is there.
+// take takes a token and returns when it is available.
 func (b *bucket) take(now int64) int64 {
 	b.advance(now)
 	b.tokens--
@@ -107,7 +106,7 @@ func (b *bucket) take(now int64) int64 {
 	return now + int64(min(-b.tokens/b.rate*1e9, float64(never/2)))
 }
 
-// advance fills the bucket up to a moment.
+// advance fills the bucket up to the time now.
 func (b *bucket) advance(now int64) {
 	if b.last < b.savesFrom {
 		b.fill(min(now, b.savesFrom), max(1, b.burst-b.saved))

@@ -1,3 +1,2 @@
-// Package forecast predicts what polling brings and costs, and compares its
-// predictions with what then happened.
+// Package forecast predicts the latency and cost of polling.
 package forecast

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Plan is what a way of polling brings and costs. It converts to detect.Plan, which
-// explains the fields.
+// Plan predicts the latency and cost of a way of polling. It converts to detect.Plan, which
+// documents the fields.
 type Plan struct {
 	Budget          float64
 	Mean, P95       time.Duration
@@ -19,25 +19,25 @@ type Plan struct {
 	Shortfall       float64
 }
 
-// Settings are what plans are made from, beside the accounts.
+// Settings are the inputs of a plan besides the accounts.
 type Settings struct {
-	// Budgeted: calls are spent where they find posts earliest, in place of
-	// polling at intervals; with AtLeast, intervals are the shortest times then.
+	// Budgeted is true if calls are spent where they find posts earliest instead of at
+	// intervals. With AtLeast, intervals are then the shortest times between polls.
 	Budgeted, AtLeast bool
-	MinBound          time.Duration // no account is polled more often then
+	MinBound          time.Duration // if Budgeted, no account is polled more often
 
-	Rate   float64 // calls a second, 0 for unbounded
-	Batch  int     // accounts in a call at most
+	Rate   float64 // calls per second, 0 for no limit
+	Batch  int     // highest number of accounts in a call
 	Shards int
-	Pages  float64       // of a poll, in the mean
-	Fetch  time.Duration // of one call, in the mean
+	Pages  float64       // mean number of pages of a poll
+	Fetch  time.Duration // mean time of a call
 }
 
-// maxRate bounds a budget, in calls a second.
+// maxRate is the highest budget, in calls per second.
 const maxRate = 1e6
 
-// Plans returns the plan for accounts as things are, and one for each of the budgets,
-// beside searches that take so many calls a second.
+// Plans returns the plan for the present settings and one for each of the budgets. searches
+// is how many calls per second searches need besides.
 func (cfg Settings) Plans(groups []pace.Group, searches float64, budgets []float64) (now Plan, other []Plan, err error) {
 	total := cfg.Rate
 	if total > 0 {
@@ -74,7 +74,7 @@ func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
 	calls := cfg.CallsPerPoll(cfg.Together(float64(accounts)))
 	f := pace.Intervals(groups)
 	if polls := f.CallsPerMinute / 60; cfg.Rate > 0 && polls*calls > cfg.Rate {
-		// More accounts are due at a time, and share calls as far as they must, or can.
+		// More accounts are due at a time. They share calls as far as necessary or possible.
 		full := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
 		if calls = max(full, cfg.Rate/polls); calls == full {
 			f = pace.IntervalsWithin(groups, cfg.Rate/full)
@@ -105,18 +105,18 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 	return plan, nil
 }
 
-// ForAccounts returns what searches leave of a budget: they go first, but accounts
-// keep half of it.
+// ForAccounts returns the part of a budget that searches leave to accounts. Searches go
+// first, but accounts keep half of the budget.
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
-// Together is how many accounts share a call where intervals set the pace: an account
-// shares its own with those due in the next part of its interval.
+// Together returns how many accounts share a call when intervals set the pace: an account
+// shares its call with those due in the next part of its interval.
 func (cfg Settings) Together(accounts float64) float64 {
 	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
 }
 
-// CallsPerPoll returns how many calls a poll takes if so many accounts share the call for
-// their first pages. Later pages are read alone.
+// CallsPerPoll returns how many calls a poll needs if the given number of accounts share
+// the call for their first pages. Later pages are read one account per call.
 func (cfg Settings) CallsPerPoll(together float64) float64 { return 1/together + cfg.Pages - 1 }
 
 func (cfg Settings) plan(f pace.Forecast, calls float64) Plan {

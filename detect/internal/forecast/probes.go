@@ -2,21 +2,21 @@ package forecast
 
 import "time"
 
-// ProbePlan predicts what probes bring.
+// ProbePlan predicts the latency and calls with probes.
 type ProbePlan struct {
 	Mean           time.Duration // as Plan.Mean
 	CallsPerMinute float64       // probes and polls
 }
 
-// ProbeSettings are what is known of probes.
+// ProbeSettings are the inputs about probes.
 type ProbeSettings struct {
-	Rate    float64 // calls a second that they have to themselves, 0 for none
-	Limit   int     // accounts in a call
-	Missed  float64 // the share of posts that marks do not show
-	Speedup float64 // the mean wait with probes, relative to that without, where they share the calls
+	Rate    float64 // calls per second reserved for probes; 0 if they share the polls' calls
+	Limit   int     // accounts per call
+	Missed  float64 // the share of posts that marks miss
+	Speedup float64 // with shared calls, the mean wait with probes divided by that without
 }
 
-// Probes is what probes make of a plan for so many accounts.
+// Probes returns the plan now with the effect of probes, for the given number of accounts.
 func (cfg Settings) Probes(now Plan, accounts int, p ProbeSettings) ProbePlan {
 	call := min(cfg.Fetch, now.Mean)
 	wait := now.Mean - call

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Rule is a rule whose query is polled.
+// Rule is a rule with a polled query.
 type Rule struct {
 	ID      string
 	Query   string
 	Every   time.Duration // the shortest time between two polls
-	Authors []string      // whose timelines have its posts
-	Covered bool          // its posts come from these timelines
+	Authors []string      // accounts that together publish all its posts
+	Covered bool          // its posts come from the timelines of Authors
 }
 
-// Query says how a query's posts are found, and what that costs. It converts to
-// detect.PlannedQuery, which explains the fields.
+// Query says how the posts of a query are found, and at how many calls. It converts to
+// detect.PlannedQuery, which documents the fields.
 type Query struct {
 	Query          string
 	Sources        []string
@@ -28,8 +28,8 @@ type Query struct {
 	Why            string
 }
 
-// Queries sums up rules by where their posts come from, in the order of their
-// queries; pages is how many a poll reads in the mean.
+// Queries combines rules with the same query and the same origin of posts, ordered by
+// query. pages is the mean number of pages of a poll.
 func Queries(rules []Rule, pages float64) []Query {
 	type place struct {
 		query   string

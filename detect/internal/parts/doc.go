@@ -1,4 +1,4 @@
-// Package parts says which accounts and queries a node of a fleet polls. Of the other
-// accounts it keeps which sources want them and how often, so that the node decides about
-// rules as every other node does.
+// Package parts decides which accounts and queries a node of a fleet polls. For accounts
+// that other nodes poll, it records which sources want them and how often: each node needs
+// this to decide about rules as every other node does.
 package parts

@@ -7,51 +7,51 @@ import (
 	"time"
 )
 
-// Elsewhere keeps which sources want the accounts that other nodes poll. It knows an
-// account by its accounts.HashName, and takes some 25 bytes for each account and source.
-// It is safe for concurrent use. The zero value is empty.
+// Elsewhere records which sources want the accounts that other nodes poll. It knows an
+// account by its accounts.HashName, and takes about 25 bytes per account and source. It is
+// safe for concurrent use. The zero value is empty.
 type Elsewhere struct {
 	mu sync.RWMutex
 	// A hash table with linear probing and an entry for each account.
-	keys []uint64 // 0 is empty
-	of   []int32  // the only source; of several, ^ the index of the first node
-	n    int      // accounts
+	keys []uint64 // 0 for an empty entry
+	of   []int32  // the source if there is only one, otherwise ^ the index of the first node
+	n    int      // number of accounts
 
 	nodes   []node
-	free    int32 // index + 1 of the first free node; 0 for none
+	free    int32 // index + 1 of the first free node; 0 if there is none
 	sources []source
 	unused  []int32          // indexes of free sources
 	byID    map[string]int32 // indexes of sources
 }
 
-// node is an entry in the list of an account's sources; next is the index + 1 of the
-// next node, 0 for none.
+// node is an entry in the list of an account's sources; next is the index + 1 of the next
+// node, 0 at the end.
 type node struct{ source, next int32 }
 
 // source is a monitor or rule.
 type source struct {
 	Terms
 	joined time.Time
-	hashes []uint64 // sorted
+	hashes []uint64 // hashes of its accounts, sorted
 }
 
-// Terms are what a source asks for.
+// Terms are the terms of a source.
 type Terms struct {
 	Owner    string
 	Rule     bool
-	Interval time.Duration // 0 for none
+	Interval time.Duration // 0 if it has none
 }
 
-// Set sets which accounts a source wants, by sorted hashes; without any the source is
-// forgotten. joined is when the source came to want the accounts that are added; zero if
-// other nodes or processes have read these for it before.
+// Set sets the accounts that a source wants, by sorted hashes; without hashes the source is
+// dropped. joined is when the source began to want the added accounts. It is zero if other
+// nodes or processes have read them for the source before.
 func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.set(id, t, hashes, joined)
 }
 
-// set is Set with the lock held.
+// set is Set for a caller that holds the lock.
 func (x *Elsewhere) set(id string, t Terms, hashes []uint64, joined time.Time) {
 	i, known := x.byID[id]
 	switch {
@@ -110,8 +110,7 @@ func (x *Elsewhere) Has(id string, hash uint64) bool {
 	return has
 }
 
-// Joined returns when a source last came to want another account, as told to Set; zero if
-// Set was told of none.
+// Joined returns the last non-zero joined time that Set got for a source, or zero.
 func (x *Elsewhere) Joined(id string) time.Time {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -121,14 +120,14 @@ func (x *Elsewhere) Joined(id string) time.Time {
 	return time.Time{}
 }
 
-// Wants sums up the terms of an account's sources.
+// Wants combines the terms of an account's sources.
 type Wants struct {
 	Sources   int
-	Shortest  time.Duration // the shortest interval; 0 for none
-	ByMonitor time.Duration // the shortest interval of a monitor; 0 for none
+	Shortest  time.Duration // the shortest interval; 0 if there is none
+	ByMonitor time.Duration // the shortest interval of a monitor; 0 if there is none
 }
 
-// Wants returns the Wants of an account, counting sources of the owners for which of
+// Wants returns the Wants of an account. It counts only sources with an owner for which of
 // returns true; a nil of counts all.
 func (x *Elsewhere) Wants(hash uint64, of func(owner string) bool) (w Wants) {
 	x.mu.RLock()
@@ -241,7 +240,7 @@ func (x *Elsewhere) remove(hash uint64, source int32) {
 // key returns the key of a hash; it is never 0, which marks an empty entry.
 func key(hash uint64) uint64 { return max(hash, 1) }
 
-// home returns where the search for a key begins.
+// home returns the index at which the search for a key begins.
 func (x *Elsewhere) home(key uint64) int {
 	hi, _ := bits.Mul64(key, uint64(len(x.keys)))
 	return int(hi)
@@ -294,7 +293,7 @@ func (x *Elsewhere) put(key uint64, of int32) {
 	x.keys[at], x.of[at] = key, of
 }
 
-// delete empties an entry, and moves later entries up into the hole.
+// delete empties an entry, and moves later entries up to fill the hole.
 func (x *Elsewhere) delete(hole int) {
 	size := len(x.keys)
 	for i := x.after(hole); x.keys[i] != 0; i = x.after(i) {

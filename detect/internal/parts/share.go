@@ -9,16 +9,16 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Share says which accounts and queries a detector polls. It is safe for concurrent use.
+// Share decides which accounts and queries a detector polls. It is safe for concurrent use.
 type Share struct {
-	prefix   string                    // of the targets of a platform that has a name
+	prefix   string                    // prefix of all targets, if the platform has a name
 	streamed [2]bool                   // by poll.Kind
-	stream   fleet.Part                // of everything that a stream brings
-	own      atomic.Pointer[fleet.Set] // nil: all
+	stream   fleet.Part                // the part of all streamed posts
+	own      atomic.Pointer[fleet.Set] // nil means all
 }
 
-// NewShare returns the Share of a detector that polls everything. All targets of a kind
-// that is streamed, by poll.Kind, belong to one part.
+// NewShare returns the Share of a detector that polls everything. streamed says for each
+// poll.Kind whether it is streamed; all targets of a streamed kind belong to one part.
 func NewShare(platform string, streamed [2]bool) *Share {
 	s := &Share{streamed: streamed, stream: fleet.PartOf("stream/" + platform)}
 	if platform != "" {
@@ -27,13 +27,13 @@ func NewShare(platform string, streamed [2]bool) *Share {
 	return s
 }
 
-// Alone reports whether Set was never called: then all parts are the detector's own.
+// Alone reports whether Set was never called; the detector then has all parts.
 func (s *Share) Alone() bool { return s.own.Load() == nil }
 
 // Set sets the detector's own parts.
 func (s *Share) Set(own fleet.Set) { s.own.Store(&own) }
 
-// Parts returns how many parts are the detector's own.
+// Parts returns how many parts the detector has.
 func (s *Share) Parts() int {
 	if own := s.own.Load(); own != nil {
 		return own.Len()

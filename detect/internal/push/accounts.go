@@ -9,19 +9,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// The accounts are read soon after a change, at most once in readEvery. A position that no
-// commit has carried is stored once in storeEvery.
+// The accounts are read soon after a change, at most once per readEvery. A position that no
+// commit has included is stored once per storeEvery.
 const (
-	soon       = 50 * time.Millisecond // what changes together is read together
+	soon       = 50 * time.Millisecond // collects changes made together into one reading
 	readEvery  = time.Second
 	storeEvery = 10 * time.Second
 )
 
-// AccountsChanged has the accounts read anew.
+// AccountsChanged makes Run read the accounts again.
 func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 
-// Run keeps the stream connected, and its accounts those that are wanted, until ctx
-// ends. It may be called again then, and connects as if it had never been connected.
+// Run keeps the stream connected, with the accounts that are wanted, until ctx ends. It may
+// then be called again, and connects as if for the first time.
 func (s *Supervisor) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.wanted, s.names, s.unbroken, s.mute = nil, map[string][]string{}, false, 0
@@ -30,7 +30,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 	defer keeping.Wait()
 	keeping.Go(func() { s.keepConnected(ctx) })
 	var next time.Time // when the accounts may be read again
-	planned := true    // the timer changed is going to fire
+	planned := true    // the timer changed is set
 	changed, store := time.NewTimer(0), time.NewTicker(storeEvery)
 	defer changed.Stop()
 	defer store.Stop()
@@ -54,15 +54,15 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 }
 
-// read asks which accounts are wanted.
+// read updates the accounts that are wanted.
 func (s *Supervisor) read(ctx context.Context) {
 	accounts, err := s.cfg.accounts(ctx)
-	if err == nil { // else the detector stops
+	if err == nil { // after an error the detector stops
 		s.want(accounts)
 	}
 }
 
-// want sets the accounts whose posts are wanted.
+// want sets the accounts that posts are wanted of.
 func (s *Supervisor) want(accounts []fetcher.Account) {
 	names := make(map[string][]string, len(accounts))
 	for _, a := range accounts {
@@ -75,7 +75,7 @@ func (s *Supervisor) want(accounts []fetcher.Account) {
 	s.untold = s.untold || !slices.Equal(s.wanted, accounts)
 	s.wanted, s.names = accounts, names
 	// An account that left and came back since the last reading is no change for the
-	// connection, but new to the sink.
+	// connection, but the sink has lost its coverage.
 	if len(s.covering) > 0 {
 		s.cfg.sink.Cover(s.covering, true)
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// changes tells a connection what is wanted after a change: accounts, or queries. The other
+// changes passes the wanted accounts or queries to a connection after a change. The other
 // channel is nil.
 type changes struct {
 	accounts chan []fetcher.Account
@@ -21,7 +21,7 @@ func newChanges(queries bool) (c changes) {
 	return c
 }
 
-// query returns the query that a connection begins with.
+// query returns the query for opening a connection.
 func (c changes) query(wanted []fetcher.Account, position string) fetcher.StreamQuery {
 	if c.queries != nil {
 		return fetcher.StreamQuery{Queries: queriesOf(wanted), QueryChanges: c.queries, Position: position}
@@ -29,7 +29,8 @@ func (c changes) query(wanted []fetcher.Account, position string) fetcher.Stream
 	return fetcher.StreamQuery{Accounts: wanted, Changes: c.accounts, Position: position}
 }
 
-// tell hands over what is wanted now, in place of an earlier list that was not taken yet.
+// tell passes on the accounts or queries wanted now, replacing an earlier list that was not
+// received yet.
 func (c changes) tell(wanted []fetcher.Account) {
 	if c.queries != nil {
 		replace(c.queries, queriesOf(wanted))
@@ -54,7 +55,7 @@ func queriesOf(wanted []fetcher.Account) []fetcher.SearchQuery {
 	return list
 }
 
-// covered returns the accounts or queries that a signal names.
+// covered returns the accounts or queries named in a signal.
 func (s *Supervisor) covered(sig *fetcher.Signal) []fetcher.Account {
 	if s.cfg.Kind != poll.Queries {
 		return sig.Accounts

@@ -8,54 +8,54 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Bounds of what makes a stream trusted.
+// Limits for the trust in a stream.
 const (
-	// leastLag and mostLag bound how old a post is that the stream must have
-	// brought; between, it is the 99.9th percentile of what the posts took.
+	// leastLag and mostLag limit the age from which a post that the stream has not sent
+	// counts as missed. Between them, that age is the 99.9th percentile of the posts' lag.
 	leastLag, mostLag = 10 * time.Second, 10 * time.Minute
-	// memory is how many posts the share of misses is measured over.
+	// memory is the number of posts over which the share of misses is measured.
 	memory = 1000
 )
 
-// Health is how good a stream is. It is safe for concurrent use.
+// Health measures the quality of a stream. It is safe for concurrent use.
 type Health struct {
 	brings func(*fetcher.Tweet) bool
-	every  time.Duration // between two polls of an account while it is trusted
+	every  time.Duration // time between two polls of an account while the stream is trusted
 	now    func() time.Time
 
 	mu      sync.Mutex
 	stats   Stats
 	lag     latency.Histogram
-	up      time.Time // since when it is connected
-	missAt  time.Time // of the last miss; zero for none
-	unheard int       // misses since a post came, or the connection was made
-	changed func()    // called when the trust is gone
+	up      time.Time // when it connected; zero while it is not connected
+	missAt  time.Time // time of the last miss; zero if there was none
+	unheard int       // misses since the last post, or since the stream connected
+	changed func()    // called when trust is lost
 
-	// The posts brought and missed lately, by which the share of misses is measured: both
-	// numbers are halved when there are more than memory.
+	// pushed and lacking count recent posts that were sent and missed, to measure the share
+	// of misses: both are halved when their sum exceeds memory.
 	pushed, lacking float64
 }
 
-// NewHealth returns the Health of a stream about which nothing is known: it is trusted
-// once it is connected.
+// NewHealth returns the Health of a stream without a history: it is trusted once it is
+// connected.
 func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
 	return &Health{brings: brings, every: every, now: now, changed: func() {}}
 }
 
-// Trusted reports whether the accounts need only be polled seldom.
+// Trusted reports whether the accounts need only rare polls.
 func (h *Health) Trusted() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.trusted()
 }
 
-// trusted: for the time between two polls of an account, polls as often as without a stream
-// have found nothing that it missed.
+// trusted reports whether the stream is connected, and polls as often as without a stream
+// have found no miss for the time h.every.
 func (h *Health) trusted() bool {
 	return !h.up.IsZero() && (h.missAt.IsZero() || h.now().Sub(h.missAt) >= h.every)
 }
 
-// connected and broken follow the connection.
+// connected and broken record that the connection has begun and ended.
 func (h *Health) connected(accounts int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,14 +71,14 @@ func (h *Health) broken() {
 	h.stats.Connected, h.stats.Accounts = false, 0
 }
 
-// count changes the counters.
+// count calls fn to change the counters.
 func (h *Health) count(fn func(*Stats)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fn(&h.stats)
 }
 
-// Pushed notes a post that the stream brought.
+// Pushed records a post that the stream has sent.
 func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,13 +86,13 @@ func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.unheard = 0
 	h.pushed++
 	h.forget()
-	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // else it waited for the connection
+	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // otherwise the post waited for the connection
 		h.lag.Record(max(0, at.Sub(t.PublishedAt)))
 	}
 }
 
-// Found judges a post that a poll has found, of an account whose posts the stream has
-// brought since from, and reports whether the stream has missed it.
+// Found judges a post that a poll has found, of an account that the stream covers since
+// from. It reports whether the stream has missed the post.
 func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	if t.PublishedAt.Before(from) || t.Pinned || !h.brings(t) {
 		return false
@@ -119,40 +119,41 @@ func (h *Health) Unheard() int {
 	return h.unheard
 }
 
-// mostTaken returns how old a post is that the stream must have brought.
+// mostTaken returns the age from which a post that the stream has not sent counts as
+// missed.
 func (h *Health) mostTaken() time.Duration {
 	return min(max(h.lag.Snapshot().Quantile(0.999), leastLag), mostLag)
 }
 
-// forget keeps pushed and lacking to the last posts.
+// forget reduces pushed and lacking to the weight of recent posts.
 func (h *Health) forget() {
 	if h.pushed+h.lacking > memory {
 		h.pushed, h.lacking = h.pushed/2, h.lacking/2
 	}
 }
 
-// Stats counts what a detector's stream did.
+// Stats counts the events of a detector's stream.
 type Stats struct {
 	Connected bool
-	// Trusted: polls of its accounts rest for Config.AuditEvery.
+	// Trusted is true if its accounts are polled only once per Config.AuditEvery.
 	Trusted  bool
-	Accounts int64 // whose posts it brings, as it says
+	Accounts int64 // accounts it covers, as it says
 
 	Connects    int64 // connections that the platform accepted
-	Resumes     int64 // of them, those that lost nothing
+	Resumes     int64 // connections among them that lost nothing
 	Disconnects int64 // connections that ended, or could not be made
-	Silences    int64 // of them, those that were cut because nothing came
-	Gaps        int64 // times that the stream said it had left something out
+	Silences    int64 // disconnections because nothing was received
+	Gaps        int64 // gaps that the stream reported
 
-	Posts     int64 // brought, some more than once
-	Strangers int64 // of them, of accounts that nobody watches
+	Posts     int64 // posts received, some more than once
+	Strangers int64 // received posts of accounts that nobody watches
 	Edits     int64 // signals that a post was edited
 	Deletes   int64 // signals that a post was deleted
 
-	Misses   int64   // posts that polls found and the stream should have brought
-	MissRate float64 // of the last thousand posts or so
-	// Lag is from publication until the stream brought a post, of those published
-	// while it was connected.
+	Misses   int64   // posts that polls found and the stream should have sent
+	MissRate float64 // share of misses among about the last thousand posts
+	// Lag is the time from publication to reception, for posts published during the
+	// connection.
 	Lag latency.Snapshot
 }
 

@@ -5,30 +5,31 @@ import (
 	"sync"
 )
 
-// maxOpen is how many posts may wait for their commit; the stream waits meanwhile.
+// maxOpen is how many posts may wait for their commit. At that number the stream has to
+// wait.
 const maxOpen = 4096
 
-// Positions knows up to which position everything that a stream has brought is
-// committed. It is safe for concurrent use.
+// Positions tracks the position up to which all posts of a stream are committed. It is safe
+// for concurrent use.
 type Positions struct {
 	mu     sync.Mutex
 	first  uint64   // number of open[0]
-	open   []opened // posts in the order in which they came
-	done   string   // the position up to which all is committed
-	stored string   // the last one that is in the journal
+	open   []opened // posts in the order of reception
+	done   string   // position up to which all posts are committed
+	stored string   // last position known to be in the journal
 	room   chan struct{}
 }
 
-// opened is a post that is not committed, or that comes after one that is not.
+// opened is a post that is not committed, or follows one that is not.
 type opened struct {
-	position string // to resume after it
+	position string // position to resume from after the post
 	done     bool
 }
 
-// NewPositions begins without a position.
+// NewPositions returns Positions without a position.
 func NewPositions() *Positions { return &Positions{first: 1, room: make(chan struct{}, 1)} }
 
-// Begin sets the position from the journal. Posts that are open do not move it any more.
+// Begin sets the position from the journal. Posts that are open no longer move it.
 func (p *Positions) Begin(stored string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +39,8 @@ func (p *Positions) Begin(stored string) {
 	}
 }
 
-// Add takes note of a post, and waits while too many are open. The number is above 0.
+// Add adds a post and returns its number, which is above 0. It waits while too many posts
+// are open.
 func (p *Positions) Add(ctx context.Context, position string) (number uint64, err error) {
 	for {
 		p.mu.Lock()
@@ -57,7 +59,7 @@ func (p *Positions) Add(ctx context.Context, position string) (number uint64, er
 	}
 }
 
-// Pass takes note of a position that was reached without a post.
+// Pass records a position that the stream reached without a post.
 func (p *Positions) Pass(position string) {
 	if position == "" {
 		return
@@ -71,7 +73,7 @@ func (p *Positions) Pass(position string) {
 	}
 }
 
-// Done takes note that posts are committed, or need not be.
+// Done records that posts are committed, or need no commit.
 func (p *Positions) Done(numbers []uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +97,8 @@ func (p *Positions) Done(numbers []uint64) {
 	}
 }
 
-// With returns the position to store with the commit of some posts; ok is false when
-// it is in the journal already.
+// With returns the position to store in the commit of the given posts. ok is false if the
+// journal has it already.
 func (p *Positions) With(numbers []uint64) (position string, ok bool) {
 	with := make(map[uint64]bool, len(numbers))
 	for _, n := range numbers {
@@ -116,14 +118,14 @@ func (p *Positions) With(numbers []uint64) (position string, ok bool) {
 	return position, position != p.stored
 }
 
-// Stored takes note that a position is in the journal.
+// Stored records that a position is in the journal.
 func (p *Positions) Stored(position string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stored = position
 }
 
-// Resume returns the position from which to resume: everything before it is committed.
+// Resume returns the position to resume from: all posts before it are committed.
 func (p *Positions) Resume() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// signal takes one signal of a connection.
+// signal handles one signal of a connection.
 func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) error {
 	s.cfg.Billed(sig.Billed)
 	if ctx.Err() != nil {
@@ -56,13 +56,13 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	return nil
 }
 
-// cover tells the sink whose posts the stream brings. s.mu is held.
+// cover passes the accounts that the stream covers to the sink. The caller holds s.mu.
 func (s *Supervisor) cover(accounts []fetcher.Account, unbroken bool) {
 	s.covering = slices.Clone(accounts)
 	s.cfg.sink.Cover(accounts, unbroken)
 }
 
-// post takes a post.
+// post handles a post.
 func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) error {
 	now := s.cfg.Now()
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	return nil
 }
 
-// whose returns the accounts or queries that a post is for. s.mu is held.
+// whose returns the accounts or queries that a post is for. The caller holds s.mu.
 func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	switch {
 	case sig.Post == nil:
@@ -109,7 +109,7 @@ func (s *Supervisor) whose(sig *fetcher.Signal) []string {
 	return nil
 }
 
-// noun says in the log what the stream covers.
+// noun returns the log's word for the targets that the stream covers.
 func (s *Supervisor) noun() string {
 	if s.cfg.Kind == poll.Queries {
 		return "queries"
@@ -117,8 +117,8 @@ func (s *Supervisor) noun() string {
 	return "accounts"
 }
 
-// add waits for room among the posts that are not committed. Meanwhile the connection
-// does not count as silent, since nothing is taken from it.
+// add adds a post to Positions, waiting while too many posts are not committed. The
+// connection does not count as silent in this time, since nothing is read from it.
 func (s *Supervisor) add(ctx context.Context, l *link, position string) (number uint64, err error) {
 	s.mu.Lock()
 	l.waits = true
@@ -129,7 +129,7 @@ func (s *Supervisor) add(ctx context.Context, l *link, position string) (number 
 	l.waits = false
 	now := s.cfg.Now()
 	if now.Sub(l.last) > tick {
-		l.beat = time.Time{} // heartbeats had to wait, too
+		l.beat = time.Time{} // heartbeats were delayed, too
 	}
 	l.last = now
 	return number, err

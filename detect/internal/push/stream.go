@@ -13,21 +13,21 @@ import (
 // Config sets up a Stream. All fields are required.
 type Config struct {
 	Streamer fetcher.Streamer
-	// Kind is what the stream brings the posts of.
+	// Kind is the kind of targets that the stream covers.
 	Kind       poll.Kind
 	AuditEvery time.Duration
-	// Shards own the accounts or queries, and ShardOf is the owner of one.
+	// Shards returns all shards, and ShardOf the owner of an account or query.
 	Shards  func() []Shard
 	ShardOf func(name string) Shard
-	// Position reads from the journal where to resume.
+	// Position reads the position to resume from in the journal.
 	Position func(ctx context.Context, target string) (position string, err error)
-	// Store has a commit made that carries the position: see Positions.With.
+	// Store queues a commit that includes the position: see Positions.With.
 	Store func()
-	// Billed is called with what the platform charges for a signal.
+	// Billed is called with the platform's charges for a signal.
 	Billed func(fetcher.Billed)
-	// Closed is for how long there may be no connection, 0 when there may be one.
+	// Closed returns how long no connection is allowed, 0 if one is allowed now.
 	Closed func() time.Duration
-	// Backoff is the wait after the n-th failure in a row, n from 1.
+	// Backoff returns the wait after the n-th consecutive failure, n from 1.
 	Backoff func(n int) time.Duration
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -35,32 +35,33 @@ type Config struct {
 
 // Shard owns a part of the accounts or queries.
 type Shard interface {
-	// Streamed has fn called on the shard's goroutine. AskStreamed waits for that; after an
-	// error fn may still be called.
+	// Streamed calls fn on the shard's goroutine. AskStreamed also waits for it to return;
+	// after an error fn may still be called.
 	Streamed(kind poll.Kind, fn func(Covered))
 	AskStreamed(ctx context.Context, kind poll.Kind, fn func(Covered)) error
 }
 
-// Covered is what a stream brings the posts of, on a shard. Names are those of accounts,
-// or the texts of queries.
+// Covered is the set of a shard's targets that a stream covers. Names are those of
+// accounts, or the texts of queries.
 type Covered interface {
-	// Cover sets the list of names that the stream covers. One that was on the list
-	// before is covered since then if unbroken is set, others from now on.
+	// Cover sets the list of names that the stream covers. If unbroken is set, names that
+	// were on the list before stay covered since then. Other names are covered from now on.
 	Cover(names []string, unbroken bool, now time.Time)
-	// Gap has the covering begin anew: of all, or of those named, which are polled at
-	// once, covered or not.
+	// Gap records that the stream has missed posts, of the names or, if all is set, of all
+	// targets: they are covered only from now on. Named targets are polled at once, covered
+	// or not.
 	Gap(names []string, all bool, now time.Time)
-	// Trust says whether polls of what is covered may rest.
+	// Trust sets whether polls of covered targets may rest.
 	Trust(trusted bool)
-	// Named calls fn for each account or query that is wanted, from a slot on, n slots
-	// at most. It reports whether slots are left.
+	// Named calls fn for each account or query that is wanted, in at most n slots beginning
+	// at from. It reports whether there are further slots.
 	Named(from, n int32, fn func(wanted fetcher.Account)) (more bool)
-	// Push takes a post, and reports false when nobody wants it.
+	// Push handles a post, and returns false if nobody wants it.
 	Push(name string, p poll.Push) bool
 }
 
-// Stream takes what a Streamer pushes. A nil Stream is for no Streamer: the methods that are
-// called without one do nothing.
+// Stream handles the posts of a Streamer. A nil Stream stands for no Streamer; methods that
+// may be called on it do nothing.
 type Stream struct {
 	cfg        Config
 	health     *Health
@@ -69,14 +70,14 @@ type Stream struct {
 	turn       turn
 }
 
-// New makes a Stream. Nothing happens before Run.
+// New returns a Stream. It starts nothing: see Run.
 func New(cfg Config) *Stream {
 	s := &Stream{cfg: cfg, turn: turn{bell: batch.NewBell()}, positions: NewPositions(), health: NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
 	s.supervisor = newSupervisor(supervision{Config: cfg, sink: s, health: s.health, positions: s.positions, accounts: s.wanted})
 	return s
 }
 
-// Health is how good the stream is.
+// Health returns the quality of the stream.
 func (s *Stream) Health() *Health { return s.health }
 
 // Stats reads the counters.
@@ -87,8 +88,8 @@ func (s *Stream) Stats() (st Stats) {
 	return s.health.Stats()
 }
 
-// target is the stream's name in the journal. Names of accounts and queries have a
-// prefix of their own.
+// target returns the stream's name in the journal. Names of accounts and queries have other
+// prefixes.
 func (s *Stream) target() string {
 	if s.cfg.Kind == poll.Queries {
 		return "stream:queries"
@@ -96,15 +97,15 @@ func (s *Stream) target() string {
 	return "stream"
 }
 
-// Changed has what is wanted read anew.
+// Changed makes the stream read the wanted accounts or queries again.
 func (s *Stream) Changed() {
 	if s != nil {
 		s.supervisor.AccountsChanged()
 	}
 }
 
-// Run keeps the stream connected, while it is this process's, from the stored position on,
-// until ctx ends.
+// Run keeps the stream connected, from the stored position on, while this process has the
+// stream, until ctx ends.
 func (s *Stream) Run(ctx context.Context) {
 	if s == nil {
 		return
@@ -119,8 +120,8 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
-// joining is how long a stream waits for what was set before Run: of accounts and queries
-// that join later it would not bring what came since its position.
+// joining is how long a stream waits for the targets set before Run. For a target that
+// joins later, the stream would not send the posts since its stored position.
 const joining = 50 * time.Millisecond
 
 func (s *Stream) run(ctx context.Context) {
@@ -130,7 +131,7 @@ func (s *Stream) run(ctx context.Context) {
 		return
 	}
 	position, err := s.cfg.Position(ctx, s.target())
-	if err != nil { // polls find what came since
+	if err != nil { // polls find the posts since then
 		s.cfg.Logger.Error("cannot read the stream's position", "error", err)
 	} else {
 		s.positions.Begin(position)
@@ -138,11 +139,11 @@ func (s *Stream) run(ctx context.Context) {
 	s.supervisor.Run(ctx)
 }
 
-// Done takes note of posts that are dealt with, by their numbers.
+// Done records that posts are dealt with, by their numbers.
 func (s *Stream) Done(numbers []uint64) { s.positions.Done(numbers) }
 
-// Position is what to commit with some posts; ok is false when it is in the journal
-// already.
+// Position returns the position to commit with the given posts. ok is false if the journal
+// has it already.
 func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
 	if s == nil || s.turn.off.Load() {
 		return "", "", false
@@ -151,20 +152,20 @@ func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
 	return s.target(), position, ok
 }
 
-// Stored takes note that a position is in the journal.
+// Stored records that a position is in the journal.
 func (s *Stream) Stored(position string) { s.positions.Stored(position) }
 
-// askAtOnce is how many slots a shard is asked for at a time, so that polls do not wait.
+// askAtOnce is how many slots a shard is asked for at a time; few, because polls wait.
 const askAtOnce = 4096
 
-// wanted are the accounts or queries whose posts are wanted.
+// wanted returns the accounts or queries that posts are wanted of.
 func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error) {
 	for _, sh := range s.cfg.Shards() {
 		for from, more := int32(0), true; more; from += askAtOnce {
 			err := sh.AskStreamed(ctx, s.cfg.Kind, func(c Covered) {
 				more = c.Named(from, askAtOnce, func(a fetcher.Account) { list = append(list, a) })
 			})
-			if err != nil { // list may still be written
+			if err != nil { // the shard may still write to list
 				return nil, err
 			}
 		}
@@ -172,7 +173,7 @@ func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error)
 	return list, nil
 }
 
-// Post, Cover, Gap and Trust hand to the shards what the stream tells: see sink.
+// Post, Cover, Gap and Trust implement sink: they pass the stream's signals to the shards.
 func (s *Stream) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
 	p := poll.Push{Number: number, Post: *post, At: at}
 	s.cfg.ShardOf(name).Streamed(s.cfg.Kind, func(c Covered) {
@@ -194,7 +195,7 @@ func (s *Stream) Trust(trusted bool) {
 	s.each(nil, func(c Covered, _ []string, _ time.Time) { c.Trust(trusted) })
 }
 
-// each calls fn on each shard, with those of the accounts or queries that it owns.
+// each calls fn on each shard, with the names from list that the shard owns.
 func (s *Stream) each(list []fetcher.Account, fn func(c Covered, names []string, now time.Time)) {
 	now := s.cfg.Now()
 	names := map[Shard][]string{}

@@ -15,30 +15,30 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// supervision sets up a Supervisor. What is said of accounts here holds for queries on a
-// Roles.SearchStream, each an Account with its text as the Username.
+// supervision sets up a Supervisor. For a Roles.SearchStream, the accounts here are
+// queries: each is an Account with the query's text as its Username.
 type supervision struct {
 	Config
 	sink      sink
 	health    *Health
 	positions *Positions
-	// accounts returns the accounts whose posts are wanted. An error means that the
+	// accounts returns the accounts that posts are wanted of. An error means that the
 	// detector stops.
 	accounts func(context.Context) ([]fetcher.Account, error)
 }
 
-// sink gets what a stream tells. Its methods are called one at a time, and must not
+// sink receives the signals of a stream. Its methods are called one at a time, and must not
 // block.
 type sink interface {
-	// Cover says whose posts the stream brings from now on, and nobody else's; with
-	// unbroken set, it has left out nothing of those whose posts it brought before.
+	// Cover sets the accounts that the stream covers from now on. With unbroken set, the
+	// stream has missed nothing of the accounts that it covered before.
 	Cover(accounts []fetcher.Account, unbroken bool)
-	// Gap says that the stream has left something out of these accounts, nil for all
-	// that it covers: it covers them from now on.
+	// Gap reports that the stream has missed posts of these accounts, nil for all that it
+	// covers: it covers them only from now on.
 	Gap(accounts []fetcher.Account)
-	// Trust says whether the polls of these accounts may rest.
+	// Trust sets whether the polls of these accounts may rest.
 	Trust(trusted bool)
-	// Post hands over a post. Its number is that of Positions; one that matches several
+	// Post passes on a post. Its number comes from Positions; a post that matches several
 	// queries has a number for each.
 	Post(number uint64, username string, post *fetcher.Tweet, at time.Time)
 }
@@ -46,17 +46,17 @@ type sink interface {
 // Supervisor keeps a stream connected while there are accounts.
 type Supervisor struct {
 	cfg      supervision
-	bell     batch.Bell // there is something to tell the connection or the sink
-	accounts batch.Bell // they have changed
+	bell     batch.Bell // rung when there is news for the connection or the sink
+	accounts batch.Bell // rung when the accounts have changed
 
 	mu       sync.Mutex
 	wanted   []fetcher.Account
-	names    map[string][]string // of those wanted, by id
-	untold   bool                // wanted has changed since the connection was told
-	trusted  bool                // as the sink knows
-	unbroken bool                // nothing was left out since the sink was told of accounts
-	mute     int                 // connections cut in a row because only polls found posts
-	covering []fetcher.Account   // whose posts the connection brings, as the sink was told
+	names    map[string][]string // usernames of wanted by account id
+	untold   bool                // wanted has changed since it was passed to the connection
+	trusted  bool                // last value passed to the sink
+	unbroken bool                // nothing was missed since the sink got the accounts
+	mute     int                 // consecutive connections cut because only polls found posts
+	covering []fetcher.Account   // accounts that the connection covers, as last passed to the sink
 }
 
 // link is one connection.
@@ -64,15 +64,15 @@ type link struct {
 	cancel  context.CancelCauseFunc
 	changes changes
 	upAt    time.Time     // when the platform accepted it; zero before
-	last    time.Time     // when anything came
-	beat    time.Time     // the last heartbeat
-	rhythm  time.Duration // the longest time between two heartbeats; 0 when there are none
-	gap     gap           // of which the sink was not told
-	waits   bool          // a post has come, and there is no room for it yet
-	cut     bool          // by watch; the Streamer may take its time to return
+	last    time.Time     // time of the last signal
+	beat    time.Time     // time of the last heartbeat
+	rhythm  time.Duration // longest time between two heartbeats; 0 if there are none
+	gap     gap           // not passed to the sink yet
+	waits   bool          // a post was received and there is no room for it yet
+	cut     bool          // ended by watch; the Streamer may take some time to return
 }
 
-// gap is what a connection has left out: something of some accounts, or of all.
+// gap records where a connection has missed posts: some accounts, or all.
 type gap struct {
 	accounts map[fetcher.Account]bool
 	all      bool
@@ -93,26 +93,26 @@ func (g *gap) add(accounts []fetcher.Account) {
 	}
 }
 
-// Times by which a connection is judged.
+// Limits by which a connection is judged.
 const (
 	tick = time.Second
-	// settled is how long a connection has to last to count as one that worked.
+	// settled is how long a connection must last to count as one that worked.
 	settled = 30 * time.Second
-	// longestWait is how long a platform may ask to wait before the next connection.
+	// longestWait is the longest wait before the next connection that a platform may ask for.
 	longestWait = time.Hour
-	// acceptWithin bounds the wait for the platform to accept the subscription, where
-	// there are accounts.
+	// acceptWithin limits the wait for the platform to accept the subscription, if there are
+	// accounts.
 	acceptWithin = 5 * time.Minute
-	// leastQuiet is how long a stream with heartbeats may be silent at least.
+	// leastQuiet is the shortest silence after which a stream with heartbeats is cut.
 	leastQuiet = 15 * time.Second
-	// mostUnheard is how many posts a stream may miss in a row, twice as many after each time
-	// that a new connection brought none either, mostMute times at most.
+	// mostUnheard is how many posts a stream may miss in a row before it is cut. The number
+	// doubles each time a new connection sends no post either, at most mostMute times.
 	mostUnheard = 3
 	mostMute    = 6
 )
 
-// errSilent ends a connection on which nothing comes, and errClosed one that may not be
-// open any longer.
+// errSilent ends a connection that sends nothing, and errClosed one that must not be open
+// any longer.
 var (
 	errSilent = errors.New("detect: stream is silent")
 	errClosed = errors.New("detect: stream may not be open: the day's Cost.Limit is reached")
@@ -124,7 +124,7 @@ func newSupervisor(cfg supervision) *Supervisor {
 	return s
 }
 
-// keepConnected connects again and again while there are accounts.
+// keepConnected connects again and again while accounts are wanted.
 func (s *Supervisor) keepConnected(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
@@ -133,7 +133,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 		}
 		if wait := s.cfg.Closed(); wait > 0 {
 			select {
-			case <-time.After(min(wait, tick)): // a larger share of the limit ends it sooner
+			case <-time.After(min(wait, tick)): // an increased share of the limit may end the wait early
 			case <-ctx.Done():
 			}
 			continue
@@ -183,7 +183,7 @@ func (s *Supervisor) waitForAccounts(ctx context.Context) bool {
 	}
 }
 
-// connect opens one connection and follows it to its end.
+// connect opens one connection and handles it to its end.
 func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -206,7 +206,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 		}()
 		err = s.cfg.Streamer.Stream(ctx, q, func(sig fetcher.Signal) error { return s.signal(ctx, l, &sig) })
 		if err != nil {
-			_ = err.Error() // an Error that panics, as of a nil pointer, does so here
+			_ = err.Error() // an Error method that panics, as of a nil pointer, must do so here
 		}
 	}()
 	ticker := time.NewTicker(tick)
@@ -226,7 +226,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	}
 }
 
-// disconnected ends a connection, and returns how long it was up.
+// disconnected handles the end of a connection, and returns how long it was up.
 func (s *Supervisor) disconnected(l *link) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *Supervisor) disconnected(l *link) time.Duration {
 	return s.cfg.Now().Sub(l.upAt)
 }
 
-// trust tells the sink when the stream gains or loses trust. s.mu is held.
+// trust notifies the sink when the stream gains or loses trust. The caller holds s.mu.
 func (s *Supervisor) trust() {
 	if trusted := s.cfg.health.Trusted(); trusted != s.trusted {
 		s.trusted = trusted
@@ -248,9 +248,9 @@ func (s *Supervisor) trust() {
 	}
 }
 
-// tellGap tells the sink what the connection has left out. It is called once a tick and not
-// for each signal: a stream may report gaps very often, and the sink goes through all
-// accounts. s.mu is held.
+// tellGap passes the connection's gap to the sink. It is called once per tick and not for
+// each signal: a stream may report gaps very often, and the sink goes through all accounts.
+// The caller holds s.mu.
 func (s *Supervisor) tellGap(l *link) {
 	switch {
 	case l.gap.all:
@@ -261,7 +261,7 @@ func (s *Supervisor) tellGap(l *link) {
 	l.gap = gap{}
 }
 
-// follow hands the accounts to the connection when they have changed.
+// follow passes the accounts to the connection after they have changed.
 func (s *Supervisor) follow(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +273,8 @@ func (s *Supervisor) follow(l *link) {
 	l.changes.tell(s.wanted)
 }
 
-// watch is called once a tick: it tells of a gap, and cuts a connection that is open and dead.
+// watch is called once per tick: it passes on gaps, and cuts a connection that is open and
+// dead.
 func (s *Supervisor) watch(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,7 +304,7 @@ func (s *Supervisor) watch(l *link) {
 	}
 }
 
-// cut ends a connection. s.mu is held.
+// cut ends a connection. The caller holds s.mu.
 func (s *Supervisor) cut(l *link, why error) {
 	l.cut = true
 	s.cfg.health.broken()

@@ -9,26 +9,26 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// turn says whether a stream is this process's, or another node's of the fleet.
+// turn records whether this process has the stream, or another node of the fleet.
 type turn struct {
-	off  atomic.Bool // another's
-	bell batch.Bell  // it has changed
+	off  atomic.Bool // another node has the stream
+	bell batch.Bell  // rung when off has changed
 
 	mu    sync.Mutex
-	cut   context.CancelFunc // of the run under way, nil for none
-	ended chan struct{}      // closed when that has ended
+	cut   context.CancelFunc // ends the run under way; nil if there is none
+	ended chan struct{}      // closed when that run has ended
 }
 
-// Take makes the stream this process's: it connects, from the position that is stored
-// then.
+// Take gives the stream to this process: it connects, from the position stored at that
+// time.
 func (s *Stream) Take() {
 	if s != nil && s.turn.off.Swap(false) {
 		s.turn.bell.Ring()
 	}
 }
 
-// Give makes the stream another node's: from now on Position returns none. The accounts or
-// queries have to be given up before Disconnect ends the connection.
+// Give leaves the stream to another node: from now on Position returns none. The accounts
+// or queries must be given up before Disconnect ends the connection.
 func (s *Stream) Give() {
 	if s != nil {
 		s.turn.mu.Lock()
@@ -37,7 +37,8 @@ func (s *Stream) Give() {
 	}
 }
 
-// Disconnect ends the connection of a stream that is another node's, and waits for its end.
+// Disconnect ends the connection of a stream that was given to another node, and waits for
+// its end.
 func (s *Stream) Disconnect(ctx context.Context) error {
 	if s == nil || !s.turn.off.Load() {
 		return nil
@@ -57,8 +58,8 @@ func (s *Stream) Disconnect(ctx context.Context) error {
 	}
 }
 
-// begin waits until the stream is this process's, and returns a context that ends when it
-// is not any more. end has to be called.
+// begin waits until this process has the stream, and returns a context that is cancelled
+// when it loses the stream. The caller must call end.
 func (t *turn) begin(ctx context.Context) (run context.Context, end func(), err error) {
 	for {
 		t.mu.Lock()

@@ -1,4 +1,4 @@
-// Package queries keeps the queries of a shard: which rules share a query, up to when it
-// was searched, and when it is searched next. A query's answers have no single author and no
-// reliable order, so the ids that they showed are remembered for a time.
+// Package queries keeps the queries of a shard: which rules share a query, the time up to
+// which it was searched, and when it is searched next. A query's answers have no single
+// author and no reliable order, so the ids that they showed are remembered for some time.
 package queries

@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// GiveUp gives up the queries for which kept returns false, so that another node may search
-// for them: afterwards no rule here has them. It returns cursors to store, by text, in place of
-// cursors in the journal from which the next node would read too little: a rule has joined the
+// GiveUp gives up the queries for which kept returns false, for another node to search.
+// Afterwards no rule here has them. It returns cursors to store, by text. They replace
+// cursors from which the next node would read too little, because a rule has joined the
 // query and lacks earlier posts.
 func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
@@ -25,7 +25,7 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 			}
 		}
 		q.subs, q.Watched = nil, false
-		if q.Polled { // its posts are dropped, even if the query comes back meanwhile
+		if q.Polled { // its posts are dropped, even if the query returns during the poll
 			delete(s.byText, text)
 		} else {
 			s.Polls.Release(q.slot)
@@ -34,7 +34,8 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 	return lacking
 }
 
-// Behind returns the cursor to store, by slot, of a rule's query: see accounts.Behind.
+// Behind returns the cursor to store for a rule's query, by slot: see
+// accounts.Targets.Behind.
 func (s *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	q := s.bySub[sourceID]
 	if q == nil {
@@ -50,8 +51,8 @@ func (s *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	return nil
 }
 
-// Resume returns a query's Since, or the time from which on a fresh subscriber lacks posts
-// if that is earlier.
+// Resume returns when the last complete poll of a query began, or the time from which on a
+// fresh subscriber lacks posts, if that is earlier.
 func (s *Targets) Resume(slot int32) time.Time {
 	q := s.slots[slot]
 	if since, ok := q.lack(s.env.Oldest()); ok && since.Before(q.since) {
@@ -67,7 +68,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// lack returns the earliest time from which on a fresh subscriber lacks posts; ok is false
+// lack returns the earliest time from which on a fresh subscriber lacks posts. ok is false
 // if none lacks posts from before the last complete poll.
 func (q *Query) lack(oldest time.Time) (since time.Time, ok bool) {
 	since = q.since

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Pushed follows which queries of a shard a stream covers. Without a stream it is nil, on
-// which since, audits, memory and applied do nothing.
+// Pushed tracks which queries of a shard a stream covers. Without a stream it is nil;
+// since, audits, memory and applied do nothing then.
 type Pushed struct {
 	s       *Targets
 	health  *push.Health
@@ -18,19 +18,19 @@ type Pushed struct {
 	trusted bool
 }
 
-// pushed is a query's state with the stream.
+// pushed is the state of a query that depends on the stream.
 type pushed struct {
-	from    time.Time // since when the stream brings the query's posts; zero when it does not
+	from    time.Time // since when the stream covers the query; zero if it does not
 	resting bool      // the next poll was planned as an audit
-	brought int       // posts that the stream has brought since the last whole poll
+	brought int       // number of posts streamed since the last whole poll
 }
 
-// mostBrought bounds the posts that a stream brings between two polls of a query, where the
-// rules' MaxResults do not.
+// mostBrought limits the streamed posts between two polls of a query, if the rules'
+// MaxResults do not.
 const mostBrought = 100
 
-// full reports whether a poll would hardly reach beyond what the stream has brought since
-// the last one.
+// full reports whether so many posts were streamed since the last poll that the next one
+// would hardly reach beyond them.
 func (q *Query) full() bool {
 	most := q.maxResults()
 	if most <= 0 || most > mostBrought {
@@ -44,8 +44,8 @@ func NewPushed(s *Targets, health *push.Health, every time.Duration) *Pushed {
 	return &Pushed{s: s, health: health, every: every}
 }
 
-// wanted reports whether a stream may bring the posts of a query, which then come at any
-// time: not when a rule has a schedule.
+// wanted reports whether a stream may send the posts of a query. It may not if a rule has a
+// schedule, because streamed posts come at any time.
 func (q *Query) wanted() bool {
 	for i := range q.subs {
 		if q.subs[i].Next != nil {
@@ -55,7 +55,7 @@ func (q *Query) wanted() bool {
 	return len(q.subs) > 0
 }
 
-// since returns since when the stream brings a query's posts; zero when it does not.
+// since returns the time since when the stream covers a query; zero if it does not.
 func (p *Pushed) since(q *Query) time.Time {
 	if p == nil {
 		return time.Time{}
@@ -63,10 +63,10 @@ func (p *Pushed) since(q *Query) time.Time {
 	return q.stream.from
 }
 
-// audits returns the interval of a query's polls while the stream is trusted with it: the
-// stream covers the query, and a complete poll was made since. It returns 0 otherwise, and
-// when the stream has brought so many posts that a later poll could not tell whether any
-// are missing.
+// audits returns the time between two polls of a query while the stream is trusted with it:
+// the stream covers the query, and a complete poll has been made since. It returns 0
+// otherwise, and also when so many posts were streamed that a later poll could not tell
+// whether any are missing.
 func (p *Pushed) audits(q *Query) time.Duration {
 	if p == nil || !p.trusted || q.stream.from.IsZero() || q.since.Before(q.stream.from) || q.anyFresh() || q.full() {
 		return 0
@@ -74,7 +74,7 @@ func (p *Pushed) audits(q *Query) time.Duration {
 	return p.every
 }
 
-// memory returns how long posts must be remembered that the stream brings between two polls.
+// memory returns how long streamed posts must be remembered between two polls.
 func (p *Pushed) memory() time.Duration {
 	if p == nil {
 		return 0
@@ -82,13 +82,13 @@ func (p *Pushed) memory() time.Duration {
 	return p.every
 }
 
-// anyFresh reports whether a rule has joined, and no poll has served it yet.
+// anyFresh reports whether a rule has joined and no poll has served it yet.
 func (q *Query) anyFresh() bool {
 	return slices.ContainsFunc(q.subs, func(s sub) bool { return s.fresh })
 }
 
-// applied follows a poll that is committed: it counts the posts that the stream has brought,
-// and reports those that it has missed.
+// applied handles a committed poll: it counts streamed posts, and reports those that the
+// stream has missed.
 func (p *Pushed) applied(q *Query, of *poll.Poll) {
 	switch {
 	case p == nil:
@@ -105,7 +105,7 @@ func (p *Pushed) applied(q *Query, of *poll.Poll) {
 }
 
 // Cover sets the queries that the stream covers, from now on. With unbroken set, queries
-// that were covered before stay so since then.
+// that were covered before stay covered since then.
 func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	listed := make(map[*Query]bool, len(texts))
 	for _, text := range texts {
@@ -124,8 +124,8 @@ func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	p.follow()
 }
 
-// Gap notes that the stream has missed posts: of all queries if all is set, otherwise of
-// those named. They are covered only from now on; named queries are polled at once, covered
+// Gap records that the stream has missed posts: of all queries if all is set, otherwise of
+// those named. They are covered only from now on. Named queries are polled at once, covered
 // or not.
 func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 	for _, q := range p.s.byText {
@@ -150,8 +150,8 @@ func (p *Pushed) Trust(trusted bool) {
 	p.follow()
 }
 
-// follow plans the next polls of the queries that begin or cease to rest. A query whose
-// poll is under way, or fails, is planned when that has ended.
+// follow plans the next polls of queries that begin or cease to rest. If a query's poll is
+// under way or fails, its next poll is planned at its end.
 func (p *Pushed) follow() {
 	for _, q := range p.s.byText {
 		p.s.followStream(q)
@@ -164,8 +164,8 @@ func (s *Targets) followStream(q *Query) {
 	}
 }
 
-// Named calls fn for each query that is wanted in the n slots from a slot on. It reports
-// whether slots are left.
+// Named calls fn for each query that is wanted, in n slots beginning at from. more reports
+// whether there are further slots.
 func (p *Pushed) Named(from, n int32, fn func(query fetcher.Account)) (more bool) {
 	slots := p.s.slots
 	for slot := from; slot < min(from+n, int32(len(slots))); slot++ {
@@ -176,7 +176,7 @@ func (p *Pushed) Named(from, n int32, fn func(query fetcher.Account)) (more bool
 	return from+n < int32(len(slots))
 }
 
-// Push takes a post that the stream has brought, and reports false when no rule wants it.
+// Push handles a streamed post, and returns false if no rule wants it.
 func (p *Pushed) Push(text string, post poll.Push) bool {
 	q := p.s.byText[text]
 	if q == nil || len(q.subs) == 0 {

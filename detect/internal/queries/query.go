@@ -9,21 +9,21 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Query is the state of a query, which is polled once for all rules that share it. Its
-// shard owns it; while a poll is under way, seen belongs to the goroutine that reads
+// Query is the state of a query, which is polled once for all rules that share it. It
+// belongs to its shard; while a poll is under way, seen belongs to the goroutine that reads
 // the pages.
 type Query struct {
 	poll.Target
 	text string
 	hash uint64
-	slot int32 // in Targets
+	slot int32 // index in Targets.slots
 	subs []sub
 
 	seen    *seen.Set
 	horizon time.Duration // how long seen remembers an id
 
-	// version is the version of the last first page, read for up to limit posts, whose
-	// posts were all dealt with; 0 for none. shown are the ids on that page, which an
+	// version is the version of the last first page with all posts dealt with, 0 for none;
+	// that page was read for up to limit posts. shown are the ids on that page, which an
 	// unchanged page shows again.
 	version uint64
 	limit   int
@@ -32,23 +32,23 @@ type Query struct {
 	since     time.Time // when the last complete poll began, zero before the first
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
-	// cold: another process has read the query, and this process not yet. If the first
-	// answer is empty, that is probably a fault.
+	// cold is true if another process has read the query, and this process has not yet. If
+	// the first answer is then empty, it is probably wrong.
 	cold  bool
-	again bool // poll at once when the poll under way is done
+	again bool // poll again at once after the poll under way
 
 	stream pushed
 }
 
-// sub is one rule's interest in a query: see accounts.Subscriber.
+// sub is the subscription of one rule to a query: see accounts.Subscriber.
 type sub struct {
 	Terms
-	from           time.Time // while fresh: how far back to read for it
-	read           time.Time // while fresh: it has got, or does not want, all posts visible then
+	from           time.Time // while fresh: how far back to read for the rule
+	read           time.Time // while fresh: all posts visible then had reached the rule or were of no interest to it
 	fresh, covered bool
 }
 
-// interval returns the shortest interval that a rule asks for, 0 if all have schedules.
+// interval returns the shortest interval of the rules, 0 if all have schedules.
 func (q *Query) interval() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
@@ -58,7 +58,7 @@ func (q *Query) interval() (shortest time.Duration) {
 	return shortest
 }
 
-// every returns the shortest time between two polls, of schedules, too.
+// every returns the shortest time between two polls, including those of schedules.
 func (q *Query) every() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
@@ -77,7 +77,7 @@ func (q *Query) maxResults() (most int) {
 
 // cutoff returns how far back the next poll must read: see accounts.Targets.
 func (q *Query) cutoff(overlap time.Duration) time.Time {
-	var wanted time.Time // earliest beginning of all subscribers
+	var wanted time.Time // earliest Since of all subscribers
 	back := q.since
 	if !back.IsZero() {
 		back = back.Add(-overlap)
@@ -98,7 +98,7 @@ func (q *Query) cutoff(overlap time.Duration) time.Time {
 	return back
 }
 
-// correct corrects beginnings that were stamped by a clock which was set back since: see
+// correct corrects a Since that was stamped by a clock which was later set back: see
 // accounts.Targets.
 func (q *Query) correct(env *poll.Env) {
 	for i := range q.subs {
@@ -108,20 +108,20 @@ func (q *Query) correct(env *poll.Env) {
 	}
 }
 
-// maxMemory bounds how long a query remembers between two polls.
+// maxMemory limits how long a query remembers ids between two polls.
 const maxMemory = 366 * 24 * time.Hour
 
-// remember makes seen remember ids for twice the overlap and the time between two polls,
-// audits included. A set that remembers them for less is replaced by an empty set; then the
-// journal drops posts that are taken for new.
+// remember makes seen remember ids for twice the overlap plus the time between two polls,
+// audits included. A set that remembers them for less is replaced by an empty set; the
+// journal then drops known posts that seem new.
 func (q *Query) remember(overlap, audits time.Duration) {
 	if need := 2*overlap + max(audits, min(q.every(), maxMemory)); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0
 	}
 }
 
-// Target returns a query's name in the journal: "query:" and its text, or of a text of more
-// than 500 bytes "query:sha256:" and its SHA-256.
+// Target returns a query's name in the journal: "query:" and its text. For a text of more
+// than 500 bytes it is "query:sha256:" and the text's SHA-256.
 func Target(text string) string {
 	if len(text) <= 500 {
 		return "query:" + text

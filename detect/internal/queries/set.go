@@ -10,18 +10,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Terms are what a rule asks for of its query.
+// Terms are the terms of a rule for its query.
 type Terms struct {
 	poll.Source
 	Query string // its text
-	// Interval is the wished time between two polls. In its place, Next returns the first
-	// time after its argument at which to poll; Every is the shortest time between two.
+	// Interval is the desired time between two polls. If Next is set, it replaces Interval:
+	// it returns the first poll time after its argument, and Every is the shortest time
+	// between two such times.
 	Interval   time.Duration
 	Next       func(time.Time) time.Time
 	Every      time.Duration
-	MaxResults int       // posts read in a poll
-	Since      time.Time // posts published before are not events
-	Spread     bool      // the first poll waits for its place in the interval
+	MaxResults int       // highest number of posts read in a poll
+	Since      time.Time // posts published before Since are not events
+	Spread     bool      // delay the first poll to its offset in the interval
 }
 
 // every returns the shortest time between two polls that the rule asks for.
@@ -32,8 +33,8 @@ func (t *Terms) every() time.Duration {
 	return t.Interval
 }
 
-// next returns the first time after a moment at which the rule's schedule has the query
-// polled; zero for none.
+// next returns the first poll time after a given time by the rule's schedule; zero if there
+// is none.
 func (t *Terms) next(after time.Time) time.Time {
 	if t.Next == nil {
 		return time.Time{}
@@ -41,17 +42,17 @@ func (t *Terms) next(after time.Time) time.Time {
 	return t.Next(after)
 }
 
-// Start is where the reading of a query begins.
+// Start says where the reading of a query begins.
 type Start struct {
-	Since time.Time // the query was read up to then, but for the overlap
+	Since time.Time // the query was read up to Since, except for the overlap
 	Gaps  []poll.Gap
-	// The rule has got, or does not want, all posts visible at Read; its first poll
-	// reads back to From.
+	// At Read, all visible posts had reached the rule or were of no interest to it. The
+	// rule's first poll reads back to From.
 	From, Read time.Time
 }
 
 // Set adds or replaces a source's subscription, and ends its subscription to another query.
-// On the shards that do not own the query, terms is nil.
+// On shards that do not own the query, terms is nil.
 func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
 	had := s.bySub[sourceID]
 	var mine *Query
@@ -85,7 +86,8 @@ func (s *Targets) queryFor(text string, start Start) *Query {
 	return q
 }
 
-// followQuery adds a subscriber to a query, or renews the terms of the source's subscriber.
+// followQuery adds a subscriber to a query, or updates the terms of the source's present
+// one.
 func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	i := slices.IndexFunc(q.subs, func(s sub) bool { return s.ID == t.ID })
 	added := i < 0
@@ -106,9 +108,9 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 		}
 	}
 	switch _, planned := s.Sched.At(q.slot); {
-	case q.Polled && (added || !planned): // the end of a search plans the next; that of a pushed post does not
+	case q.Polled && (added || !planned): // the end of a search plans the next one; that of a pushed post does not
 		q.again = q.again || added
-	case q.Failures() > 0: // it is resting
+	case q.Failures() > 0: // the query rests after a failure
 	case added && t.Interval > 0 && !t.Spread:
 		s.Sched.Set(q.slot, s.env.Clock())
 	default:
@@ -116,7 +118,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	}
 }
 
-// Never is a time that does not come.
+// Never is a time after all others.
 const Never = int64(1<<63 - 1)
 
 // planSearch schedules a query's next poll after now.
@@ -129,7 +131,7 @@ func (s *Targets) planSearch(q *Query, now int64) {
 	}
 }
 
-// replan schedules a query's next poll anew. A poll that is due by now stays so.
+// replan schedules a query's next poll again. A poll that is due by now stays due.
 func (s *Targets) replan(q *Query) {
 	now := s.env.Clock()
 	if at, ok := s.Sched.At(q.slot); ok && at <= now+int64(time.Millisecond) { // the queue rounds up
@@ -138,8 +140,8 @@ func (s *Targets) replan(q *Query) {
 	s.planSearch(q, now)
 }
 
-// leaveQuery removes a source from a query. A query without subscribers is released
-// when no poll of it is under way.
+// leaveQuery removes a source from a query. A query without subscribers is released once no
+// poll of it is under way.
 func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	q.subs = slices.DeleteFunc(q.subs, func(s sub) bool { return s.ID == sourceID })
 	if q.Watched = len(q.subs) > 0; !q.Watched && !q.Polled {
@@ -147,7 +149,7 @@ func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	}
 }
 
-// ReadFor returns the time up to which a query was read for a source, zero if it was not.
+// ReadFor returns the time up to which a query was read for a source; zero if it was not.
 func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	if q := s.byText[text]; q != nil {
 		for i := range q.subs {
@@ -163,8 +165,9 @@ func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	return time.Time{}
 }
 
-// nextSearch returns when a query is due after a moment of the detector's clock, by the
-// shortest interval and the schedules, whichever comes first; Never if it has none.
+// nextSearch returns when a query is due after now, on the detector's clock: by the
+// shortest interval or by the schedules, whichever comes first. It returns Never if it has
+// neither.
 func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	var next int64 = Never
 	if iv := max(q.interval(), s.Pushed.audits(q)); iv > 0 {
@@ -180,9 +183,9 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 }
 
 // Turn reports whether a query should be polled now, and returns when the next query is
-// due. account is when the next account is due. Where intervals set the pace, the target
-// that is due first is polled first; where accounts are always due, accounts and queries
-// take turns.
+// due. account is when the next account is due. Without takesTurns, the target that is due
+// first is polled first. With takesTurns, set where accounts are always due, accounts and
+// queries take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
 	if at = s.nextAt(now); at > now {
 		return false, at
@@ -201,8 +204,8 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	return at <= account, at
 }
 
-// nextAt returns when the next query is due, Never for none. Queries that are due wait while
-// a pushed post of theirs is committed.
+// nextAt returns when the next query is due, Never if there is none. A due query waits
+// while a pushed post of it is committed.
 func (s *Targets) nextAt(now int64) int64 {
 	for {
 		slot, at, ok := s.Sched.Next()

@@ -10,20 +10,21 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Targets holds the queries of a shard, and the rules that subscribe to them.
+// Targets holds the queries of a shard, and the subscriptions of rules to them.
 type Targets struct {
 	env    *poll.Env
 	byText map[string]*Query
-	bySub  map[string]*Query // by the id of a source
-	slots  []*Query          // nil where free
+	bySub  map[string]*Query // by the id of the source
+	slots  []*Query          // nil for a free slot
 	free   []int32
 	Sched  due.Queue
 	Polls  *poll.Machine
 
-	// Pushed follows the stream, nil without a Streamer of queries.
+	// Pushed tracks the queries that the stream covers; nil without a Streamer of queries.
 	Pushed *Pushed
 
-	// AccountsHadLast: the last turn was the accounts', where they take turns with queries.
+	// AccountsHadLast is true if the last turn was the accounts', where they take turns with
+	// queries.
 	AccountsHadLast bool
 }
 
@@ -36,13 +37,12 @@ func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deli
 	return s
 }
 
-// Wall returns the wall-clock time of a moment of the detector's clock.
+// Wall converts a time of the detector's clock to wall time.
 func (s *Targets) Wall(at int64) time.Time {
 	return s.env.Now().Add(time.Duration(at - s.env.Clock()))
 }
 
-// Plan plans a poll that asks the Searcher, back to the overlap before the last complete
-// poll.
+// Plan plans a poll of the Searcher, back to the overlap before the last complete poll.
 func (s *Targets) Plan(p *poll.Poll) {
 	q, plan := s.slots[p.Slot], &p.Plan
 	overlap := s.env.Late.Overlap()
@@ -66,7 +66,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 	plan.Expected = !plan.Blank || q.cold
 	plan.Unordered = q.unordered
 	fresh := false
-	plan.Joins = q.since // or earlier, for a fresh subscriber that has got less
+	plan.Joins = q.since // earlier if a fresh subscriber has got less
 	for i := range q.subs {
 		sub := &q.subs[i]
 		if sub.covered = sub.fresh; sub.fresh && sub.read.Before(plan.Joins) {
@@ -74,8 +74,8 @@ func (s *Targets) Plan(p *poll.Poll) {
 		}
 		fresh = fresh || sub.fresh
 	}
-	// Not for a fresh subscriber, which gets known posts, too, nor for answers that are
-	// not newest first: only their posts tell how far back they reach.
+	// It is not asked for a fresh subscriber, which gets known posts, too, nor for answers
+	// that are not newest first: only their posts show how far back they reach.
 	if !fresh && !q.unordered && q.limit == plan.Limit {
 		s.Polls.AskKnown(p, q.version)
 	}
@@ -84,7 +84,7 @@ func (s *Targets) Plan(p *poll.Poll) {
 func (s *Targets) View(p *poll.Poll, v *poll.View) {
 	q := s.slots[p.Slot]
 	v.Every = q.every()
-	if v.Since = q.since; !p.Plan.Pushed { // else the post did not wait for a poll
+	if v.Since = q.since; !p.Plan.Pushed { // otherwise the post did not wait for a poll
 		v.Last = p.Plan.Since
 	} else {
 		v.First = time.Time{}
@@ -118,13 +118,13 @@ func (s *Targets) Apply(p *poll.Poll) {
 	}
 }
 
-// note keeps the version and ids of the first page, if all its posts have been dealt with.
+// note stores the version and ids of the first page, if all its posts have been dealt with.
 func (q *Query) note(p *poll.Poll) {
 	if p.Out.Unchanged {
 		q.seen.Add(p.Out.Begun, q.shown...)
 	}
 	q.version = p.Out.Version
-	if !p.Whole() || !p.Sound { // a dropped post may be fit to deliver later
+	if !p.Whole() || !p.Sound { // a dropped post may be valid later
 		q.version = 0
 	}
 	switch {
@@ -138,7 +138,7 @@ func (q *Query) note(p *poll.Poll) {
 	}
 }
 
-// At returns what polls keep of the query in a slot.
+// At returns the poll state of the query in a slot.
 func (s *Targets) At(slot int32) *poll.Target { return &s.slots[slot].Target }
 
 func (s *Targets) Release(slot int32) {
@@ -146,19 +146,19 @@ func (s *Targets) Release(slot int32) {
 	s.Sched.Remove(slot)
 	s.slots[slot] = nil
 	s.free = append(s.free, slot)
-	if s.byText[q.text] == q { // else q was given up
+	if s.byText[q.text] == q { // otherwise q was given up
 		delete(s.byText, q.text)
 	}
 	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
 }
 
-// Rest has a query polled at a time.
+// Rest schedules the next poll of a query at until.
 func (s *Targets) Rest(slot int32, until int64) { s.Sched.Set(slot, until) }
 
-// Next schedules the poll after one that has ended: at once if a rule was added during it, or
-// if pushed posts could not be committed. A query whose polls fail waits as before. After
-// pushed posts, one that was not planned, because no schedule wanted it, may be wanted by new
-// terms.
+// Next schedules the poll after p has ended. It is made at once if a rule was added during
+// p, or if pushed posts could not be committed. A query with failing polls waits as before.
+// A query without a planned poll, because no schedule wanted one, may have got new terms
+// while pushed posts were committed.
 func (s *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	q := s.slots[p.Slot]
 	_, planned := s.Sched.At(p.Slot)
@@ -178,20 +178,20 @@ func (s *Targets) Next(p *poll.Poll, failed bool, now int64) {
 type Status struct {
 	Since, LastPost, Contact time.Time
 	Every                    time.Duration
-	NextPoll                 time.Time // zero while it is being polled
+	NextPoll                 time.Time // zero during a poll
 	Failures                 int
 	Err                      error
 	Gaps                     []poll.Gap
 }
 
-// Status returns the Status of a query, the zero Status if the query is not here.
+// Status returns the Status of a query, the zero Status if the query is not on this shard.
 func (s *Targets) Status(text string) (st Status) {
 	q := s.byText[text]
 	if q == nil {
 		return st
 	}
 	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Failures: q.Failures(), Gaps: q.Gaps()}
-	if !q.cold { // else the poll was another process's
+	if !q.cold { // otherwise another process made the poll
 		st.Contact = q.since
 	}
 	if at, ok := q.Contact(); ok {
@@ -204,5 +204,5 @@ func (s *Targets) Status(text string) (st Status) {
 	return st
 }
 
-// Key is a query's name in the journal.
+// Key returns a query's name in the journal.
 func (s *Targets) Key(slot int32) string { return Target(s.slots[slot].text) }

@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// traits are those of polls that search. Their gaps are not read later, since rules bound
-// the number of results. A post may come to match a query long after its publication, when
-// it has more likes.
+// traits are the traits of queries. Their gaps are not read later, since rules limit the
+// number of results. A post may begin to match a query long after its publication, when it
+// has more likes.
 var traits = poll.Traits{
 	Kind: poll.Queries, Noun: "query", Key: "query",
 	Target:    Target,
@@ -27,8 +27,8 @@ func call(ctx context.Context, e *poll.Env, p *poll.Poll) (fetcher.Page, error) 
 	return pg, err
 }
 
-// endsKnown reports whether a page is unchanged or has a known post at its end. A process
-// that begins knows no posts of a query, and relies on the cursor alone.
+// endsKnown reports whether a page is unchanged or ends with a known post. A process that
+// has just started knows no posts of a query, and relies on the cursor alone.
 func endsKnown(p *poll.Poll, pg *fetcher.Page) bool {
 	if pg.Unchanged {
 		return p.Plan.KnowsAll(pg)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Origin is where a rule's posts come from.
+// Origin is the source of a rule's posts.
 type Origin uint8
 
 const (
@@ -14,29 +14,29 @@ const (
 	Timelines               // its authors' timelines
 )
 
-// State is where a rule's posts come from, and up to when the rule has got them.
+// State is a rule's origin, and the time up to which it has got its posts.
 type State struct {
 	Origin Origin
-	// Read: the rule has got all posts visible at this time; zero if not known.
+	// Read is a time at which all visible posts had reached the rule; zero if not known.
 	Read time.Time
-	// Behind: the journal has a cursor of the rule's query that no search of the rule
-	// moves. The next process would take it for the time up to which the rule's posts were
-	// read.
+	// Behind is true if the journal has a cursor of the rule's query that no search of the
+	// rule moves. The next process would mistake it for the time up to which the rule's posts
+	// were read.
 	Behind bool
-	// Elsewhere: searching for the rule's query is the task of another node.
+	// Elsewhere is true if another node searches for the rule's query.
 	Elsewhere bool
-	// Restarted: the rule was set before Run, so the journal has the cursors of what
-	// earlier processes read for it.
+	// Restarted is true if the rule was set before Run: then the journal has the cursors that
+	// earlier processes stored for it.
 	Restarted bool
-	// The times up to which earlier processes searched for the rule's query, and read its
-	// authors' timelines; zero if they did not.
+	// SearchedBefore and TimelinesBefore are the times up to which earlier processes searched
+	// for the rule's query, and read its authors' timelines; zero if they did not.
 	SearchedBefore, TimelinesBefore time.Time
 }
 
-// Restart returns the state of a rule that is set before Run. By the journal, its query was
-// searched for up to the time searched, zero for never. timelines has a time for each
-// author's timeline that was read: the time up to which it was. authors is how many authors
-// there are.
+// Restart returns the state of a rule that is set before Run, from the journal's cursors.
+// searched is the time up to which its query was searched for, zero if it was not.
+// timelines has, for each author's timeline that was read, the time up to which it was
+// read. authors is the number of authors.
 func Restart(searched time.Time, timelines []time.Time, authors int) State {
 	s := State{Restarted: true, SearchedBefore: searched, Behind: !searched.IsZero()}
 	if len(timelines) > 0 && len(timelines) == authors {
@@ -45,43 +45,45 @@ func Restart(searched time.Time, timelines []time.Time, authors int) State {
 	return s
 }
 
-// Facts are what a change of a rule depends on, beside its state.
+// Facts are the inputs of Route besides a rule's state.
 type Facts struct {
-	Covered bool // the authors' timelines have the rule's posts, and are polled as often
-	// ReadUntil is the time up to which the rule has got its posts from its Origin; zero
-	// if it has got none.
+	Covered bool // the authors' timelines have all posts of the rule, and are polled as often
+	// ReadUntil is the time up to which the rule has got its posts from its Origin; zero if
+	// it has got none.
 	ReadUntil time.Time
 	Stored    time.Time // the journal's cursor of its query, zero if there is none
-	Oldest    time.Time // the journal is sure to know events from then on
+	Oldest    time.Time // the journal is sure to know events from this time on
 	Overlap   time.Duration
 }
 
-// Move is what to do for a rule.
+// Move says what to do for a rule.
 type Move struct {
 	To Origin
-	// Leave is the origin to end afterwards, Undecided for none.
+	// Leave is the origin to end after the change, Undecided for none.
 	Leave Origin
 
-	// For timelines. Posts published before Since are not events. Resumes: earlier
-	// processes have read each timeline for the rule up to its cursor in the journal.
+	// For a move to timelines: posts published before Since are not events. Resumes is true
+	// if earlier processes have read each timeline for the rule up to its cursor in the
+	// journal.
 	Since   time.Time
 	Resumes bool
 
-	// Read: the rule has got, or does not want, all posts visible at this time.
+	// Read is a time at which all visible posts had reached the rule, or were of no interest
+	// to it.
 	Read time.Time
 
-	// For a search. Store is the cursor to put in the journal first, zero for none:
-	// without it the next process would go by the cursors of timelines, which move on
-	// without the rule. Start is the time up to which the query was read, unless other
-	// rules search for it already. The rule's first poll reads back to From.
+	// For a move to a search: Store is the cursor to put in the journal first, zero for none.
+	// Without it the next process would use the cursors of timelines, which move on without
+	// the rule. Start is the time up to which the query was read; it is unused if other rules
+	// search for it already. The rule's first poll reads back to From.
 	Store, Start, From time.Time
 }
 
-// Route returns what to do for a rule with these wants, and the state of the rule
+// Route returns what to do for a rule with the given terms, and the rule's state
 // afterwards. It changes nothing.
 func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	next, had := r.State, r.Origin
-	if r.Query != want.Query { // what was read was another query
+	if r.Query != want.Query { // earlier reading was for another query
 		had, next.SearchedBefore, next.TimelinesBefore = Undecided, time.Time{}, time.Time{}
 	}
 	if had == Undecided {
@@ -117,9 +119,9 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	return next, m
 }
 
-// readBefore returns the time up to which earlier processes have read a rule's posts for
-// it, s being its state. If rules share the query, the others may have been searched for
-// while this rule got its posts from timelines: then the earlier of both times counts.
+// readBefore returns the time up to which earlier processes have read the posts of a rule
+// with state s. If rules share the query, searches may have been made for the others while
+// this rule used timelines; then the earlier of both times counts.
 func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if s.SearchedBefore.IsZero() {
 		return s.TimelinesBefore
@@ -127,7 +129,7 @@ func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if shared := len(rs.byQuery[text]) > 1; !shared || s.TimelinesBefore.IsZero() || !s.TimelinesBefore.Before(s.SearchedBefore) {
 		return s.SearchedBefore
 	}
-	return latest(s.TimelinesBefore, oldest) // an account that cannot be read any more has an old cursor
+	return latest(s.TimelinesBefore, oldest) // an account that can no longer be read has an old cursor
 }
 
 // ReadBefore returns the time up to which earlier processes have read a rule's posts for it.
@@ -135,10 +137,10 @@ func (rs *Rules) ReadBefore(r *Rule, oldest time.Time) time.Time {
 	return rs.readBefore(r.Query, r.State, oldest)
 }
 
-// searchFrom returns where the search for a query begins that was never searched for: the
-// time up to which the rule, and others that may search, have got their posts from
-// timelines. It is zero if none has got any, and if another rule searches already, whose
-// polls store the cursor.
+// searchFrom returns where to begin the search for a query that was never searched for: the
+// earliest time up to which the rule, and others that may search, have got their posts from
+// timelines. It is zero if none has got posts, or if another rule searches already: that
+// search stores the cursor.
 func (rs *Rules) searchFrom(r *Rule, want Want, read, oldest time.Time) time.Time {
 	from, known := want.Since, !read.IsZero()
 	if known {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Want is what a rule asks for: see detect.QuerySubscription.
+// Want holds the terms of a rule: see detect.QuerySubscription.
 type Want struct {
 	ID      string
 	Query   string
 	Since   time.Time     // posts published before are not events
 	Every   time.Duration // the shortest time between two polls
-	Authors []string      // whose timelines may stand in for the search
+	Authors []string      // accounts with timelines that can replace the search
 }
 
-// Rule is what a rule asks for, and its state.
+// Rule holds a rule's terms and state.
 type Rule struct {
 	Want
 	State
@@ -26,8 +26,8 @@ type Rule struct {
 type Rules struct {
 	byID    map[string]*Rule
 	byQuery map[string][]*Rule
-	polls   float64 // of all searches, a second
-	covered int     // rules whose posts come from timelines
+	polls   float64 // polls per second of all searches
+	covered int     // number of rules that get posts from timelines
 }
 
 // Len returns the number of rules.
@@ -42,13 +42,13 @@ func (rs *Rules) All() iter.Seq[*Rule] { return maps.Values(rs.byID) }
 // Of returns the rules with a query. The slice must not be changed.
 func (rs *Rules) Of(query string) []*Rule { return rs.byQuery[query] }
 
-// Polls returns how many polls a second the searches take.
+// Polls returns how many polls per second the searches need.
 func (rs *Rules) Polls() float64 { return rs.polls }
 
 // Covered returns how many rules get their posts from timelines.
 func (rs *Rules) Covered() int { return rs.covered }
 
-// Put sets what a rule wants and its state. The rule may be new.
+// Put sets the terms and the state of a rule, which may be new.
 func (rs *Rules) Put(r *Rule, want Want, s State) {
 	if rs.byID == nil {
 		rs.byID, rs.byQuery = map[string]*Rule{}, map[string][]*Rule{}
@@ -68,8 +68,8 @@ func (rs *Rules) Drop(r *Rule) {
 	rs.left(r)
 }
 
-// left follows the removal of r from its query, of which searches for r may have stored a
-// cursor: the other rules of the query that are on timelines are Behind then.
+// left updates the other rules of r's query after r was removed. If searches for r may have
+// stored a cursor, the others that are on timelines become Behind.
 func (rs *Rules) left(r *Rule) {
 	for _, other := range rs.byQuery[r.Query] {
 		other.Behind = other.Behind || other.Origin == Timelines && (r.Origin == Search || r.Behind)
@@ -86,7 +86,7 @@ func (rs *Rules) drop(r *Rule) {
 	})
 }
 
-// change changes the list of a query's rules with fn, and the sums with it.
+// change applies fn to the list of a query's rules, and updates the sums.
 func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 	polls, covered := sums(rs.byQuery[text])
 	rs.polls, rs.covered = rs.polls-polls, rs.covered-covered
@@ -96,12 +96,12 @@ func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 	}
 	polls, covered = sums(list)
 	if rs.polls, rs.covered = rs.polls+polls, rs.covered+covered; len(rs.byQuery) == 0 {
-		rs.polls = 0 // drop what rounding has left
+		rs.polls = 0 // clear the rounding error
 	}
 }
 
-// sums returns how many polls a second the rules of one query take, and how many of the
-// rules get their posts from timelines.
+// sums returns how many polls per second the rules of one query need, and how many of them
+// get their posts from timelines.
 func sums(list []*Rule) (polls float64, covered int) {
 	for _, r := range list {
 		switch r.Origin {
@@ -117,9 +117,9 @@ func sums(list []*Rule) (polls float64, covered int) {
 	return polls, covered
 }
 
-// NeedCursor reports whether a rule needs the journal's cursor of a query: because it
-// searches; because it is not routed yet, and may search; or because it is Behind and its
-// timelines have not been read for it, as read says.
+// NeedCursor reports whether a rule needs the journal's cursor of a query. A rule needs it
+// if it searches, if it is not routed yet and may search, or if it is Behind and its
+// timelines have not been read for it, according to read.
 func (rs *Rules) NeedCursor(query string, read map[*Rule]bool) bool {
 	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool {
 		return r.Origin != Timelines || r.Behind && !read[r]

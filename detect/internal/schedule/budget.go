@@ -9,33 +9,32 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// BudgetConfig sets up a ByBudget. All fields but LostFrom are needed.
+// BudgetConfig sets up a ByBudget. All fields but LostFrom are required.
 type BudgetConfig struct {
-	// AtLeast makes an interval the shortest time between two polls, in place of
-	// the longest.
+	// AtLeast makes an interval the shortest time between two polls instead of the longest.
 	AtLeast bool
-	// PollRate returns how many accounts a second can be polled now.
+	// PollRate returns how many accounts can now be polled per second.
 	PollRate func() float64
-	// LostFrom returns from when on calls that nobody makes are lost. Until then accounts are
-	// polled at their time, but for their first polls, which need not wait; from then on
-	// ahead of it. Nil is for no saved calls: unused calls are lost at once.
+	// LostFrom returns the time from which on unused calls are lost. Before it, accounts are
+	// polled when they are due, except for first polls, which need not wait. After it, they
+	// are polled ahead of time. If LostFrom is nil, no calls are saved: unused calls are lost
+	// at once.
 	LostFrom func(now int64) int64
-	// MinBackoff is how long an account rests when counting its poll failed.
+	// MinBackoff is how long an account rests after a failure to count its poll.
 	MinBackoff time.Duration
 	Logger     *slog.Logger
 }
 
-// ByBudget polls the accounts where a budget of calls finds posts earliest, with
-// their intervals as bounds: see package pace. Budget and Demand may be called at
-// any time.
+// ByBudget polls accounts where a budget of calls finds posts earliest, with their
+// intervals as bounds: see package pace. Budget and Demand are safe for concurrent use.
 type ByBudget struct {
 	cfg      BudgetConfig
 	accounts Accounts
 	pacer    *pace.Pacer
 	observed int // successful polls
-	// waiting are the accounts that wait for their first poll. It is nil where no call is
-	// saved, and when there are none. While there are some no call is saved: from ahead on
-	// an account is polled ahead of its time.
+	// waiting holds the accounts that wait for their first poll; nil if there are none, or no
+	// calls are saved. While it is not empty no calls are saved: from ahead on, accounts are
+	// polled ahead of time.
 	waiting map[int32]struct{}
 	ahead   int64
 
@@ -44,10 +43,10 @@ type ByBudget struct {
 
 var _ Schedule = (*ByBudget)(nil)
 
-// refreshEvery is after how many polls PollRate is asked again.
+// refreshEvery is the number of polls after which PollRate is called again.
 const refreshEvery = 256
 
-// NewByBudget makes an empty schedule. The error is that of pace.New.
+// NewByBudget returns an empty schedule. The error comes from pace.New.
 func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
 	budget := cfg.PollRate()
 	pacer, err := pace.New(budget)
@@ -80,13 +79,13 @@ func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 		s.ahead = max(s.ahead, now) + int64(min(1/s.Budget(), 3600)*1e9)
 	}
 	s.begun(slot)
-	return Due{slot, now}, ok // it is due when it may be polled
+	return Due{slot, now}, ok // under a budget it is due when it may be polled
 }
 
-// begun notes that an account does not wait for its first poll any more.
+// begun records that an account no longer waits for its first poll.
 func (s *ByBudget) begun(slot int32) {
 	if delete(s.waiting, slot); len(s.waiting) == 0 {
-		s.waiting = nil // what a million accounts took at the start
+		s.waiting = nil // frees the memory for a million accounts at the start
 	}
 }
 
@@ -108,7 +107,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	case first == Spread:
 		err = s.pacer.Resume(slot, now, now-int64(ask.Missed), a)
 	default:
-		err = s.pacer.Add(slot, now, a) // it is due at once
+		err = s.pacer.Add(slot, now, a) // due at once
 	}
 	if !had && s.cfg.LostFrom != nil && err == nil {
 		if s.waiting == nil {
@@ -117,7 +116,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 		s.waiting[slot] = struct{}{}
 	}
 	s.Refresh()
-	if err != nil { // what subscribers ask for was checked
+	if err != nil { // unexpected, because the terms of subscribers were checked
 		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
 	}
 	if had && (first == AtOnce || first == Anew && !ask.Audited) {
@@ -163,17 +162,17 @@ func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 
 func (s *ByBudget) At(int32) (int64, bool) { return 0, false }
 
-// Rate is how many posts a second an account publishes, as far as is known.
+// Rate returns the estimate of an account's posts per second.
 func (s *ByBudget) Rate(slot int32) float64 { return s.pacer.Rate(slot) }
 
-// Budget is how many accounts a second are polled.
+// Budget returns how many accounts are polled per second.
 func (s *ByBudget) Budget() float64 { return math.Float64frombits(s.budget.Load()) }
 
-// Demand is how many of them the longest times between polls need.
+// Demand returns how many polls per second the longest times between polls require.
 func (s *ByBudget) Demand() float64 { return math.Float64frombits(s.demand.Load()) }
 
-// Refresh sets the budget to PollRate, and logs a warning when it has become too small for
-// Demand.
+// Refresh sets the budget to PollRate. It logs a warning when the budget has become too
+// small for Demand.
 func (s *ByBudget) Refresh() {
 	sufficed := s.Demand() <= s.Budget()
 	if rate := s.cfg.PollRate(); rate != s.Budget() {

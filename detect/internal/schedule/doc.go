@@ -1,8 +1,8 @@
-// Package schedule decides when the accounts of a shard are polled. A Schedule
-// orders them by when their next polls are due: ByInterval polls each at its
-// interval, ByBudget spends a budget of calls where it finds posts earliest.
+// Package schedule decides when the accounts of a shard are polled. A Schedule orders them
+// by the time of their next polls: ByInterval polls each account at its interval, ByBudget
+// spends a budget of calls where it finds posts earliest.
 //
-// A shard asks for the next account, polls it, and says how that ended:
+// A shard asks for the next account, polls it, and reports the result:
 //
 //	due, ok := s.Next(now, false)
 //	…

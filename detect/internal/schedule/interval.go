@@ -6,27 +6,25 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// LookAhead bounds how early an account may be polled to share a call with others that are
-// due: by one part in LookAhead of its interval.
+// LookAhead limits how early an account may be polled to share a call with others that are
+// due: by 1/LookAhead of its interval.
 const LookAhead = 10
 
-// ByInterval polls each account at its interval, at a moment of it that follows
-// from its name.
+// ByInterval polls each account at its interval, at an offset that depends on its name.
 type ByInterval struct {
-	// Gather is a window of time: polls that are due within it begin together, at its end;
-	// 0 begins each when it is due. Polls that are to be made at once do not wait.
+	// Gather is a window of time: polls that fall due within it begin together, at its end.
+	// With 0 each begins when it is due. Polls that must begin at once do not wait.
 	Gather time.Duration
 
 	queue    due.Queue
 	accounts Accounts
-	epoch    int64 // Unix nanoseconds, of the clock's zero
-	hurried  int64 // what is due until then does not wait for others
+	epoch    int64 // zero of the detector's clock, in Unix nanoseconds
+	hurried  int64 // polls due until then do not wait for Gather
 }
 
 var _ Schedule = (*ByInterval)(nil)
 
-// NewByInterval makes an empty schedule; epoch is the zero of the detector's
-// clock.
+// NewByInterval returns an empty schedule; epoch is the zero of the detector's clock.
 func NewByInterval(accounts Accounts, epoch time.Time) *ByInterval {
 	return &ByInterval{accounts: accounts, epoch: epoch.UnixNano()}
 }
@@ -58,10 +56,10 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 			s.queue.Set(slot, at)
 		}
 	case Anew:
-		if !planned || had > roundedUp(now) { // else it is due
+		if !planned || had > roundedUp(now) { // otherwise it is due
 			s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
 		}
-	case Planned: // its interval is looked up when the poll has ended
+	case Planned: // the end of the poll looks up the interval
 	}
 }
 
@@ -75,8 +73,8 @@ func (s *ByInterval) Put(slot int32, at int64, why Why) {
 	}
 }
 
-// roundedUp returns a time that is not before the one that a queue keeps, which rounds up to
-// whole milliseconds.
+// roundedUp returns a time not before the one that a queue stores for now: queues round up
+// to whole milliseconds.
 func roundedUp(now int64) int64 { return now + int64(time.Millisecond) }
 
 func (s *ByInterval) hurry(slot int32, now int64) {
@@ -89,7 +87,7 @@ func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 		s.hurry(slot, now)
 		return
 	}
-	// A poll that was made early counts for when it was due.
+	// A poll that was made early counts as made when it was due.
 	at, hash := poll.Due()
 	s.queue.Set(slot, s.grid(hash, max(now, at), s.accounts.Interval(slot)))
 }

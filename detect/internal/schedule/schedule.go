@@ -2,39 +2,39 @@ package schedule
 
 import "time"
 
-// Schedule orders the accounts of one shard by when their next polls are due.
-// An account is in it from Set until Remove. From Next until Done or Put it is
-// being polled, and not due. A Schedule is not safe for concurrent use.
+// Schedule orders the accounts of one shard by the time of their next polls. It holds an
+// account from Set until Remove. From Next until Done or Put the account is being polled
+// and not due. A Schedule is not safe for concurrent use.
 type Schedule interface {
-	// NextAt is when the next poll is due, as far as is known now; ok is false when none
+	// NextAt returns when the next poll is due, as far as is known now. ok is false if none
 	// is planned.
 	NextAt(now int64) (at int64, ok bool)
-	// Next takes out the account to poll now; ok is false when there is none.
-	// With sharing set, it may be one that is due a little later, which can share
-	// the call of the accounts taken before it.
+	// Next takes out the account to poll now; ok is false if there is none. With sharing set,
+	// the account may be due a little later, if it can share the call of the accounts taken
+	// before.
 	Next(now int64, sharing bool) (due Due, ok bool)
-	// Set adds an account, or follows a change in what its subscribers ask for.
+	// Set adds an account, or applies a change in its subscribers' terms.
 	Set(slot int32, now int64, ask Ask, first First)
 	// Remove removes an account, also while it is being polled, if it is in the
 	// schedule.
 	Remove(slot int32)
-	// Put has an account polled at a time for a reason.
+	// Put sets the time of an account's next poll, for a reason.
 	Put(slot int32, at int64, why Why)
-	// Done puts an account back after a successful poll, from which the schedule
-	// may learn when to poll it next; with again set that is at once.
+	// Done puts an account back after a successful poll. The schedule may learn from the poll
+	// when the next one is best. With again set, the next poll is made at once.
 	Done(slot int32, now int64, poll Poll, again bool)
-	// At is when an account's next poll is due; ok is false while it is being
-	// polled, and when a budget decides.
+	// At returns when an account's next poll is due. ok is false while it is being polled,
+	// and when a budget decides.
 	At(slot int32) (at int64, ok bool)
 }
 
-// Why says why an account is put back into a Schedule.
+// Why is the reason for putting an account back into a Schedule.
 type Why uint8
 
 const (
 	Rested  Why = iota // its poll failed, or cannot be made yet
-	Hurried            // it is to be polled at the time, as far as there are calls
-	Alarmed            // it is known to have posted, and goes before all others
+	Hurried            // it should be polled at that time, if calls allow
+	Alarmed            // it has certainly posted, and goes before all others
 )
 
 // Due is an account and when its poll was due.
@@ -43,21 +43,20 @@ type Due struct {
 	At   int64
 }
 
-// Ask is what the subscribers of an account ask for together.
+// Ask combines the terms of an account's subscribers.
 type Ask struct {
-	// Interval is the shortest time between two polls that one of them wants; 0
-	// for none.
+	// Interval is the shortest interval of a subscriber, 0 if none has one.
 	Interval time.Duration
-	// Weight is how much its latency counts, and Owner who owns the heaviest
+	// Weight is how much the account's latency counts, and Owner the owner of the largest
 	// part of it.
 	Weight float64
 	Owner  string
-	// Audited: a stream brings its posts. It is polled once in an Interval, and not
-	// more often.
+	// Audited is true if a stream sends the account's posts: it is polled once per Interval
+	// and not more often.
 	Audited bool
-	// Missed is for how long it may be that nobody polled the account at its places in
-	// the interval: after Spread it is polled at once if one of them was. Under a budget it
-	// has waited for so long.
+	// Missed is how long the account may have gone without polls. With Spread, it is polled
+	// at once if a poll was due in that time. Under a budget, it counts as having waited that
+	// long.
 	Missed time.Duration
 }
 
@@ -66,36 +65,36 @@ type First uint8
 
 const (
 	AtOnce  First = iota // it has a new subscriber
-	Changed              // when the changed terms have it polled: by interval at once
-	Spread               // when its place in the interval comes, or sooner
-	Planned              // as planned before: it rests, or is being polled
-	Anew                 // when it would be after a poll made now, or sooner if it is due
+	Changed              // when the changed terms require it; with intervals, at once
+	Spread               // at its offset in the interval, or sooner
+	Planned              // as planned before, because it rests or is being polled
+	Anew                 // as after a poll made now, or sooner if it is due
 )
 
-// Poll is what a schedule may learn of a successful poll.
+// Poll is the information about a successful poll that a schedule may learn from.
 type Poll interface {
-	// Due is when the poll was due, of an account with the given hash.
+	// Due returns when the poll was due, and the hash of its account.
 	Due() (at int64, hash uint64)
-	// FoundTimes gives the times of the posts that were new, none after now.
+	// FoundTimes returns the publication times of the new posts, none after now.
 	FoundTimes(now int64) []int64
-	// History gives the times of the posts that a first poll showed, and since
-	// when it showed all of them; ok is false for other polls.
+	// History returns the publication times of the posts that a first poll showed, and the
+	// time since when it showed all posts. ok is false for other polls.
 	History(now int64) (times []int64, since int64, ok bool)
 }
 
-// Accounts is what a schedule asks of the accounts that it orders.
+// Accounts gives a schedule information about its accounts.
 type Accounts interface {
-	// Interval is Ask.Interval as it is now.
+	// Interval returns the account's present Ask.Interval.
 	Interval(slot int32) time.Duration
-	// Hash is the same for an account in every process.
+	// Hash returns the account's hash, the same in every process.
 	Hash(slot int32) uint64
-	// Username names it, for the log.
+	// Username returns the account's name, for the log.
 	Username(slot int32) string
 }
 
-// GridAfter is the first moment after now, Unix nanoseconds, of the grid with
-// the given step whose phase follows from the hash. A target keeps its phase
-// over restarts, and targets spread evenly over the step.
+// GridAfter returns the first time after now, in Unix nanoseconds, on a grid of the given
+// step. The grid's offset depends on the hash: a target keeps it over restarts, and targets
+// spread evenly over the step.
 func GridAfter(now int64, hash uint64, step time.Duration) int64 {
 	phase := int64(hash % uint64(step))
 	n := (now - phase) / int64(step)

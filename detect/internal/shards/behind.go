@@ -7,9 +7,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// KeepAccounts stores earlier cursors for those of a source's accounts whose cursor in the
-// journal is too late for the source: see accounts.Targets.Behind. It calls done when they are
-// stored, or could not be.
+// KeepAccounts stores earlier cursors for those accounts of a source with a cursor in the
+// journal that is too late for the source: see accounts.Targets.Behind. It calls done when
+// they are stored, or with an error when they could not be.
 func (sh *Shard) KeepAccounts(sourceID string, done func(error)) {
 	k := &keeping{sh: sh, polls: sh.Accounts.Polls, key: sh.Accounts.Key, done: done}
 	k.behind = func() map[int32]*poll.Cursor { return sh.Accounts.Behind(sourceID) }
@@ -42,7 +42,7 @@ func (k *keeping) begin() {
 	k.queue()
 }
 
-// queue queues the cursors. That of a target whose poll waits for its commit is queued
+// queue queues the cursors. If a poll waits for its commit, its target's cursor is queued
 // afterwards, with the gaps that the poll leaves. Polls that are judged later keep their
 // cursors behind by themselves: see poll.Machine.cursor.
 func (k *keeping) queue() {
@@ -69,10 +69,10 @@ func (k *keeping) queue() {
 		k.settled(nil)
 		return
 	}
-	k.polls.WhenSettled(func() { k.sh.Tell(func(*Shard) { k.queue() }) }) // once the polls are applied
+	k.polls.WhenSettled(func() { k.sh.Tell(func(*Shard) { k.queue() }) }) // after the polls have been applied
 }
 
-// settled notes that a cursor is stored, or with an error that it is not.
+// settled records that a cursor is stored, or with an error that it is not.
 func (k *keeping) settled(err error) {
 	k.mu.Lock()
 	if err != nil && k.err == nil {

@@ -8,19 +8,20 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 )
 
-// demand is the sum of what a shard's accounts ask for. It is renewed on demand.
+// demand is the sum of the demand of a shard's accounts. It is computed again when asked
+// for.
 type demand struct {
 	bits  atomic.Uint64 // of the last sum
-	begun atomic.Int64  // when it was begun, on the detector's clock; 0 for never
+	begun atomic.Int64  // when it was started, on the detector's clock; 0 for never
 }
 
 const (
 	demandEvery = int64(time.Second)
-	demandSlots = 4096 // slots added up at a time, so that polls do not wait
+	demandSlots = 4096 // slots added up at a time; few, because polls wait
 )
 
-// ByInterval and ByBudget return what an account asks for: polls a second where intervals
-// set the pace, and where a budget does √(weight × rate of posts).
+// ByInterval and ByBudget return the demand of an account: polls per second when intervals
+// set the pace, √(weight × post rate) when a budget does.
 func ByInterval(sh *Shard, slot int32) float64 {
 	if every := sh.Accounts.Interval(slot); every > 0 {
 		return 1 / every.Seconds()
@@ -36,8 +37,8 @@ func ByBudget(sh *Shard, slot int32) float64 {
 	return math.Sqrt(sh.Accounts.Ask(slot).Weight * rate)
 }
 
-// Demand returns the sum of what of returns for each account; 0 before the first sum. It
-// may be a second old, and the time that adding up takes.
+// Demand returns the sum of the results of of for all accounts; 0 before the first sum is
+// ready. It may be a second old, plus the time for adding up.
 func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
 	d, now := &sh.demand, max(1, sh.env.Clock())
 	if begun := d.begun.Load(); (begun == 0 || now-begun >= demandEvery) && d.begun.CompareAndSwap(begun, now) {
@@ -46,7 +47,7 @@ func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
 	return math.Float64frombits(d.bits.Load())
 }
 
-// addUp adds to a sum what the accounts from a slot on ask for.
+// addUp adds the demand of the accounts from a slot on to sum.
 func (sh *Shard) addUp(of func(sh *Shard, slot int32) float64, from int32, sum float64) {
 	size := sh.Accounts.Size()
 	to := min(from+demandSlots, size)

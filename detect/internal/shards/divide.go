@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// All is the shards of a detector, with what tells their accounts from those elsewhere.
+// All holds the shards of a detector, and the information about accounts polled elsewhere.
 type All struct {
 	Shards    []*Shard
 	Share     *parts.Share
@@ -21,20 +21,20 @@ type All struct {
 	Cursors func(ctx context.Context, keys []string) (map[string]*poll.Cursor, error)
 }
 
-// Division is a source's accounts, divided between the shards and the other nodes.
+// Division is the division of a source's accounts among the shards and the other nodes.
 type Division struct {
 	Source    string
 	Accounts  []monitor.Account
-	Interval  time.Duration        // 0 for none
+	Interval  time.Duration        // 0 if there is none
 	Shards    [][]accounts.Account // by shard
 	Elsewhere []uint64             // hashes of the accounts that other nodes poll, sorted
 
-	taken map[uint64]bool // hashes that were Elsewhere before
+	taken map[uint64]bool // hashes that were in Elsewhere before
 }
 
-// Divide divides a source's accounts and looks up the cursors of those on shards. With known
-// set, it leaves out the cursors of accounts that are polled already. It may be called again
-// for the same Division.
+// Divide divides a source's accounts and reads the cursors of those on shards. With known
+// set, it leaves out the cursors of accounts that are polled already. It may be called
+// again for the same Division.
 func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 	n, alone := uint64(len(a.Shards)), a.Share.Alone()
 	div.Shards, div.Elsewhere = make([][]accounts.Account, n), nil
@@ -78,15 +78,14 @@ func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 				part[i].Cursor = cursors[accounts.Key(div.Accounts[part[i].Index].Username)]
 			}
 		}
-		if step := uint64(div.Interval); step > 0 { // accounts due together get neighbouring slots
+		if step := uint64(div.Interval); step > 0 { // gives accounts that are due together neighbouring slots
 			slices.SortFunc(part, func(a, b accounts.Account) int { return cmp.Compare(a.Hash%step, b.Hash%step) })
 		}
 	}
 	return nil
 }
 
-// askAtOnce is how many accounts a shard is asked about at a time, so that polls do not
-// wait.
+// askAtOnce is how many accounts a shard is asked about at a time; few, because polls wait.
 const askAtOnce = 1024
 
 // unknown marks the accounts that are targets already, and returns the keys of the others.
@@ -95,7 +94,7 @@ func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err er
 		for len(part) > 0 {
 			chunk := part[:min(askAtOnce, len(part))]
 			part = part[len(chunk):]
-			known := make([]bool, len(chunk)) // one for each call: after an error the shard may still write to it
+			known := make([]bool, len(chunk)) // a new slice for each call: after an error the shard may still write to it
 			err := a.Shards[i].Ask(ctx, func(sh *Shard) {
 				for k, mine := range chunk {
 					_, known[k] = sh.Accounts.Find(mine.Hash, div.Accounts[mine.Index].Username)
@@ -114,8 +113,8 @@ func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err er
 	return keys, nil
 }
 
-// Each calls fn for each account that is polled and named by a key of names, one after the
-// other, each on the account's shard.
+// Each calls fn for each polled account that is a key of names, one at a time, on the
+// account's shard.
 func (a *All) Each(ctx context.Context, names map[string]time.Duration, fn func(sh *Shard, name string, slot int32)) error {
 	byShard := make([][]string, len(a.Shards))
 	for name := range names {

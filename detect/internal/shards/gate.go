@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Gate lets no poll, probe or search begin before a moment, and while it is held. All
+// Gate stops new polls, probes and searches until a given time, and while it is held. All
 // shards share it. The zero value is open.
 type Gate struct {
 	until atomic.Int64 // on the detector's clock; longSleep while it is held
@@ -15,8 +15,8 @@ type Gate struct {
 	held bool
 }
 
-// From closes the gate until a moment of the detector's clock; 0 opens it. changed is false
-// if it was closed until then already.
+// From closes the gate until a time of the detector's clock; 0 opens it. changed is false
+// if the gate had the same time already.
 func (g *Gate) From(at int64) (changed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -26,7 +26,7 @@ func (g *Gate) From(at int64) (changed bool) {
 	return changed
 }
 
-// Hold closes the gate until it is called with false.
+// Hold(true) closes the gate until Hold(false) is called.
 func (g *Gate) Hold(held bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

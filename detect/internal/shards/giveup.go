@@ -12,17 +12,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Left are the cursors of targets given up that are still to be stored: see
-// accounts.Given. It is safe for concurrent use, but for two calls of Store. The zero value
-// is empty.
+// Left holds the cursors of targets given up that must still be stored: see accounts.Given.
+// It is safe for concurrent use, except for concurrent calls of Store. The zero value is
+// empty.
 type Left struct {
 	mu      sync.Mutex
 	cursors map[string]*poll.Cursor // by target
 }
 
 // Store calls commit with up to n cursors at a time, by target, and drops those committed.
-// An error leaves the rest for the next call, but fleet.ErrFenced is none: other nodes have
-// the targets by then, and all cursors are dropped.
+// After an error the rest stay for the next call. On fleet.ErrFenced it drops all cursors
+// and returns nil, because other nodes then have the targets.
 func (l *Left) Store(n int, commit func(map[string]*poll.Cursor) error) error {
 	for {
 		some := l.some(n)
@@ -37,7 +37,7 @@ func (l *Left) Store(n int, commit func(map[string]*poll.Cursor) error) error {
 		}
 		l.mu.Lock()
 		for target, c := range some {
-			if l.cursors[target] == c { // else an earlier one has come meanwhile
+			if l.cursors[target] == c { // otherwise an earlier cursor has replaced it
 				delete(l.cursors, target)
 			}
 		}
@@ -79,12 +79,12 @@ func (l *Left) add(cursors map[string]*poll.Cursor) {
 	}
 }
 
-// giveUpSlots is how many slots are looked at in one go, so that polls do not wait.
+// giveUpSlots is how many slots are examined at a time; few, because polls wait.
 const giveUpSlots = 4096
 
-// GiveUp gives up the accounts and queries that are not of the share, adds the accounts to
-// elsewhere and the cursors to store to left, and calls done at the end. Polls that wait for
-// their commit are still committed.
+// GiveUp gives up the accounts and queries that are not in share. It adds the accounts to
+// elsewhere and the cursors to store to left, and calls done at the end. Polls that wait
+// for their commit are still committed.
 func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	lacking := map[string]*poll.Cursor{}
 	for text, c := range sh.Queries.GiveUp(share.Query) {
@@ -94,7 +94,7 @@ func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Le
 	sh.giveUp(0, share, elsewhere, left, done)
 }
 
-// giveUp is GiveUp for accounts, from a slot on.
+// giveUp is GiveUp for the accounts from a slot on.
 func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	given, more := sh.Accounts.GiveUp(from, giveUpSlots, share.Account)
 	for src, hashes := range given.Wanted {
@@ -108,7 +108,7 @@ func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhe
 	sh.Tell(func(sh *Shard) { sh.giveUp(from+giveUpSlots, share, elsewhere, left, done) })
 }
 
-// WhenSettled calls fn when all polls that wait for their commit now have ended.
+// WhenSettled calls fn when all polls that now wait for their commit have ended.
 func (sh *Shard) WhenSettled(fn func()) {
 	sh.Accounts.Polls.WhenSettled(func() { sh.Queries.Polls.WhenSettled(fn) })
 }

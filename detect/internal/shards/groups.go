@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// groupSlots is how many slots are summarised in one go, so that polls do not wait.
+// groupSlots is how many slots are counted at a time; few, because polls wait.
 const groupSlots = 4096
 
 // Groups returns the accounts in groups, for a forecast.

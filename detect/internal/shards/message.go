@@ -9,13 +9,13 @@ import (
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
-// message is a message to a shard. One field is set; err belongs to settled.
+// message is a message to a shard. One field is set; err may be set with settled.
 type message struct {
-	landed  *poll.Poll // whose pages have come
-	settled *poll.Poll // that is committed, or with err is not
+	landed  *poll.Poll // a poll with all its pages read
+	settled *poll.Poll // a poll that is committed or, if err is set, is not
 	err     error
-	probed  *probe.Call  // that has ended
-	tell    func(*Shard) // to call
+	probed  *probe.Call  // a call that has ended
+	tell    func(*Shard) // a function to call
 }
 
 func (sh *Shard) handle(m *message) {
@@ -34,13 +34,13 @@ func (sh *Shard) handle(m *message) {
 	}
 }
 
-// Ring wakes the shard, so that it looks at the clock, the budget and Config.Stop.
+// Ring wakes the shard to look at the clock, the budget and Config.Stop.
 func (sh *Shard) Ring() { sh.mail.Bell().Ring() }
 
-// Tell has fn called on the shard's goroutine, after the functions of earlier calls.
+// Tell makes the shard's goroutine call fn, after the functions of earlier calls.
 func (sh *Shard) Tell(fn func(*Shard)) { sh.mail.Put(message{tell: fn}) }
 
-// Settled tells the shard that a poll is committed, or with an error that it is not.
+// Settled reports to the shard that a poll is committed, or with an error that it is not.
 func (sh *Shard) Settled(p *poll.Poll, err error) { sh.mail.Put(message{settled: p, err: err}) }
 
 // Ask runs fn on the shard's goroutine and waits for it. After an error fn may still run.
@@ -50,7 +50,7 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	select {
 	case <-done:
 		return nil
-	case <-sh.cfg.Stop: // Run waits for some of the callers
+	case <-sh.cfg.Stop: // Run waits for some of the callers, so they must not wait for it
 		return sh.env.Budget.Stopped()
 	case <-sh.cfg.Done:
 		return sh.env.Budget.Stopped()
@@ -59,8 +59,8 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	}
 }
 
-// Streamed has fn called on the shard's goroutine for what a stream of a kind brings the
-// posts of. AskStreamed waits for that; after an error fn may still be called.
+// Streamed calls fn on the shard's goroutine, with the targets that the stream of a kind
+// covers. AskStreamed also waits for fn to return; after an error fn may still be called.
 func (sh *Shard) Streamed(kind poll.Kind, fn func(push.Covered)) {
 	sh.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
 }

@@ -7,8 +7,8 @@ import (
 // maxProbing is how many calls of the Prober a shard may have under way.
 const maxProbing = 4
 
-// startProbes begins the probes that are due at the rate reserved for them, and returns
-// when the next one may begin.
+// startProbes begins the probes that are due at their own rate, and returns when the next
+// one may begin.
 func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	sweep := sh.Accounts.Probes
 	if sweep == nil {
@@ -27,8 +27,8 @@ func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	return sweep.NextAt()
 }
 
-// startProbe begins a call of the Prober, and returns false if no slot is free or no
-// account is to be probed.
+// startProbe begins a call of the Prober. It returns false if no slot is free or no account
+// needs a probe.
 func (sh *Shard) startProbe(ctx context.Context) bool {
 	if sh.probing == maxProbing || sh.room() <= 0 {
 		return false

@@ -20,40 +20,41 @@ type Shard struct {
 
 	env     *poll.Env
 	cfg     Config
-	mail    *batch.Queue[message] // bounded by the polls under way and the callers that wait
+	mail    *batch.Queue[message] // its length is limited by the polls under way and the callers that wait
 	workers *poll.Workers
 
 	ticket   ticket // for the next call
 	stopping bool
 
-	times poll.Times // as updateClocks read them
+	times poll.Times // last readings of updateClocks
 
 	probing int // calls of the Prober under way
 	demand  demand
 
 	taken []schedule.Due
-	ahead int // keeps readAhead's reads from being optimized away
+	ahead int // written only to keep readAhead's reads from being optimized away
 }
 
 // Config sets up a Shard. All fields but Gather are required.
 type Config struct {
 	Env       *poll.Env
-	Slots     int // upstream calls that may be under way at once
+	Slots     int // limit on upstream calls under way
 	BatchSize int // the highest number of accounts in a call
-	// Gather has polls that are due within it begin together; 0 for each when it is due.
+	// Gather is a window of time: polls that are due within it begin together; with 0 each
+	// begins when it is due.
 	Gather time.Duration
-	// Stop is closed to end Run, and Done when Run has returned.
+	// Stop is closed to end Run. Done is closed when Run has returned.
 	Stop, Done <-chan struct{}
-	// Gate keeps polls from beginning while it is closed.
+	// Gate stops new polls while it is closed.
 	Gate *Gate
-	// Commit queues a poll's events and cursor for a commit, after which Settled is called.
+	// Commit queues a poll's events and cursor for a commit, and calls Settled after that.
 	Commit func(sh *Shard, p *poll.Poll, events []deliver.Event)
-	// Store queues a target's cursor for a commit after those that are queued, and calls
-	// done then.
+	// Store queues a target's cursor for a commit after those already queued, and calls done
+	// after that.
 	Store func(target string, c *poll.Cursor, done func(error))
 }
 
-// New makes a Shard without targets, which are polled at their intervals.
+// New returns a Shard without targets. Targets are polled at their intervals.
 func New(cfg Config) *Shard {
 	sh := &Shard{env: cfg.Env, cfg: cfg, ticket: ticket{budget: cfg.Env.Budget}, mail: batch.NewQueue[message](0)}
 	sh.workers = poll.NewWorkers(cfg.Env, cfg.Slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
@@ -66,15 +67,15 @@ func New(cfg Config) *Shard {
 	return sh
 }
 
-// Run is the shard's goroutine. It ends when Config.Stop is closed and no poll or
-// commit of this shard is under way; ctx cuts the polls short.
+// Run is the shard's goroutine. It returns when Config.Stop is closed and no poll or commit
+// of this shard is under way. If ctx ends, polls are cancelled.
 func (sh *Shard) Run(ctx context.Context) {
 	defer sh.workers.Join()
 	defer context.AfterFunc(ctx, sh.mail.Bell().Ring)()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var msgs []message
-	var armed int64 // when the timer fires
+	var armed int64 // when the timer will fire
 	for {
 		msgs = sh.mail.TakeAll(msgs)
 		if len(msgs) > 0 {
@@ -83,7 +84,7 @@ func (sh *Shard) Run(ctx context.Context) {
 		for i := range msgs {
 			sh.handle(&msgs[i])
 		}
-		clear(msgs) // its space goes back to the queue
+		clear(msgs) // the queue reuses the slice
 		if !sh.stopping && (sh.stopped() || ctx.Err() != nil) {
 			sh.stopping = true
 		}
@@ -118,7 +119,7 @@ func (sh *Shard) stopped() bool {
 	}
 }
 
-// open returns how many polls have not ended.
+// open returns how many polls are under way or wait for their commit.
 func (sh *Shard) open() int { return sh.Accounts.Polls.Open() + sh.Queries.Polls.Open() }
 
 // UnderWay returns how many upstream calls and polls have not ended.
@@ -127,21 +128,21 @@ func (sh *Shard) UnderWay() (calls, polls int) { return sh.workers.Busy(), sh.op
 // updateClocks reads both clocks.
 func (sh *Shard) updateClocks() { sh.times = poll.Times{Now: sh.env.Clock(), Wall: sh.env.Now()} }
 
-// never is a time that does not come. longSleep is the wake-up time of a shard that only a
+// never is a time after all others. longSleep is the wake-up time of a shard that only a
 // message wakes.
 const (
 	never     = queries.Never
 	longSleep = int64(1 << 62)
 )
 
-// Bounds that are not configurable.
+// Limits that are not configurable.
 const (
-	maxOpen     = 1024 // polls under way or waiting for commit
-	followSlots = 4096 // slots looked at in one go when the trust in a stream changes
+	maxOpen     = 1024 // polls under way or waiting for their commit
+	followSlots = 4096 // slots examined at a time after a change of the trust in a stream
 )
 
-// startDue starts the polls that are due, as far as slots and budget allow, and returns
-// when to call it again if no message comes.
+// startDue starts the polls that are due, as far as slots and budget allow. It returns when
+// to call it again if no message comes.
 func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
@@ -195,8 +196,8 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	return longSleep
 }
 
-// startPolls begins the poll of the account that is due first, and polls of accounts due
-// about then that fit into the same call.
+// startPolls begins the poll of the account that is due first, and polls of accounts due at
+// about the same time that fit into its call.
 func (sh *Shard) startPolls(ctx context.Context) {
 	var group []*poll.Poll
 	sh.take()
@@ -221,8 +222,8 @@ func (sh *Shard) startPolls(ctx context.Context) {
 	}
 }
 
-// take removes from the schedule the accounts that share the next upstream call, and sets
-// taken to them.
+// take removes the accounts that share the next upstream call from the schedule, and stores
+// them in taken.
 func (sh *Shard) take() {
 	sched := sh.Accounts.Sched
 	sh.taken = sh.taken[:0]
@@ -233,7 +234,7 @@ func (sh *Shard) take() {
 		}
 		alone := sh.Accounts.At(due.Slot).Alone
 		if alone && len(sh.taken) > 0 {
-			sched.Put(due.Slot, due.At, schedule.Rested) // it goes into the next call
+			sched.Put(due.Slot, due.At, schedule.Rested) // it will be in the next call
 			return
 		}
 		sh.taken = append(sh.taken, due)
@@ -243,7 +244,7 @@ func (sh *Shard) take() {
 	}
 }
 
-// start plans an account's poll. It returns nil for an account that has to wait.
+// start plans an account's poll. It returns nil if the account has to wait.
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
 	if until := sh.Accounts.Waits(due.Slot); until > 0 {
 		if sh.Accounts.At(due.Slot).Polled {
@@ -266,7 +267,7 @@ func (sh *Shard) startSearch(ctx context.Context) {
 	sh.read(ctx, q.Polls.Start(slot, at, sh.times.Wall.Add(time.Duration(at-sh.times.Now))))
 }
 
-// read makes a poll's upstream call, which uses the ticket.
+// read starts a poll's upstream call, which uses the ticket.
 func (sh *Shard) read(ctx context.Context, p *poll.Poll) {
 	sh.ticket.used()
 	sh.workers.Read(ctx, p)

@@ -2,15 +2,15 @@ package shards
 
 import "context"
 
-// sweepMost is how many polls may begin by one reading of the clocks. Beginning them takes
+// sweepMost is how many polls may begin per reading of the clocks. Beginning them takes
 // well below 0.1 ms.
 const sweepMost = 16
 
 // room returns how many calls may begin now.
 func (sh *Shard) room() int { return min(sh.cfg.Slots-sh.workers.Busy(), maxOpen-sh.open()) }
 
-// sweep begins the polls of the accounts that are due first, each with a call of its own.
-// It is called when nothing else is due and the number of calls has no bound.
+// sweep begins the polls of the accounts that are due first, each with its own call. It is
+// used when nothing else is due and the number of calls is not limited.
 func (sh *Shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
@@ -22,7 +22,7 @@ func (sh *Shard) sweep(ctx context.Context) {
 		sh.taken = append(sh.taken, due)
 	}
 	sh.ahead += sh.Accounts.ReadAhead(sh.taken)
-	sh.Accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted
+	sh.Accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted already
 	for _, next := range sh.taken {
 		if p := sh.start(next); p != nil {
 			sh.read(ctx, p)

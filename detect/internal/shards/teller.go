@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Teller calls functions on all shards of a detector, those of several callers in the same
-// order on all shards.
+// Teller calls functions on all shards of a detector. The functions of several callers run
+// in the same order on all shards.
 type Teller struct {
 	Shards  []*Shard
 	Done    <-chan struct{} // closed when no shard runs any more
-	Stopped error           // the error of Tell after that
+	Stopped error           // the error of Tell after Done is closed
 
 	mu    sync.Mutex
 	begun bool
 }
 
-// Begin notes that the shards run from now on, and returns false if it was called before.
+// Begin records that the shards run from now on. It returns false if it was called before.
 func (t *Teller) Begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,8 +34,8 @@ func (t *Teller) Begun() bool {
 	return t.begun
 }
 
-// Tell has fn called on each shard, with its index, and waits until each call has called
-// done. Before Begin it does not wait, and begun is false.
+// Tell calls fn on each shard, with its index i, and waits until all these calls have
+// called done. Before Begin it does not wait, and begun is false.
 func (t *Teller) Tell(ctx context.Context, fn func(sh *Shard, i int, begun bool, done func())) error {
 	waits := make([]chan struct{}, len(t.Shards))
 	t.mu.Lock()
@@ -61,7 +61,7 @@ func (t *Teller) Tell(ctx context.Context, fn func(sh *Shard, i int, begun bool,
 	return nil
 }
 
-// Try is Tell for functions that may fail. It returns their errors, joined.
+// Try is Tell for functions that may fail. It returns their errors joined.
 func (t *Teller) Try(ctx context.Context, fn func(sh *Shard, i int, begun bool, done func(error))) error {
 	var mu sync.Mutex
 	var failed error

@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 )
 
-// ticket is a shard's place in the queue for calls: one call of the budget, which the shard
-// takes before it knows whom to poll.
+// ticket is one call taken from the budget before the shard knows which target to poll: the
+// shard's place in the queue for calls.
 type ticket struct {
 	budget  *budget.Budget
 	taken   bool
@@ -30,7 +30,7 @@ func (t *ticket) wait(now int64) time.Duration {
 		t.giveBack()
 	}
 	if !t.taken && b.Reading() {
-		return time.Duration(longSleep - now) // the last poll that waits to read on rings
+		return time.Duration(longSleep - now) // the end of the last wait for a further page wakes the shard
 	}
 	if !t.taken {
 		t.changes = b.Changes()
@@ -39,11 +39,11 @@ func (t *ticket) wait(now int64) time.Duration {
 	return time.Duration(t.at - now)
 }
 
-// used takes note that the call is made.
+// used records that the call is made.
 func (t *ticket) used() { t.taken = false }
 
-// giveBack returns a ticket that is not needed now. It would be one call too many once the
-// bucket is full again.
+// giveBack gives back a ticket that is not needed now. If it were kept until the bucket is
+// full again, it would be one call too many.
 func (t *ticket) giveBack() {
 	if t.taken {
 		t.budget.GiveBack(t.at, t.changes)

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 )
 
-// Order is the figure by which accounts are compared: see detect.WorstBy.
+// Order is the figure by which Worst sorts accounts: see detect.WorstBy.
 type Order uint8
 
 const (
@@ -20,19 +20,19 @@ const (
 	Slow
 )
 
-// Query says which accounts Worst returns: see detect.WorstQuery.
+// Query selects the accounts that Worst returns: see detect.WorstQuery.
 type Query struct {
 	By    Order
 	Limit int
-	// Sees returns true for the owners whose sources' accounts are looked at.
+	// Sees reports whether accounts with sources of an owner are included.
 	Sees func(owner string) bool
 }
 
-// leastMissing is how many posts must be missing, by an account's rate, for the account to
+// leastMissing is how many posts must be missing, at an account's rate, for the account to
 // count as silent. That many are missing by chance in one case of 20.
 const leastMissing = 3
 
-// Missing returns how many posts are expected since an account's last post, by its rate; 0
+// Missing returns how many posts are expected since an account's last post, at its rate; 0
 // while either is unknown.
 func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	last := a.Status(slot).Post
@@ -42,7 +42,7 @@ func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	return max(0, a.PostRate(slot)*now.Sub(last).Seconds())
 }
 
-// Delays returns the mean delays of the accounts whose polls are remembered, by slot.
+// Delays returns the mean delays of the accounts that have remembered polls, by slot.
 func Delays(a *accounts.Targets) map[int32]time.Duration {
 	of := map[int32]time.Duration{}
 	a.Polls.Memory.Delays(func(slot int32, hash uint64, mean time.Duration) {
@@ -53,15 +53,15 @@ func Delays(a *accounts.Targets) map[int32]time.Duration {
 	return of
 }
 
-// ranked is an account and its rank, which is above 0 and higher if it stands worse.
+// ranked is an account and its rank, which is above 0; a higher rank is worse.
 type ranked struct {
 	slot int32
 	rank float64
 }
 
-// Worst returns the statuses of the accounts that stand worst, the worst first. status makes
-// them, on the shard's goroutine. A shard looks at some accounts at a time, so that polls do
-// not wait.
+// Worst returns the statuses of the worst accounts, the worst first. It calls status on the
+// shard's goroutine. A shard examines a limited number of accounts at a time, because polls
+// wait.
 func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *accounts.Targets, slot int32, rank float64) T) (list []T, err error) {
 	type made struct {
 		status T
@@ -71,7 +71,7 @@ func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *acc
 	for _, sh := range all {
 		var found []ranked
 		for from := int32(0); from >= 0; {
-			next := make(chan int32, 1) // after an error the shard may still use it
+			next := make(chan int32, 1) // a new channel for each call: after an error the shard may still use it
 			if err := sh.Ask(ctx, func(sh *Shard) { next <- ranking{sh, &q}.rank(&found, from) }); err != nil {
 				return nil, err
 			}
@@ -83,7 +83,7 @@ func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *acc
 		err := sh.Ask(ctx, func(sh *Shard) {
 			var of []made
 			for _, r := range found {
-				if (ranking{sh, &q}).sees(r.slot) { // it may be another account by now
+				if (ranking{sh, &q}).sees(r.slot) { // the slot may have another account by now
 					of = append(of, made{status(sh.Accounts, r.slot, r.rank), r.rank})
 				}
 			}
@@ -107,7 +107,8 @@ type ranking struct {
 	q  *Query
 }
 
-// rank adds the accounts from a slot on, and returns where to go on, -1 at the end.
+// rank adds the accounts from a slot on. It returns the slot to continue from, -1 at the
+// end.
 func (r ranking) rank(found *[]ranked, from int32) int32 {
 	a := r.sh.Accounts
 	if r.q.By == Slow {
@@ -133,7 +134,7 @@ func (r ranking) rank(found *[]ranked, from int32) int32 {
 	return to
 }
 
-// of returns the rank of an account by any Order but Slow; 0 leaves the account out.
+// of returns the rank of an account for any Order but Slow; 0 leaves the account out.
 func (r ranking) of(slot int32) float64 {
 	a := r.sh.Accounts
 	switch r.q.By {
@@ -148,7 +149,7 @@ func (r ranking) of(slot int32) float64 {
 	return 0
 }
 
-// sees reports whether an account is looked at: see Query.Sees.
+// sees reports whether an account is included: see Query.Sees.
 func (r ranking) sees(slot int32) bool {
 	sources, _ := r.sh.Accounts.WantedBy(slot, r.q.Sees)
 	return sources > 0

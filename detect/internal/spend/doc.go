@@ -1,3 +1,3 @@
-// Package spend counts what a platform charges for what it returns, and says when a
-// day's limit is reached. A day is one in UTC, by which platforms bill.
+// Package spend counts what a platform charges for its answers, and reports when a day's
+// limit is reached. Days are in UTC, because platforms bill by them.
 package spend

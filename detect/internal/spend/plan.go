@@ -6,17 +6,17 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Expected is what a plan knows of what will be billed.
+// Expected holds the numbers from which a plan predicts the charges.
 type Expected struct {
 	Accounts int
-	Posts    float64 // a second
+	Posts    float64 // per second
 	Probed   bool    // all accounts are probed
-	Streamed bool    // all posts are pushed as well
+	Streamed bool    // all posts also come from a stream
 }
 
-// PerDay returns what a platform charges for a day: for each post once as it is found, once
-// more where it is pushed as an event, and once for each account that is probed. What is
-// charged for the same thing again on that day is not foreseen; Spend counts it.
+// PerDay returns what a platform charges for a day: each post once when it is found and, if
+// streamed, once more as an event; each probed account once. Charges for the same thing
+// again on that day are not predicted; Spend counts them.
 func PerDay(p fetcher.Prices, e Expected) float64 {
 	perDay := e.Posts * (24 * time.Hour).Seconds()
 	cost := perDay * p.Post

@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// tally is what was charged on a day. The zero value is of no day.
+// tally holds the charges of a day. The zero value belongs to no day.
 type tally struct {
 	day    time.Time
 	own    fetcher.Billed
-	others map[string]fetcher.Billed // by the other nodes of a fleet, those that have ended included
+	others map[string]fetcher.Billed // charges of the other nodes of a fleet, including those that have ended
 }
 
 func (t *tally) all() fetcher.Billed {
@@ -24,10 +24,11 @@ func (t *tally) all() fetcher.Billed {
 	return sum
 }
 
-// target is the name in the journal. Those of accounts and queries have a prefix. The nodes of
-// a fleet share a record, since a process may have another name than the one before it. Each
-// writes what it knows of all: what one of them has overwritten another writes again, and of
-// two amounts of a node the larger one is the later.
+// target returns the record's name in the journal; names of accounts and queries have a
+// prefix. The nodes of a fleet share one record, because a process may have another name
+// than its predecessor. Each node writes all the amounts it knows: an amount that one node
+// has overwritten is written again by another. Of two amounts of a node the larger is the
+// later one.
 func (c *Config) target() string {
 	if c.Node == "" {
 		return "spend"
@@ -35,16 +36,16 @@ func (c *Config) target() string {
 	return "spenders"
 }
 
-// layout is how a position is written: a day, and what was billed.
+// layout is the format of a position: a day and its charges.
 const layout = "%s posts=%d users=%d events=%d"
 
-// record is a position of the nodes of a fleet.
+// record is the JSON form of a position of a fleet.
 type record struct {
 	Day   string              `json:"day"`
-	Nodes map[string][3]int64 `json:"nodes"` // posts, users and events, by name
+	Nodes map[string][3]int64 `json:"nodes"` // posts, users and events by node
 }
 
-// maxNodes bounds the names of a day in a record: others are not counted.
+// maxNodes limits the names in a day's record; further nodes are not counted.
 const maxNodes = 1000
 
 func (c *Config) encode(t *tally) string {
@@ -61,12 +62,13 @@ func (c *Config) encode(t *tally) string {
 	}
 	encoded, err := json.Marshal(r)
 	if err != nil {
-		panic("spend: " + err.Error()) // no value of these types is refused
+		panic("spend: " + err.Error()) // values of these types can always be encoded
 	}
 	return string(encoded)
 }
 
-// decode reads a position: the zero tally if there is none, or one of another version.
+// decode parses a position. It returns the zero tally for "" and for a position of another
+// version.
 func (c *Config) decode(position string) (t tally) {
 	r := record{Nodes: map[string][3]int64{}}
 	if c.Node != "" {
@@ -96,8 +98,8 @@ func (c *Config) decode(position string) (t tally) {
 	return t
 }
 
-// Begin goes on from what other processes have stored today, where there is a limit.
-// Nothing may have been added.
+// Begin loads the charges that other processes have stored today, if there is a limit. Call
+// it before Add.
 func (s *Spend) Begin(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
@@ -114,13 +116,13 @@ func (s *Spend) Begin(ctx context.Context) {
 	if was.day.Before(s.today.day) {
 		return
 	}
-	// What is of a later day was charged while the clock was ahead.
+	// Charges of a later day were made while the clock was ahead.
 	s.today.own, s.today.others, s.stored = was.own, was.others, position
 	s.judge()
 }
 
-// look takes in what the other nodes of a fleet have stored today. After an error of the
-// journal the next look does.
+// look reads the charges that the other nodes of a fleet have stored today. If the journal
+// fails, the next look reads them.
 func (s *Spend) look(ctx context.Context) {
 	if s.cfg.Node == "" {
 		return
@@ -148,8 +150,8 @@ func (s *Spend) look(ctx context.Context) {
 	s.judge()
 }
 
-// Position is what to store; ok is false when it is in the journal already, or no limit
-// needs it.
+// Position returns the position to store. ok is false if the journal has it already, or no
+// limit is set.
 func (s *Spend) Position() (name, position string, ok bool) {
 	if s.cfg.Limit == 0 {
 		return "", "", false
@@ -163,7 +165,7 @@ func (s *Spend) Position() (name, position string, ok bool) {
 	return s.cfg.target(), position, position != s.stored
 }
 
-// Stored takes note that a position is in the journal.
+// Stored records that a position is in the journal.
 func (s *Spend) Stored(position string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Cost is what a platform charges for what it returns.
+// Cost holds a platform's prices and a limit on spending.
 type Cost struct {
-	// Prices are the platform's. Stats and Plan tell by them what its answers cost.
+	// Prices are the platform's prices. Stats and Plan compute costs from them.
 	Prices fetcher.Prices
-	// Limit is how much may be charged for a day, from midnight to midnight UTC, 0 for
-	// no limit: when it is reached, nothing is asked for until the next. Answers under
-	// way may exceed it. A restart changes nothing: what was charged today is stored, but
-	// for up to 10 s before a crash. The nodes of a fleet share Limit, those that have ended
-	// since midnight included, and learn of each other's charges within half a minute. With a
-	// FetchRate each of them keeps, besides, the part of Limit that it has of the FetchRate.
+	// Limit is the highest charge per day, from midnight to midnight UTC; 0 means no limit.
+	// When it is reached, no calls are made until the next day. Answers under way may exceed
+	// it. Today's charges are stored and survive a restart, except for up to 10 s before a
+	// crash. The nodes of a fleet share Limit, including nodes that have ended since
+	// midnight, and learn of each other's charges within half a minute. With a FetchRate each
+	// node also keeps to a part of Limit in proportion to its part of FetchRate.
 	Limit float64
 }
 
@@ -29,19 +29,19 @@ type Cost struct {
 type Config struct {
 	Cost
 	Now func() time.Time
-	// Reached is called when the limit of a day is reached. Nothing more may be asked
-	// for until the next one.
+	// Reached is called when the limit of a day is reached. No call may be made for wait,
+	// until the next day.
 	Reached func(wait time.Duration, why string)
-	// Load reads a position from the journal, "" if there is none, and Store has a commit
-	// made that carries it.
+	// Load reads a position from the journal, "" if there is none. Store queues a commit that
+	// includes the position.
 	Load   func(ctx context.Context, target string) (position string, err error)
 	Store  func()
 	Logger *slog.Logger
-	// Node is the name of the process in a fleet, "" for none.
+	// Node is the name of the process in a fleet, or "".
 	Node string
 }
 
-// Check returns an error for prices or a limit that are not allowed.
+// Check returns an error if a price or the limit is not allowed.
 func (c Cost) Check() error {
 	p, limit := c.Prices, c.Limit
 	for name, price := range map[string]float64{"Post": p.Post, "User": p.User, "Event": p.Event} {
@@ -63,22 +63,22 @@ const maxAmount = 1e9
 // Spend counts what a platform charges. It is safe for concurrent use.
 type Spend struct {
 	cfg   Config
-	until atomic.Int64 // Unix nanoseconds before which nothing may be asked for
+	until atomic.Int64 // no call may be made before this time, in Unix nanoseconds; 0 if calls may be made
 
 	mu     sync.Mutex
-	limit  float64 // the part of Cost.Limit that is kept
+	limit  float64 // this process's part of Cost.Limit
 	today  tally
-	before tally         // of the day that was before: the clock may be set back
-	ended  time.Time     // when that day ended; its reading of the monotonic clock counts
-	late   time.Duration // after midnight, so that processes do not come back at the same time
+	before tally         // the previous day's tally: the clock may be set back
+	ended  time.Time     // when that day ended; compared by the monotonic clock
+	late   time.Duration // random delay after midnight, to spread the processes' first calls
 	total  fetcher.Billed
-	stored string // the position that was last read or stored
+	stored string // the position last read or stored
 }
 
-// New returns a Spend that has counted nothing.
+// New returns a Spend without charges.
 func New(cfg Config) *Spend { return &Spend{cfg: cfg, limit: cfg.Limit, late: rand.N(2 * time.Second)} }
 
-// SetShare says how much of the limit is kept, as a part of 1 above 0.
+// SetShare sets this process's part of the limit, above 0 and at most 1.
 func (s *Spend) SetShare(share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Spend) SetShare(share float64) {
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// Add counts what an answer costs.
+// Add counts the charges of an answer.
 func (s *Spend) Add(b fetcher.Billed) {
 	if b == (fetcher.Billed{}) {
 		return
@@ -104,9 +104,9 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.judge()
 }
 
-// turn begins a new day when it has come. When the clock is set back to an earlier day, what was
-// charged since is of that day, and so is what was charged before the midnight of the wrong clock,
-// if that came on that day. s.mu is held.
+// turn starts a new day when midnight has passed. If the clock is set back to an earlier
+// day, it moves to that day the charges made since, and those made before the wrong clock's
+// midnight if that midnight came on that day. The caller holds s.mu.
 func (s *Spend) turn() {
 	now := s.cfg.Now()
 	switch day := dayOf(now); {
@@ -124,8 +124,8 @@ func (s *Spend) turn() {
 	}
 }
 
-// reached returns the limit that is reached, and what was charged; ok is false when none is.
-// s.mu is held.
+// reached returns the limit that is reached and the charges; ok is false if no limit is
+// reached. The caller holds s.mu.
 func (s *Spend) reached() (limit, cost float64, ok bool) {
 	if s.limit == 0 {
 		return 0, 0, false
@@ -137,7 +137,7 @@ func (s *Spend) reached() (limit, cost float64, ok bool) {
 	return s.cfg.Limit, cost, cost >= s.cfg.Limit
 }
 
-// judge closes the rest of the day when the limit is reached. s.mu is held.
+// judge stops calls for the rest of the day if the limit is reached. The caller holds s.mu.
 func (s *Spend) judge() {
 	limit, cost, reached := s.reached()
 	if !reached {
@@ -149,7 +149,7 @@ func (s *Spend) judge() {
 	}
 }
 
-// Wait is for how long nothing may be asked for, 0 when calls may be made.
+// Wait returns how long no call may be made, 0 if calls may be made now.
 func (s *Spend) Wait() time.Duration {
 	wait := s.left()
 	if wait > 24*time.Hour+s.late { // the clock was set back to an earlier day
@@ -161,7 +161,7 @@ func (s *Spend) Wait() time.Duration {
 	return wait
 }
 
-// left is Wait by the day that was last looked at.
+// left is Wait for the day last looked at.
 func (s *Spend) left() time.Duration {
 	until := s.until.Load()
 	if until == 0 {
@@ -170,20 +170,21 @@ func (s *Spend) left() time.Duration {
 	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
 }
 
-// storeEvery is how often a position is stored that no other commit has carried.
+// storeEvery is the time after which a position is stored that no other commit has
+// included.
 const storeEvery = 10 * time.Second
 
-// End has stored what Run has left. Nothing may be added any more.
+// End stores the last position after Run has ended. Do not call Add after it.
 func (s *Spend) End() { s.store() }
 
-// store has the position stored, unless it is in the journal.
+// store queues a commit of the position, unless the journal has it.
 func (s *Spend) store() {
 	if _, _, ok := s.Position(); ok {
 		s.cfg.Store()
 	}
 }
 
-// Run has the position stored now and then, and looks what other nodes have spent, until ctx
+// Run stores the position and reads the charges of other nodes, at intervals, until ctx
 // ends.
 func (s *Spend) Run(ctx context.Context) {
 	if s.cfg.Limit == 0 {
@@ -202,16 +203,16 @@ func (s *Spend) Run(ctx context.Context) {
 	}
 }
 
-// Stats tell what a platform has charged, as its adapter counts.
+// Stats hold a platform's charges, as its adapter counts them.
 type Stats struct {
 	Billed fetcher.Billed // since the process began
-	Total  float64        // its price by Config.Cost.Prices
-	// Today is since midnight, in UTC, by other processes before included where there is
-	// a Limit, in a fleet by those of the same name. Limit is Config.Cost.Limit, or the part
-	// of it that a node of a fleet keeps.
+	Total  float64        // price of Billed by Config.Cost.Prices
+	// Today is the amount charged since midnight UTC. With a Limit it includes earlier
+	// processes (in a fleet, those of the same name). Limit is Config.Cost.Limit, or this
+	// node's part of it.
 	Today, Limit float64
-	// Closed: the limit is reached, by this node or by all together, and nothing is asked
-	// for until midnight.
+	// Closed is true if this node, or all together, have reached the limit. No calls are made
+	// until midnight.
 	Closed bool
 }
 
@@ -223,7 +224,8 @@ func (s *Spend) Stats() Stats {
 	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today.own), Limit: s.limit, Closed: s.left() > 0}
 }
 
-// Prober returns one that counts what p's answers cost; nil for nil.
+// Prober returns a Prober that counts the charges of p's answers. It returns nil if p is
+// nil.
 func (s *Spend) Prober(p fetcher.Prober) fetcher.Prober {
 	if p == nil {
 		return nil
