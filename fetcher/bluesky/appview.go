@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// authorFeed reads a page from an AppView.
+// authorFeed reads one page from an AppView.
 func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	params := url.Values{
 		"actor":       {a.did},
@@ -35,7 +35,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 		return fetcher.Page{}, err
 	}
 	if page.Next == q.Cursor {
-		page.Next = "" // else a server that ignores the cursor would be read for ever
+		page.Next = "" // a server that ignores the cursor would be read forever
 	}
 	page.UserID, page.RateLimit, page.ServerTime = a.did, resp.RateLimit, resp.ServerTime
 	if q.Cursor == "" {
@@ -44,14 +44,14 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	return page, nil
 }
 
-// Reasons why an item is in a feed, other than that the account posted it.
+// The reasons for an item in a feed, except the account's own posts.
 const (
 	reasonRepost = "app.bsky.feed.defs#reasonRepost"
 	reasonPin    = "app.bsky.feed.defs#reasonPin"
 )
 
-// feedPage is the plan for an answer of getAuthorFeed; the numbers of the
-// values follow.
+// feedPage is the plan for an answer of getAuthorFeed. The constants below are the
+// indices of its values.
 var feedPage = scan.NewPlan("feed", []string{"cursor"}, []string{
 	"post.uri", "post.indexedAt", "post.record.createdAt",
 	"reason.$type", "reason.uri", "reason.indexedAt", "reason.by.did",
@@ -67,18 +67,17 @@ const (
 	reasonBy
 )
 
-// itemHead is what decides whether a feed item is decoded, and how.
+// itemHead has the members of a feed item that decide whether and how it is decoded.
 type itemHead struct {
-	raw []byte // the whole item, in the answer's memory
-	id  string // of the post or repost, "" when the item has no usable one
-	// at is when the post was made, or for a repost when it was reposted.
+	raw []byte // the whole item; shares the answer's memory
+	id  string // of the post or repost; "" if the item has no valid one
+	// at is the publication time of the post or repost.
 	at             time.Time
 	repost, pinned bool
-	known          bool // TimelineQuery.Seen has it
+	known          bool // TimelineQuery.Seen reports it
 }
 
-// readItem reads the element that s is at. For one that is not an object, only raw
-// is set.
+// readItem reads the current element of s. If it is not an object, only raw is set.
 func readItem(s *scan.Scanner, a account, now time.Time) itemHead {
 	h := itemHead{raw: s.Element()}
 	kind := textOf(s.Value(reasonType))
@@ -109,11 +108,10 @@ func readItem(s *scan.Scanner, a account, now time.Time) itemHead {
 	return h
 }
 
-// decodeFeed reads an answer of getAuthorFeed that was given at now, and
-// decodes the items that are not known. The error is ErrMalformed when it
-// holds no whole feed.
+// decodeFeed decodes an answer of getAuthorFeed, except the items that seen reports. now
+// is the time of the answer. It returns ErrMalformed if body is not a complete feed.
 func decodeFeed(body []byte, a account, now time.Time, seen func(id string) bool) (fetcher.Page, error) {
-	var room [defaultPageSize]itemHead // on the stack, for most pages
+	var room [defaultPageSize]itemHead // saves allocations for most pages
 	heads := room[:0]
 	s := feedPage.Scan(body)
 	for s.Next() {
@@ -158,8 +156,8 @@ func decodeFeed(body []byte, a account, now time.Time, seen func(id string) bool
 	return page, nil
 }
 
-// stamp gives a post its id and time. A post without a time keeps both empty
-// times, and the engine drops it.
+// stamp sets a post's ID, PublishedAt and CreatedAt. If at is zero, it sets only the ID;
+// the engine drops posts without a time.
 func stamp(t *fetcher.Tweet, id string, at time.Time) {
 	t.ID = id
 	if !at.IsZero() {
@@ -168,8 +166,8 @@ func stamp(t *fetcher.Tweet, id string, at time.Time) {
 	}
 }
 
-// feedItem is an app.bsky.feed.defs#feedViewPost. Its reply field is context:
-// other people's posts.
+// feedItem is an app.bsky.feed.defs#feedViewPost. It lacks that type's field reply, which
+// has posts of others.
 type feedItem struct {
 	Post   postView `json:"post"`
 	Reason struct {
@@ -191,8 +189,8 @@ type postView struct {
 	Labels        []label `json:"labels"`
 }
 
-// tweet maps an item. A repost has its own author; everything else is the reposted
-// post's.
+// tweet converts an item to a Tweet. The author of a repost is the reposter; everything
+// else is the reposted post's.
 func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 	p := &i.Post
 	uri, _ := parseURI(p.URI)
@@ -219,7 +217,7 @@ func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 	p.Record.fill(&t, prefix)
 	t.PossiblySensitive = t.PossiblySensitive || sensitive(p.Labels)
 	p.Embed.fill(&t, "")
-	// Views name the pictures' addresses, records their content ids.
+	// A view has the pictures' addresses, the record their content ids.
 	if keys := p.Record.Embed.media(""); len(keys) == len(t.Media) {
 		for k := range keys {
 			if t.Media[k].MediaKey == "" {

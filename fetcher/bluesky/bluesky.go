@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// DefaultBaseURL is Bluesky's public AppView, which asks for no key.
+// DefaultBaseURL is Bluesky's public AppView, which needs no key.
 const DefaultBaseURL = "https://public.api.bsky.app"
 
 const (
@@ -25,19 +25,19 @@ type Config struct {
 	// BaseURL is the AppView. Defaults to DefaultBaseURL.
 	BaseURL string
 	// PDS is a server that hosts accounts, such as "https://pds.example.com".
-	// If it is set, it is read in place of the AppView, and only the accounts that
-	// it hosts are found.
+	// If it is set, the Fetcher reads from it instead of the AppView, and finds only
+	// the accounts that it hosts.
 	PDS string
-	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
-	// redirects within the same host only.
+	// HTTP makes the requests. Defaults to upstream's client, which allows 30 s per
+	// request and follows redirects only within the same host.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// PageSize is the number of posts asked for, 1 to 100; on a PDS that many
-	// posts and that many reposts. Defaults to 50.
+	// PageSize is the number of posts to ask for, 1 to 100. A PDS is asked for that
+	// many posts and as many reposts. Defaults to 50.
 	PageSize int
-	// Now is the clock for rate-limit resets, for how long handles are remembered, and for
-	// judging record keys when an answer has no Date. Defaults to time.Now.
+	// Now is the clock for rate-limit resets, for forgetting handles after an hour, and
+	// for checking record keys if an answer has no Date. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -46,7 +46,7 @@ type Config struct {
 type Fetcher struct {
 	client   *upstream.Client
 	pages    *upstream.Pages
-	pds      string // base address for blobs, "" when the source is an AppView
+	pds      string // scheme and host of Config.PDS; "" if the source is an AppView
 	pageSize int
 	now      func() time.Time
 	dids     *upstream.Names // by handle
@@ -102,18 +102,17 @@ func New(cfg Config) (*Fetcher, error) {
 // account is the owner of a timeline.
 type account struct {
 	did  string
-	name string // what to call it when the source sends no handle
+	name string // the name in the query, for posts without a handle
 }
 
-// Timeline reads one page of an account's posts, replies and reposts: in one
-// request from an AppView and two from a PDS, after one more for the DID if
-// neither the query nor an earlier call knows it. Errors are those of package
-// fetcher: ErrNotFound also for a handle without an account and, from a PDS, for an
-// account that is deactivated; ErrProtected for an account of which the server says
-// that it is taken down, suspended, deactivated or blocked; ErrUnauthorized for a
-// server that wants a login; ErrMalformed for an answer that is not a list of posts.
-// Page.Unchanged goes by the server's validators (ETag, Last-Modified) and, where it
-// sends none, by the body; from a PDS both lists must be unchanged.
+// Timeline reads one page of an account's posts, replies and reposts. It makes one
+// request to an AppView or two to a PDS, and another one for the DID if that is neither
+// in the query nor remembered. Errors are those of package fetcher: ErrNotFound, also
+// for an unknown handle and, from a PDS, for a deactivated account; ErrProtected if the
+// server reports the account as taken down, suspended, deactivated or blocked;
+// ErrUnauthorized if the server requires a login; ErrMalformed for an answer that is not
+// a list of posts. Page.Unchanged is set if the server answers 304 or the body is the
+// same; from a PDS, if that is true of both lists.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -141,7 +140,7 @@ func xrpcPath(method string, params url.Values) string {
 	return "/xrpc/" + method + "?" + params.Encode()
 }
 
-// get calls an XRPC query method; the header may be nil.
+// get calls an XRPC query method. The path comes from xrpcPath; header may be nil.
 func (f *Fetcher) get(ctx context.Context, path string, header http.Header) (*upstream.Response, error) {
 	resp, err := f.client.Get(ctx, path, header)
 	if err != nil {
@@ -150,7 +149,7 @@ func (f *Fetcher) get(ctx context.Context, path string, header http.Header) (*up
 	return resp, nil
 }
 
-// limit returns the number of posts to ask for.
+// limit returns the number of posts to ask for, as text.
 func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
 	n := f.pageSize
 	if q.Limit > 0 {
@@ -159,7 +158,7 @@ func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
 	return strconv.Itoa(n)
 }
 
-// answeredAt returns the time of an answer, by the server's clock if it has a Date.
+// answeredAt returns the time in an answer's Date header or, without one, the local time.
 func (f *Fetcher) answeredAt(resp *upstream.Response) time.Time {
 	if !resp.ServerTime.IsZero() {
 		return resp.ServerTime

@@ -9,14 +9,14 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// linkTag is the CBOR tag of a link: a CID after a byte of 0.
+// linkTag is the CBOR tag of a link. Its content is a zero byte and a CID.
 const linkTag = 42
 
 var errCAR = errors.New("bluesky: the blocks of a commit are no CAR")
 
-// carBlocks reads a CAR, version 1 (ipld.io/specs/transport/car/carv1): sections, each
-// after its length; the first is a header, the others are a CID and its block. It
-// returns the blocks by CID. They share the memory of b.
+// carBlocks reads a CAR archive, version 1 (ipld.io/specs/transport/car/carv1). It returns
+// the blocks by CID; they share the memory of b. A CAR is a sequence of sections, each
+// preceded by its length: first a header, then pairs of a CID and its block.
 func carBlocks(b []byte) (map[string][]byte, error) {
 	blocks := map[string][]byte{}
 	for header := true; len(b) > 0; header = false {
@@ -38,8 +38,8 @@ func carBlocks(b []byte) (map[string][]byte, error) {
 	return blocks, nil
 }
 
-// cidEnd returns where the CID that b begins with ends. It has the version, the codec,
-// the hash function, the hash's length, and the hash. AT Protocol has only version 1.
+// cidEnd returns the length of the CID at the start of b. A CID has the version, which
+// must be 1, the codec, the hash function, the hash's length in bytes, and the hash.
 func cidEnd(b []byte) (int, error) {
 	var parts [4]uint64
 	end := 0
@@ -57,7 +57,7 @@ func cidEnd(b []byte) (int, error) {
 	return end + int(parts[3]), nil
 }
 
-// cidOf returns the CID that a link names, "" for a tag that is not a link.
+// cidOf returns the CID in a link, or "" for a tag that is not a link.
 func cidOf(link cbor.Tag) string {
 	b, ok := link.Content.([]byte)
 	if link.Number != linkTag || !ok || len(b) < 2 || b[0] != 0 {
@@ -66,12 +66,12 @@ func cidOf(link cbor.Tag) string {
 	return string(b[1:])
 }
 
-// cidText is the encoding of a CID's text, which begins with the letter b.
+// cidText is the encoding for the text form of a CID, after its prefix "b".
 var cidText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// jsonOf converts a decoded value to the form that has the JSON of
-// atproto.com/specs/data-model: a link is {"$link": …}. Bytes, which no record of a
-// post has, become null.
+// jsonOf converts decoded CBOR to a value that json.Marshal writes as
+// atproto.com/specs/data-model says: a link becomes {"$link": …}. Bytes, which records
+// of posts do not have, become null.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -5,19 +5,19 @@ import (
 	"net/url"
 )
 
-// collections of a timeline, in the order of positions.
+// collections has the collections of a timeline, in the order of positions.
 var collections = [2]string{postCollection, repostCollection}
 
 // position is how far a collection of a PDS was read.
 type position struct {
-	cursor string // the server's, "" for the newest part
-	below  string // key down to which the part at cursor was used, "" for none of it
-	end    bool   // nothing is left
+	cursor string // the server's cursor; "" for the newest part
+	below  string // records of that part with this key or above were used; "" if none were
+	end    bool   // the collection was read to its end
 }
 
 type positions [len(collections)]position
 
-// formatCursor returns the positions as a Page.Next, "" when all have ended.
+// formatCursor encodes the positions as a Page.Next. It returns "" if all have ended.
 func formatCursor(ps positions) string {
 	v := url.Values{}
 	left := false
@@ -34,7 +34,8 @@ func formatCursor(ps positions) string {
 	return v.Encode()
 }
 
-// parseCursor is the inverse of formatCursor; "" is the newest page.
+// parseCursor decodes the result of formatCursor. For "" it returns the positions of the
+// newest page.
 func parseCursor(s string) (positions, error) {
 	var ps positions
 	if s == "" {

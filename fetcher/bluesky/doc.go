@@ -1,96 +1,95 @@
 // Package bluesky reads accounts of the AT Protocol, the network of Bluesky,
 // without a key. A Fetcher reads from one of two sources:
 //
-//   - an AppView, by default Bluesky's public one, which sends posts with
-//     counts, author, pictures and the reposted post;
-//   - with Config.PDS, the server that hosts the accounts (a personal data
-//     server). It is the first to have a post, but has bare records only: no
-//     counts, no author profile, and of a repost only which post it repeats.
+//   - an AppView, by default Bluesky's public one. It sends posts with counts,
+//     author, pictures and, for a repost, the reposted post.
+//   - with Config.PDS, the personal data server that hosts the accounts. It has a
+//     post before any other server, but only the bare record: no counts, no author
+//     profile, and of a repost only the reposted post's address.
 //
-// A program that watches a few accounts:
+// To read an account's newest posts:
 //
 //	b, err := bluesky.New(bluesky.Config{})
 //	page, err := b.Timeline(ctx, fetcher.TimelineQuery{Username: "bsky.app"})
 //
 // An account is named by its handle ("alice.example.com") or its DID
-// ("did:plc:…"). A handle is looked up and remembered for up to an hour; Page.UserID
-// is the DID, and a query that carries it as UserID survives a change of the handle.
+// ("did:plc:…"). The DID of a handle is looked up and remembered for up to an hour.
+// Page.UserID is the DID. A query with the DID as UserID still finds the account after
+// its handle has changed.
 //
 // # Posts
 //
 // A post's id is the AT URI of its record, "at://did/app.bsky.feed.post/key",
-// since the key alone is not unique across accounts. A repost is a post of its
-// own with the id of the repost record, IsRetweet, the reposter as author and
-// the text "RT @handle: …". From an AppView too old to name that record the id
-// is made of the reposter and the post, so that reposting again after an undo
-// is not new there. Reposts have no page: Permalink is the reposted post's.
+// since the key alone is not unique across accounts. A repost is a Tweet with the id
+// of the repost record, IsRetweet set, the reposter as author and the text
+// "RT @handle: …". An old AppView does not give the record's id; the id is then made
+// of the reposter and the post, and a repeated repost after an undo is not new.
+// Reposts have no page of their own: Permalink is the reposted post's.
 //
-// PublishedAt comes from the record key, usually a timestamp identifier in
-// microseconds (see TIDTime). The key is not used if it is something else, if its
-// time is before November 2022 or more than 5 minutes after that of the answer, or
-// if its time is more than 5 minutes after the AppView's indexedAt and the record's
-// createdAt is after indexedAt, too. Then PublishedAt is indexedAt, and without
-// that createdAt, which the posting program sets as it likes. Imported posts have
-// old keys and therefore old times.
+// PublishedAt is the time in the record key, which is usually a timestamp identifier in
+// microseconds (see TIDTime). That time is not used if it is before November 2022 or
+// more than 5 minutes after the time of the answer. Nor is it used if it is more than 5
+// minutes after the AppView's indexedAt and the record's createdAt is also after
+// indexedAt. In these cases, and for other keys, PublishedAt is indexedAt or, without
+// that, createdAt, which the posting program sets freely. Imported posts have old keys
+// and therefore old times.
 //
-// An AppView sorts a feed by the earlier of createdAt and the time it indexed
-// the post. A new post with a createdAt in the past is therefore among old
-// posts. It is found if it is on a page that is read: always on the first,
-// which Config.PageSize makes up to 100 posts long, and on an older one only
-// when the engine reads that far; otherwise it is missed. A PDS lists by record
-// key, and so has such a post at the top.
+// An AppView sorts a feed by the earlier of createdAt and the time at which it
+// indexed the post. A new post with a createdAt in the past therefore appears among
+// old posts. It is found only if its page is read: the first page always is (up to
+// 100 posts, see Config.PageSize), an older one only if the engine reads that far. A
+// PDS sorts by record key and has such a post at the top.
 //
-// Indices of hashtags and mentions are code points of Text; Width and Height
-// of media are the aspect ratio that the poster stated, not always pixels. A
-// feed item without a usable URI becomes an empty Tweet, which the engine drops
-// and counts. Unknown fields, null, and fields of another type are ignored; the
-// rest of the post is read.
+// Indices of hashtags and mentions count code points of Text. Width and Height
+// of media are the aspect ratio stated by the poster, not always pixels. A feed item
+// without a valid URI becomes an empty Tweet, which the engine drops and counts.
+// Unknown fields, null, and fields of another type are ignored.
 //
 // # Pages of a PDS
 //
-// A PDS lists posts and reposts as two collections, each newest key first, so
-// a page costs two requests (one, once a collection has ended). The two lists are
-// merged by key and cut where the one that reaches back less far ends: its next
-// part may have records that are newer than the rest of the other list. Page.Next
-// has the position in each collection: the server's cursor, which is opaque, and
-// the key down to which that part was used, so that the part is requested again
-// for the rest. A record with a key of a time to come is at the top until
-// then, and is marked Pinned.
+// A PDS has posts and reposts in two collections, each sorted by key, newest first. A
+// page costs two requests, or one after a collection has ended. The two lists are
+// merged by key. The merged list ends at the last key of the list that reaches back
+// less far, because that list's next part may have records newer than the rest of the
+// other list. Page.Next has the position in each collection: the server's opaque
+// cursor, and the key down to which that part was used. The part is requested again
+// for its rest. A record with a key from the future is at the top until that time and
+// is marked Pinned.
 //
 // # Unchanged pages
 //
-// A newest page that is still the same is Page.Unchanged to a caller that gives
-// its version as TimelineQuery.Known: see package upstream. On a PDS both lists
-// have to be the same. When only the reposts have changed, and the server answered
-// 304 for the posts, a third request reads these.
+// If the newest page has not changed since the version in TimelineQuery.Known,
+// Timeline returns it as Page.Unchanged: see package upstream. On a PDS, both lists
+// must be unchanged. If only the reposts have changed and the server answered 304 for
+// the posts, a third request reads the posts.
 //
 // # Probes and streams
 //
-// A Fetcher of an AppView is a Prober: Probe asks for the profiles of 25 accounts
-// in one call, and their post counts tell which have changed. Two Streamers bring
-// posts, edits and deletions some milliseconds after they were made: a Jetstream
-// for accounts of the whole network, and a Repos for those that one PDS hosts, from
-// that server itself.
+// A Fetcher of an AppView is a Prober: Probe reads the profiles of up to 25 accounts
+// in one call, and changed post counts show which accounts have new posts. Two
+// Streamers deliver posts, edits and deletions within milliseconds: Jetstream for
+// accounts of the whole network, and Repos for the accounts of one PDS, directly from
+// that server.
 //
 // # Tests with a real server
 //
-// The tests TestServer… want a PDS. The command
+// The tests TestServer… need a PDS. The command
 //
 //	.ci/bluesky
 //
-// starts the reference implementation with a PLC directory of its own, from the npm
-// registry and on loopback only, and runs them. Another server is named by
-// BLUESKY_PDS_URL. It has to let anybody make accounts, and keeps what the tests
-// leave there. TestServerRestart kills the server, whose process id it reads from
-// the file that BLUESKY_PDS_PID names, and expects it to be started again. Tests that
-// have no server, or one that lacks something, are skipped and say so.
+// installs the reference implementation from the npm registry, starts it with its own
+// PLC directory on loopback only, and runs the tests. BLUESKY_PDS_URL names another
+// server instead. That server must let anybody create accounts; what the tests create
+// stays there. TestServerRestart reads the server's process id from the file named by
+// BLUESKY_PDS_PID, kills the server and expects it to be started again. Tests without
+// a suitable server are skipped with a reason.
 //
-// The facts about the protocol are those of the lexicons app.bsky.feed.defs,
-// app.bsky.feed.getAuthorFeed, app.bsky.actor.getProfiles, app.bsky.embed.*, app.bsky.richtext.facet,
-// com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, of
-// atproto.com/specs/tid and /specs/xrpc, and, for the order of listRecords and
-// the error names, of the reference implementation bluesky-social/atproto. Those
-// about a PDS's stream are of com.atproto.sync.subscribeRepos, of
-// atproto.com/specs/event-stream and ipld.io/specs/transport/car/carv1, those about
-// Jetstream of github.com/bluesky-social/jetstream, its README and code.
+// This package follows the lexicons app.bsky.feed.defs, app.bsky.feed.getAuthorFeed,
+// app.bsky.actor.getProfiles, app.bsky.embed.*, app.bsky.richtext.facet,
+// com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, and
+// atproto.com/specs/tid and /specs/xrpc. The order of listRecords and the error names
+// are those of the reference implementation, bluesky-social/atproto. A PDS's stream is
+// described by com.atproto.sync.subscribeRepos, atproto.com/specs/event-stream and
+// ipld.io/specs/transport/car/carv1; Jetstream by the README and code of
+// github.com/bluesky-social/jetstream.
 package bluesky

@@ -8,22 +8,22 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// embed is what a post carries besides text, as a record has it (blobs) and as
-// an AppView shows it (addresses): app.bsky.embed.images, video, external,
-// record, recordWithMedia, and their #view forms.
+// embed is the embedded part of a post, in a record (with blobs) or in an AppView's view
+// (with addresses): app.bsky.embed.images, video, external, record, recordWithMedia, and
+// their #view forms.
 type embed struct {
 	Images []struct {
-		Image    blob   `json:"image"`    // record
-		Thumb    string `json:"thumb"`    // view
-		Fullsize string `json:"fullsize"` // view
+		Image    blob   `json:"image"`    // in a record
+		Thumb    string `json:"thumb"`    // in a view
+		Fullsize string `json:"fullsize"` // in a view
 		Alt      string `json:"alt"`
 		Ratio    ratio  `json:"aspectRatio"`
 	} `json:"images"`
 
-	Video        blob   `json:"video"`     // record
-	CID          string `json:"cid"`       // view of a video, as the next two
-	Playlist     string `json:"playlist"`  // HLS
-	Thumbnail    string `json:"thumbnail"` // picture
+	Video        blob   `json:"video"`     // in a record
+	CID          string `json:"cid"`       // in a view of a video, like the next two
+	Playlist     string `json:"playlist"`  // address of the HLS playlist
+	Thumbnail    string `json:"thumbnail"` // address of a picture
 	Presentation string `json:"presentation"`
 	Alt          string `json:"alt"`
 	Ratio        ratio  `json:"aspectRatio"`
@@ -34,8 +34,8 @@ type embed struct {
 		Thumb blob   `json:"thumb"`
 	} `json:"external"`
 
-	// Record is the embedded record, one level deeper in a post with media. It
-	// keeps its uri when the record was deleted, blocked or detached.
+	// Record is the embedded record. In recordWithMedia it is one level deeper, as
+	// Record.Record. URI is set even if the record was deleted, blocked or detached.
 	Record struct {
 		URI    string    `json:"uri"`
 		Record strongRef `json:"record"`
@@ -49,11 +49,10 @@ type ratio struct {
 	Height int64 `json:"height"`
 }
 
-// blob is a file: an object with a content id in a record, an address in a
-// view.
+// blob is a file. In a record it is an object with a content id, in a view an address.
 type blob struct{ cid, url string }
 
-// UnmarshalJSON takes both forms and leaves the blob empty for any other.
+// UnmarshalJSON accepts both forms. For any other value it leaves the blob empty.
 func (b *blob) UnmarshalJSON(raw []byte) error {
 	doc := scan.Value(raw)
 	b.url = string(textOf(doc))
@@ -74,8 +73,8 @@ func (b *blob) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// address returns the file's address: a view's own, or blobs and the content id. It
-// is "" without either.
+// address returns the file's address: the one from a view or, for a file in a record, the
+// prefix blobs with the content id. It returns "" if there is neither.
 func (b blob) address(blobs string) string {
 	if b.url != "" || b.cid == "" || blobs == "" {
 		return webURL(b.url)
@@ -83,7 +82,7 @@ func (b blob) address(blobs string) string {
 	return blobs + b.cid
 }
 
-// quoted returns the embedded post's URI, "" when the embedded record is no post.
+// quoted returns the embedded post's URI, or "" if no post is embedded.
 func (e *embed) quoted() string {
 	for _, uri := range []string{e.Record.URI, e.Record.Record.URI} {
 		if isPost(uri) {
@@ -93,8 +92,8 @@ func (e *embed) quoted() string {
 	return ""
 }
 
-// attached returns the part that has the media: the embed of a post that also quotes
-// has it one level deeper.
+// attached returns the embed that has the media: e.Media in a post that also quotes
+// another, otherwise e.
 func (e *embed) attached() *embed {
 	if e.Media != nil {
 		return e.Media
@@ -102,7 +101,7 @@ func (e *embed) attached() *embed {
 	return e
 }
 
-// fill sets the media and the link card.
+// fill sets the media and the link card of t. For blobs, see blob.address.
 func (e *embed) fill(t *fetcher.Tweet, blobs string) {
 	t.Media = e.media(blobs)
 	card := &e.attached().External

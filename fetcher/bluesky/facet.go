@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// facet is an app.bsky.richtext.facet: a stretch of the text, in bytes of its
-// UTF-8, and its meaning.
+// facet is an app.bsky.richtext.facet: a range of the text, as byte offsets in UTF-8,
+// with its meaning.
 type facet struct {
 	Index struct {
 		ByteStart int `json:"byteStart"`
@@ -30,12 +30,12 @@ const (
 	facetTag     = "app.bsky.richtext.facet#tag"
 )
 
-// maxFacets bounds the facets of a post that are read; no client makes as many.
+// maxFacets is how many facets of a post are read. No client makes that many.
 const maxFacets = 100
 
-// entities turns facets into links, mentions and tags. Facets that are empty,
-// end outside the text or cut a character in two are left out, as the lexicon
-// asks.
+// entities adds the links, mentions and tags of facets to t. prefix precedes text in
+// t.Text and shifts the offsets. As the lexicon asks, entities ignores facets that are
+// empty, reach beyond the text or split a character.
 func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 	shift := utf8.RuneCountInString(prefix)
 	for _, f := range facets[:min(len(facets), maxFacets)] {
@@ -72,7 +72,7 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 	}
 }
 
-// webURL returns u if it is an address of the web, and "" for javascript: and so on.
+// webURL returns u if it is http:// or https://, otherwise "", as for javascript:.
 func webURL(u string) string {
 	if strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://") {
 		return u

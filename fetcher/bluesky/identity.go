@@ -12,7 +12,7 @@ import (
 
 func isDID(s string) bool { return strings.HasPrefix(s, "did:") }
 
-// did returns an account's DID: as given, from memory, or by a request.
+// did returns an account's DID: from the query, from memory, or from the server.
 func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, error) {
 	switch {
 	case isDID(q.UserID):
@@ -44,8 +44,8 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	return answer.DID, nil
 }
 
-// CheckAccount returns an error for a name that is no handle and no DID, in the form
-// that streamwatch.Source.CheckAccount asks for. It makes no request.
+// CheckAccount returns an error if name is neither a handle nor a DID. It makes no
+// request. It can be used as a streamwatch.Source.CheckAccount.
 func CheckAccount(name string) error {
 	if actorOf(fetcher.Account{Username: name}) == "" {
 		return errors.New("a handle such as alice.example.com, or a DID such as did:plc:z72i7hdynmk6r22z27h6tvur")

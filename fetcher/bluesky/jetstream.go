@@ -16,7 +16,7 @@ import (
 // DefaultJetstreamURL is one of Bluesky's four public Jetstream hosts.
 const DefaultJetstreamURL = "wss://jetstream2.us-east.bsky.network/subscribe"
 
-// maxWantedDIDs is how many accounts one Jetstream subscription takes.
+// maxWantedDIDs is the most accounts that one Jetstream subscription accepts.
 const maxWantedDIDs = 10_000
 
 // JetstreamConfig sets up a Jetstream. The zero value of each field means its
@@ -25,28 +25,28 @@ type JetstreamConfig struct {
 	// URL is the subscription's address, ws:// or wss://, without a query.
 	// Defaults to DefaultJetstreamURL.
 	URL string
-	// HTTP makes the handshake; its Timeout must be 0, which would end the
+	// HTTP makes the handshake. Its Timeout must be 0: any other would end the
 	// connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// Now tells how old a position is. Defaults to time.Now.
+	// Now is the clock for the age of a position. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Jetstream is a Streamer for accounts of the AT Protocol. It speaks version 1 of the
-// Jetstream protocol, /subscribe, which servers of version 2 speak, too. It is safe
+// Jetstream is a Streamer for accounts of the AT Protocol. It uses version 1 of the
+// Jetstream protocol, /subscribe, which version 2 servers also support. It is safe
 // for concurrent use.
 //
-// It brings the posts and reposts of up to 10,000 accounts with a known DID,
-// as records: as from a PDS, without the author's profile and without addresses
-// of media. Ids and times are those of Fetcher's posts.
+// It delivers the posts and reposts of up to 10,000 accounts with a known DID, as bare
+// records without the author's profile and without addresses of media. Ids and times are
+// the same as those of a Fetcher.
 //
-// A position resumes on the same host by the server's sequence number, if the server
-// sends it, and otherwise by time, from some seconds earlier on. Signal.Resumed is
-// true only for the former: older servers lose events where the replay meets the
-// present, and a server that is asked for more than it keeps begins later without
-// saying so.
+// A stream resumes on the same host by the server's sequence number, if the server sends
+// one. Otherwise it resumes by time, 5 seconds before the position. Signal.Resumed is
+// true only for the former, and only for positions less than 35 hours old: older servers
+// lose events at the end of a replay by time, and a server that no longer has the events
+// of a position starts later without an error.
 type Jetstream struct {
 	cfg  JetstreamConfig
 	base *url.URL
@@ -75,12 +75,12 @@ func NewJetstream(cfg JetstreamConfig) (*Jetstream, error) {
 	return &Jetstream{cfg: cfg, base: u}, nil
 }
 
-// Brings returns true: nothing is left out of a subscription to an account.
+// Brings returns true, because a subscription to an account has all its posts.
 func (*Jetstream) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream waits until there is an account with a DID, since to the server a
-// subscription to no account is one to all. Accounts beyond 10,000 are not
-// subscribed to.
+// Stream waits until the query has an account with a DID: a subscription to no account
+// would be one to all accounts. Then it connects and emits signals until ctx or the
+// connection ends, or emit returns an error. It ignores accounts beyond 10,000.
 func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscription{cfg: &j.cfg, host: j.base.Host, emit: emit, from: parsePosition(q.Position), last: q.Position}
 	s.most = maxWantedDIDs
@@ -102,15 +102,15 @@ type subscription struct {
 	cfg  *JetstreamConfig
 	host string
 	emit func(fetcher.Signal) error
-	from streamPosition // what was asked for
-	last string         // the position of the newest event, as text
+	from streamPosition // the position that the query asks to resume from
+	last string         // the position of the newest event, in its text form
 
 	wantedAccounts
 }
 
-// query returns the query of the connection's address. With requireHello the server
-// sends nothing before it has the options, which have the accounts: proxies refuse an
-// address with thousands of them.
+// query returns the query part of the connection's URL. It has no accounts, because
+// proxies reject URLs with thousands of them. With requireHello, the server sends nothing
+// until it has received the accounts from subscribe.
 func (s *subscription) query() url.Values {
 	q := url.Values{"wantedCollections": collections[:], "requireHello": {"true"}}
 	if cursor := s.from.cursor(s.host); cursor != "" {
@@ -119,7 +119,8 @@ func (s *subscription) query() url.Values {
 	return q
 }
 
-// subscribe sends the options, which replace the ones before.
+// subscribe sends the wanted accounts, which replace those of an earlier call. It returns
+// ErrResubscribe if there are none.
 func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 	type payload struct {
 		Collections []string `json:"wantedCollections"`
@@ -143,7 +144,7 @@ func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 	return send(ctx, b)
 }
 
-// up emits that the server has accepted the subscription.
+// up emits a SignalUp: the server has accepted the subscription.
 func (s *subscription) up() error {
 	return s.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.from.exact(s.host, s.cfg.Now())})
 }

@@ -8,26 +8,27 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// streamPosition is where a Jetstream subscription was. Its text is JSON.
+// streamPosition is a position in a Jetstream subscription. Its text form is JSON.
 type streamPosition struct {
 	Host string `json:"host"`
-	// TimeUS is an event's time_us, in microseconds by the server's clock. Several
-	// events may have the same, and hosts have slightly different ones.
+	// TimeUS is an event's time_us: Unix time in microseconds, by the server's clock.
+	// Several events may have the same one. It differs slightly between hosts.
 	TimeUS int64 `json:"time_us"`
-	// Seq is the host's number of the event, 0 if it sends none.
+	// Seq is the host's sequence number of the event; 0 if it sends none.
 	Seq int64 `json:"seq,omitempty"`
 }
 
 const (
-	// rewind is how much earlier a position by time resumes.
+	// rewind is how long before its position a stream resumes by time.
 	rewind = 5 * time.Second
-	// keptFor is how old a position may be to resume without loss. Servers keep 36
-	// hours by default, and begin there for an older one without saying so.
+	// keptFor is the greatest age of a position that counts as resumed without loss.
+	// Servers keep events for 36 hours by default. For an older position they start
+	// at their oldest event without an error.
 	keptFor = 35 * time.Hour
 )
 
-// parsePosition parses a position; the zero value, which is the present, for a text
-// that is not one.
+// parsePosition parses a position. For an invalid text it returns the zero value, which
+// means to start at the present.
 func parsePosition(text string) streamPosition {
 	var p streamPosition
 	if json.Unmarshal([]byte(text), &p) != nil || p.TimeUS <= 0 || p.Seq < 0 {
@@ -41,10 +42,11 @@ func (p streamPosition) text() string {
 	return string(b)
 }
 
-// bySeq reports whether the position resumes on a host by the host's number.
+// bySeq reports whether the position has a sequence number of that host.
 func (p streamPosition) bySeq(host string) bool { return p.Seq > 0 && p.Host == host }
 
-// cursor returns the parameter that resumes on a host, "" for the present.
+// cursor returns the parameter that resumes from the position on that host: a sequence
+// number or a time. It is "" for the present.
 func (p streamPosition) cursor(host string) string {
 	switch {
 	case p.TimeUS == 0:
@@ -55,13 +57,13 @@ func (p streamPosition) cursor(host string) string {
 	return strconv.FormatInt(p.TimeUS-rewind.Microseconds(), 10)
 }
 
-// exact reports whether a host brings everything since the position.
+// exact reports whether resuming on that host delivers every event since the position.
 func (p streamPosition) exact(host string, now time.Time) bool {
 	return p.bySeq(host) && now.Sub(time.UnixMicro(p.TimeUS)) < keptFor
 }
 
-// before reports whether an event is older than what was asked for: a server may
-// begin a replay up to minutes too early.
+// before reports whether an event is from before the position. A server may start a
+// replay up to minutes too early.
 func (p streamPosition) before(host string, e *jetstreamEvent) bool {
 	if p.bySeq(host) && e.Cursor > 0 {
 		return e.Cursor < p.Seq
@@ -69,7 +71,7 @@ func (p streamPosition) before(host string, e *jetstreamEvent) bool {
 	return e.TimeUS < p.TimeUS-rewind.Microseconds()
 }
 
-// jetstreamEvent is a message of the server. Only servers of version 2 send a cursor.
+// jetstreamEvent is a message of the server. Only version 2 servers set Cursor.
 type jetstreamEvent struct {
 	DID    string `json:"did"`
 	TimeUS int64  `json:"time_us"`
@@ -83,7 +85,8 @@ type jetstreamEvent struct {
 	} `json:"commit"`
 }
 
-// message emits the signal of one event. An event that cannot be read is a gap.
+// message emits the signal for one event, or SignalGap if the event is unreadable. It
+// ignores events from before the position.
 func (s *subscription) message(b []byte) error {
 	var e jetstreamEvent
 	if unmarshal(b, &e) != nil || e.TimeUS <= 0 || !isDID(e.DID) {
@@ -98,8 +101,8 @@ func (s *subscription) message(b []byte) error {
 	return s.emit(signal)
 }
 
-// signal returns the signal of an event. One of an account that is not wanted any more,
-// or not about a post, is a heartbeat.
+// signal returns the signal for an event: SignalHeartbeat if the event is not about a
+// post or a repost, or if its account is no longer wanted.
 func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
 	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 	name, wanted := s.name(e.DID)

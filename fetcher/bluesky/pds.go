@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// records reads a page from a PDS: a part of each collection, merged.
+// records reads one page from a PDS. It merges a part of each collection.
 func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	at, err := parseCursor(q.Cursor)
 	if err != nil {
@@ -54,13 +54,13 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 	listed, next := merge(parts)
 	page.Next = formatCursor(next)
 	f.fillPage(&page, listed, a, now, q.Seen)
-	if q.Cursor == "" { // no collection has ended, so that each has an answer
+	if q.Cursor == "" { // no collection has ended yet: each has an answer
 		f.pages.Keep(paths[0], &page, answers[:]...)
 	}
 	return page, nil
 }
 
-// lists are the answers for the collections, nil for one that has ended.
+// lists has the answer for each collection, or nil for a collection that has ended.
 type lists [len(collections)]*upstream.Response
 
 func (l *lists) release() {
@@ -71,9 +71,9 @@ func (l *lists) release() {
 	}
 }
 
-// list requests a part of each collection. It returns kept if all answers are the
-// same as those of kept. Otherwise it returns nil, and answers that have bodies: it
-// requests a collection again for which the server answered 304.
+// list requests a part of each collection. If no answer differs from those of kept, it
+// returns kept. Otherwise it returns a nil *Kept and makes sure that each answer has a
+// body: it repeats a request that was answered 304.
 func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections)]string, kept *upstream.Kept) (lists, *upstream.Kept, error) {
 	var got lists
 	var err error
@@ -85,7 +85,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 			return got, nil, err
 		}
 		if !kept.Same(i, got[i]) {
-			kept = nil // the answers that follow need bodies
+			kept = nil // ask for the rest without conditions
 		}
 	}
 	if kept != nil {
@@ -102,7 +102,8 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 	return got, nil, nil
 }
 
-// fillPage adds the listed records to a page, and decodes those that are not known.
+// fillPage adds the listed records to page. It counts the records that seen reports as
+// skipped, and decodes the others.
 func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account, now time.Time, seen func(id string) bool) {
 	blobs := blobsOf(f.pds, a.did)
 	ahead := tidAt(now.Add(clockSlack))
@@ -138,18 +139,18 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 	page.OldestAt = reach.Time()
 }
 
-// blobsOf returns what the addresses of an account's blobs begin with on a PDS.
+// blobsOf returns the address of an account's blobs on a PDS, up to the content id.
 func blobsOf(pds, did string) string {
 	return pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(did) + "&cid="
 }
 
 // listedRecord is an element of a listRecords answer.
 type listedRecord struct {
-	key       string // where it stands in the order of its collection
+	key       string // its sort key within the collection
 	uri       string
-	createdAt []byte // in the answer's memory, as is raw
-	raw       []byte // the whole element
-	known     bool
+	createdAt []byte // shares the answer's memory
+	raw       []byte // the whole element; shares the answer's memory
+	known     bool   // TimelineQuery.Seen reports it
 }
 
 func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
@@ -160,8 +161,9 @@ func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
 	return value.Value.tweet(l.uri, u, a, blobs)
 }
 
-// tweet maps a bare record, whose address is uri. Of a reposted post it has only the
-// address. The addresses of blobs begin with blobs; with blobs "" there are none.
+// tweet converts a bare record to a Tweet; uri is the record's address. Of a reposted
+// post, the Tweet has only the address. blobs is the prefix of the addresses of the
+// account's blobs; if it is "", the Tweet's media have no addresses.
 func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Tweet {
 	t := fetcher.Tweet{UserID: a.did, Username: a.name}
 	if u.collection == repostCollection {
@@ -183,10 +185,10 @@ func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Twe
 	return t
 }
 
-// part is what one collection contributes to a page.
+// part is one collection's share of a page.
 type part struct {
 	at      position
-	next    string // the server's cursor for what follows, "" at the end
+	next    string // the server's cursor for the next part; "" at the end
 	records []listedRecord
 }
 
@@ -196,10 +198,10 @@ const topKey = "\x7f"
 // recordPage is the plan for an answer of listRecords.
 var recordPage = scan.NewPlan("records", []string{"cursor"}, []string{"uri", "value.createdAt"})
 
-// decode reads an answer of listRecords. An element without a usable URI is sorted
-// by the key of the one before it.
+// decode reads an answer of listRecords. An element without a valid URI gets the key of
+// the element before it.
 func (p *part) decode(body []byte) error {
-	var room [defaultPageSize]listedRecord // on the stack, for most pages
+	var room [defaultPageSize]listedRecord // saves allocations for most pages
 	list := room[:0]
 	s := recordPage.Scan(body)
 	for s.Next() {
@@ -225,19 +227,20 @@ func (p *part) decode(body []byte) error {
 		}
 		r.key = key
 	}
-	// The reference server sends a cursor as long as there are records, even if no
-	// others follow.
+	// The reference server sends a cursor with any record, even with the last one.
+	// An empty answer is the end.
 	if cursor := string(textOf(s.Top(0))); len(p.records) > 0 && cursor != p.at.cursor {
 		p.next = cursor
 	}
 	return nil
 }
 
-// merge returns the records, newest key first, that no record of a later part can
-// precede, and where each collection goes on. Keys are compared bytewise, as servers
-// do; for timestamp identifiers that is by time.
+// merge returns the records that belong on this page, newest key first, and each
+// collection's position for the next page. It leaves out records that are older than a
+// record of another collection's next part can be. Keys are compared byte by byte, as
+// servers do; timestamp identifiers thereby sort by time.
 func merge(parts [len(collections)]part) ([]listedRecord, positions) {
-	cut := "" // keys from here on up are complete in all parts
+	cut := "" // all parts have every record with this key or a greater one
 	for i := range parts {
 		if p := &parts[i]; p.next != "" {
 			cut = max(cut, slices.MinFunc(p.records, byKey).key)
@@ -250,7 +253,7 @@ func merge(parts [len(collections)]part) ([]listedRecord, positions) {
 		left := false
 		for _, r := range p.records {
 			switch {
-			case p.at.below != "" && r.key >= p.at.below: // used before
+			case p.at.below != "" && r.key >= p.at.below: // was on an earlier page
 			case r.key >= cut:
 				merged = append(merged, r)
 			default:

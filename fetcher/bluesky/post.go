@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// record is an app.bsky.feed.post, or with Subject an app.bsky.feed.repost.
+// record is an app.bsky.feed.post or, if Subject is set, an app.bsky.feed.repost.
 type record struct {
 	Text      string   `json:"text"`
 	CreatedAt string   `json:"createdAt"`
@@ -33,7 +33,7 @@ type label struct {
 	Neg bool   `json:"neg"` // withdraws an earlier label
 }
 
-// sensitiveLabels are the label values that call for a warning.
+// sensitiveLabels are the label values that set PossiblySensitive.
 var sensitiveLabels = []string{"porn", "sexual", "nudity", "graphic-media"}
 
 func sensitive(labels []label) bool {
@@ -42,8 +42,8 @@ func sensitive(labels []label) bool {
 	})
 }
 
-// fill sets what the record itself says, without its embed. The prefix goes before
-// the text and shifts the indices.
+// fill sets the fields of t that come from the record, except those from its embed. It
+// puts prefix before the text and shifts the indices accordingly.
 func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	t.Text = prefix + r.Text
 	t.FullText = t.Text
@@ -54,8 +54,8 @@ func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	entities(t, r.Text, r.Facets, prefix)
 }
 
-// relate sets which posts the post replies to and quotes. One that is not a reply
-// begins a conversation of its own.
+// relate sets the posts that t replies to and quotes, and its conversation: the thread's
+// first post, or t itself if it is not a reply.
 func (r *record) relate(t *fetcher.Tweet, uri string) {
 	t.ConversationID = uri
 	if parent, ok := parseURI(r.Reply.Parent.URI); ok {
@@ -71,7 +71,7 @@ func (r *record) relate(t *fetcher.Tweet, uri string) {
 	}
 }
 
-// rtPrefix returns the beginning of a repost's text.
+// rtPrefix returns the beginning of a repost's text, with the DID if handle is "".
 func rtPrefix(handle string, original atURI) string {
 	if handle == "" {
 		handle = original.did
@@ -92,8 +92,8 @@ type profile struct {
 	} `json:"verification"`
 }
 
-// handle returns the account's handle, "" when it is missing or does not lead to the
-// account any more, for which servers send handle.invalid.
+// handle returns the account's handle, or "" if it is missing or invalid. Servers send
+// "handle.invalid" for a handle that no longer leads to the account.
 func (p *profile) handle() string {
 	if p.Handle == "handle.invalid" {
 		return ""
@@ -101,8 +101,8 @@ func (p *profile) handle() string {
 	return p.Handle
 }
 
-// sign sets the author of an item in the timeline of a: a's id and name where the
-// profile has none.
+// sign sets the author of t from the profile. If the profile lacks the id or the name,
+// sign takes that of account a, the owner of the timeline.
 func (p *profile) sign(t *fetcher.Tweet, a account) {
 	t.UserID, t.Username, t.UserName = p.DID, p.handle(), p.DisplayName
 	if t.UserID == "" {

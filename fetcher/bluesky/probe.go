@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxActors is how many accounts app.bsky.actor.getProfiles takes.
+// maxActors is the most accounts that one app.bsky.actor.getProfiles accepts.
 const maxActors = 25
 
 var _ fetcher.Prober = (*Fetcher)(nil)
@@ -22,14 +22,14 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 // ProbeLimit returns 25.
 func (f *Fetcher) ProbeLimit() int { return maxActors }
 
-// Probe asks an AppView for the profiles of up to 25 accounts in one request. A
-// mark is made of the profile's postsCount, which counts posts, replies and
-// quotes, but neither reposts nor edits; a new post and a deletion between two
-// probes cancel out. An account has no mark when the answer leaves it out, as it does
-// unknown, deactivated and suspended ones, or when its name is no handle or DID.
+// Probe reads the marks of up to 25 accounts from an AppView in one request. A mark is
+// computed from the profile's postsCount, which includes posts, replies and quotes, but
+// neither reposts nor edits. A new post and a deletion between two probes cancel out. An
+// account has no mark if it is unknown, deactivated or suspended, or if its name is
+// neither a handle nor a DID.
 //
-// A PDS has no profiles of its own: with Config.PDS, and from a server that knows
-// no AppView to ask, the error is ErrUnsupported.
+// Probe returns ErrUnsupported with Config.PDS, since a PDS has no profiles, and from a
+// server that does not offer the call.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	switch {
 	case f.pds != "":
@@ -64,9 +64,9 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	return p, nil
 }
 
-// notOffered adds ErrUnsupported to the error of a server that does not have the
-// method: it answers 404, 501 or, a PDS without an AppView to pass the call on to,
-// 400 with "No service configured for app.bsky.actor.getProfiles".
+// notOffered adds ErrUnsupported to err if the server does not offer the method: it
+// answers 404 or 501 or, if it is a PDS without an AppView behind it, 400 with "No
+// service configured for app.bsky.actor.getProfiles". Otherwise it is like xrpcError.
 func notOffered(err error) error {
 	lacks := errors.Is(err, fetcher.ErrNotFound)
 	var status *fetcher.StatusError
@@ -80,13 +80,14 @@ func notOffered(err error) error {
 	return xrpcError(err)
 }
 
-// The syntax of atproto.com/specs/did and /specs/handle.
+// The syntaxes of atproto.com/specs/did and /specs/handle.
 var (
 	didSyntax    = regexp.MustCompile(`^did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]$`)
 	handleSyntax = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// actorOf returns how an account is named in a request, "" when it has no valid name.
+// actorOf returns an account's DID or, without one, its handle in lower case, as getProfiles
+// accepts them. It returns "" if the account has neither in valid form.
 func actorOf(a fetcher.Account) string {
 	if did := didOf(a); did != "" {
 		return did
@@ -97,7 +98,7 @@ func actorOf(a fetcher.Account) string {
 	return ""
 }
 
-// didOf returns an account's DID, "" if it is not known.
+// didOf returns an account's DID from its UserID or Username, or "" if neither is one.
 func didOf(a fetcher.Account) string {
 	for _, s := range []string{a.UserID, a.Username} {
 		if isDID(s) && len(s) <= 2048 && didSyntax.MatchString(s) {
@@ -107,7 +108,7 @@ func didOf(a fetcher.Account) string {
 	return ""
 }
 
-// profileMarks reads an answer of getProfiles: the marks by DID and by handle.
+// profileMarks reads an answer of getProfiles. It returns the marks by DID and by handle.
 func profileMarks(body []byte) (map[string]fetcher.Mark, error) {
 	var answer struct {
 		Profiles []struct {

@@ -15,16 +15,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// maxFrame bounds a message of subscribeRepos, which may have 5 MB.
+// maxFrame is the size of the largest accepted message, in bytes. The protocol allows 5 MB.
 const maxFrame = 5 << 20
 
-// ReposConfig sets up a Repos. The zero value of each field but PDS means its
-// default.
+// ReposConfig sets up a Repos. A zero field means its default; PDS has none.
 type ReposConfig struct {
 	// PDS is the server that hosts the accounts, such as "https://pds.example.com".
 	// Required.
 	PDS string
-	// HTTP makes the handshake; its Timeout must be 0, which would end the
+	// HTTP makes the handshake. Its Timeout must be 0: any other would end the
 	// connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
@@ -33,18 +32,17 @@ type ReposConfig struct {
 	Now func() time.Time
 }
 
-// Repos is a Streamer for the accounts that one PDS hosts. It reads the commits from
-// that server itself (com.atproto.sync.subscribeRepos), without a server in between.
-// It is safe for concurrent use.
+// Repos is a Streamer for the accounts of one PDS. It reads their commits directly from
+// that server (com.atproto.sync.subscribeRepos). It is safe for concurrent use.
 //
-// It brings the posts and reposts of accounts with a known DID, as records: as
-// Fetcher reads them from a PDS. The server sends the commits of all its accounts, and
-// Repos drops those that are not wanted. That is fine for a server with some thousand
-// accounts, but not for a relay of the whole network: use Jetstream there.
+// It delivers the posts and reposts of accounts with a known DID, in the same form as a
+// Fetcher with Config.PDS. The server sends the commits of all its accounts; Repos drops
+// those of other accounts. That suits a server with some thousand accounts, but not a
+// relay of the whole network: use Jetstream there.
 //
-// A position resumes by the server's sequence number, and brings everything since.
-// Servers keep commits for a day or more; one that does not reach back to a position
-// says so, which is a SignalGap.
+// A position holds the server's sequence number, and resuming from it delivers everything
+// since. Servers keep commits for a day or more. If a position is older, the server says
+// so, and Repos emits a SignalGap.
 type Repos struct {
 	cfg  ReposConfig
 	base *url.URL
@@ -67,10 +65,11 @@ func NewRepos(cfg ReposConfig) (*Repos, error) {
 	return &Repos{cfg: cfg, base: &url.URL{Scheme: u.Scheme, Host: u.Host}}, nil
 }
 
-// Brings returns true: a PDS leaves nothing out of its stream.
+// Brings returns true, because a PDS's stream has every post.
 func (*Repos) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream waits until there is an account with a DID.
+// Stream waits until the query has an account with a DID. Then it connects and emits
+// signals until ctx or the connection ends, or emit returns an error.
 func (p *Repos) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &repoStream{host: p.base.Host, blobs: p.base.String(), emit: emit}
 	s.resume(q.Position)
@@ -96,21 +95,22 @@ func (p *Repos) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fet
 // repoStream is the state of one connection.
 type repoStream struct {
 	host  string
-	blobs string // the address that blobs are read from
+	blobs string // the server's scheme and host, for the addresses of blobs
 	emit  func(fetcher.Signal) error
-	seq   int64 // of the last commit that was emitted whole, 0 for the present
+	seq   int64 // of the last event with all its signals emitted; 0 if there is none
 
 	wantedAccounts
 }
 
-// repoPosition is where a stream of a PDS was. Its text is JSON.
+// repoPosition is a position in a PDS's stream. Its text form is JSON.
 type repoPosition struct {
-	PDS string `json:"pds"`
-	// Seq is the server's number of the last commit, 0 for the present.
+	PDS string `json:"pds"` // the server's host
+	// Seq is the sequence number of the last event; 0 means to start at the present.
 	Seq int64 `json:"seq"`
 }
 
-// resume sets seq from a position. One of another server is the present.
+// resume sets seq from a position. It leaves seq at 0, which starts the stream at the
+// present, if the position is invalid or of another server.
 func (s *repoStream) resume(position string) {
 	var at repoPosition
 	if json.Unmarshal([]byte(position), &at) == nil && at.PDS == s.host && at.Seq > 0 {
@@ -123,7 +123,8 @@ func (s *repoStream) position() string {
 	return string(b)
 }
 
-// subscribe ends a connection that no account needs.
+// subscribe returns ErrResubscribe, which ends the connection, if no account is wanted.
+// There is nothing to send: a PDS has no selection of accounts.
 func (s *repoStream) subscribe(context.Context, socket.Send) error {
 	if len(s.all()) == 0 {
 		return fetcher.ErrResubscribe

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// frameMode decodes frames and records, which are DAG-CBOR.
+// frameMode decodes the DAG-CBOR of frames and records.
 var frameMode = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any](), MaxNestedLevels: 64}.DecMode()
 	if err != nil {
@@ -21,23 +21,23 @@ var frameMode = func() cbor.DecMode {
 	return mode
 }()
 
-// frameHeader is the first half of a frame, and says what the second one is.
+// frameHeader is the first of the two objects in a frame. The second is a repoEvent.
 type frameHeader struct {
 	Op   int    `cbor:"op"` // 1, or -1 for an error
-	Type string `cbor:"t"`
+	Type string `cbor:"t"`  // kind of the event, such as "#commit"
 }
 
-// repoEvent is a #commit, #sync, #identity, #account or #info of subscribeRepos, or
-// an error.
+// repoEvent is an event of subscribeRepos (#commit, #sync, #identity, #account or
+// #info) or an error.
 type repoEvent struct {
 	Seq    int64    `cbor:"seq"`
 	Time   string   `cbor:"time"`
-	Repo   string   `cbor:"repo"` // of a #commit
-	DID    string   `cbor:"did"`  // of the others
+	Repo   string   `cbor:"repo"` // the account's DID in a #commit
+	DID    string   `cbor:"did"`  // the account's DID in other events
 	TooBig bool     `cbor:"tooBig"`
-	Blocks []byte   `cbor:"blocks"` // a CAR
+	Blocks []byte   `cbor:"blocks"` // a CAR: see carBlocks
 	Ops    []repoOp `cbor:"ops"`
-	Name   string   `cbor:"name"` // of an #info
+	Name   string   `cbor:"name"` // in an #info
 
 	Error   string `cbor:"error"`
 	Message string `cbor:"message"`
@@ -50,7 +50,8 @@ type repoOp struct {
 	CID    cbor.Tag `cbor:"cid"` // null for a deletion
 }
 
-// message emits the signals of one frame. A frame that cannot be read is a gap.
+// message emits the signals for one frame, or SignalGap if the frame is unreadable. It
+// returns the server's error if the frame is one.
 func (s *repoStream) message(b []byte) error {
 	if err := s.tellChanged(s.emit); err != nil {
 		return err
@@ -70,7 +71,8 @@ func (s *repoStream) message(b []byte) error {
 		if i == len(signals)-1 {
 			s.seq = max(s.seq, e.Seq)
 		}
-		// Only the last signal moves the position: the others would be left out.
+		// Only the last signal moves the position. A stream resumed from an earlier
+		// one must repeat the event, to not lose the signals after it.
 		signals[i].Position, signals[i].At = s.position(), at.UTC()
 		if err := s.emit(signals[i]); err != nil {
 			return err
@@ -79,9 +81,9 @@ func (s *repoStream) message(b []byte) error {
 	return nil
 }
 
-// failed returns the error of a stream that the server ended. FutureCursor says that
-// the server has not reached the position: it was set up again, and what came before
-// is a gap.
+// failed returns an error for the server's error e, which ends the stream. The error
+// FutureCursor means that the server's numbers are below the position, because the server
+// was set up again. failed then resets the position and emits a SignalGap.
 func (s *repoStream) failed(e *repoEvent) error {
 	if e.Error == "FutureCursor" {
 		s.seq = 0
@@ -92,8 +94,8 @@ func (s *repoStream) failed(e *repoEvent) error {
 	return fmt.Errorf("the server ended the stream: %.64q: %.256q", e.Error, e.Message)
 }
 
-// signals returns the signals of an event, one at least. An event of an account that
-// is not wanted, or not about a post, is a heartbeat.
+// signals returns the signals for an event, at least one: SignalHeartbeat if the event is
+// not about a post or a repost, or if its account is not wanted.
 func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.Signal {
 	alive, gap := []fetcher.Signal{{Kind: fetcher.SignalHeartbeat}}, []fetcher.Signal{{Kind: fetcher.SignalGap}}
 	if kind == "#info" && e.Name == "OutdatedCursor" {
@@ -107,7 +109,7 @@ func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.
 	switch {
 	case !wanted || kind != "#commit" && kind != "#sync":
 		return alive
-	case kind == "#sync" || e.TooBig: // says that the account has changed, but not how
+	case kind == "#sync" || e.TooBig: // the account has changed in an unknown way
 		return gap
 	}
 	blocks, err := carBlocks(e.Blocks)
@@ -126,7 +128,8 @@ func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.
 	return signals
 }
 
-// change returns the signal of an operation; false when it is not about a post.
+// change returns the signal for an operation. It reports false if the operation is not
+// about a post or a repost.
 func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]byte, at time.Time) (fetcher.Signal, bool) {
 	gap := fetcher.Signal{Kind: fetcher.SignalGap}
 	uri := "at://" + did + "/" + op.Path
@@ -153,7 +156,7 @@ func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]by
 	return fetcher.Signal{Kind: kind, Post: &t}, true
 }
 
-// recordOf decodes the record that a link names.
+// recordOf decodes the record that link refers to. It is an error if blocks lacks it.
 func recordOf(link cbor.Tag, blocks map[string][]byte) (*record, error) {
 	block, ok := blocks[cidOf(link)]
 	if !ok {

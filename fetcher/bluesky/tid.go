@@ -2,13 +2,13 @@ package bluesky
 
 import "time"
 
-// tidAlphabet is base32-sortable: the order of the digits is that of ASCII, so
-// that identifiers sort by time as strings.
+// tidAlphabet has the digits of "base32-sortable". They are in ASCII order, which makes
+// identifiers sort by time when compared as strings.
 const tidAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
 
 const tidLength = 13
 
-// tidDigits has the value of each byte as a digit, or noDigit.
+// tidDigits maps each byte to its value as a digit, or to noDigit.
 var tidDigits = func() (digits [256]uint8) {
 	for c := range digits {
 		digits[c] = noDigit
@@ -21,18 +21,18 @@ var tidDigits = func() (digits [256]uint8) {
 
 const noDigit = 0xff
 
-// clockSlack is how far in the future the time of a record key may be.
+// clockSlack is how far in the future the time in a record key may be.
 const clockSlack = 5 * time.Minute
 
-// firstPosts is when the network's first posts were made; a key with an earlier time
-// does not come from a clock.
+// firstPosts is when the network's first posts were made. A key with an earlier time was
+// not made from a clock.
 var firstPosts = time.Date(2022, time.November, 1, 0, 0, 0, 0, time.UTC)
 
-// TIDTime returns the time, to the microsecond and in UTC, of a timestamp identifier
-// such as "3jzfcijpj2z2a", the usual key of a record: 13 digits of
-// 234567abcdefghijklmnopqrstuvwxyz, the first of them at most j, per
-// atproto.com/specs/tid. It reports false for anything else. It does not check
-// whether the time is plausible; keys are made by clients.
+// TIDTime returns the time in a timestamp identifier (atproto.com/specs/tid) such as
+// "3jzfcijpj2z2a", in UTC and to the microsecond. Record keys usually have this form: 13
+// digits of 234567abcdefghijklmnopqrstuvwxyz, the first at most j. TIDTime reports false
+// for any other text. It does not check whether the time is plausible; clients choose
+// the keys.
 func TIDTime(tid string) (time.Time, bool) {
 	if len(tid) != tidLength {
 		return time.Time{}, false
@@ -48,7 +48,7 @@ func TIDTime(tid string) (time.Time, bool) {
 	return time.UnixMicro(int64(n >> 10)).UTC(), true
 }
 
-// tidAt returns the smallest identifier of a time after 1970.
+// tidAt returns the smallest identifier for a time, or for 1970 if t is before that.
 func tidAt(t time.Time) string {
 	n := uint64(max(t.UnixMicro(), 0)) << 10
 	var digits [tidLength]byte
@@ -59,12 +59,12 @@ func tidAt(t time.Time) string {
 	return string(digits[:])
 }
 
-// published returns the publication time of a record in an answer of the time now:
-// its key's if that is plausible, else indexedAt, else createdAt.
+// published returns a record's publication time: the time in its key if that is
+// plausible, otherwise indexedAt or, without that, createdAt. now is the time of the
+// answer. The key's time must not be much later than now.
 //
-// An AppView's indexedAt is when it indexed the record or the record's
-// createdAt, whichever is earlier. So it bounds the key only where createdAt is
-// later; otherwise the answer's own time does.
+// An AppView's indexedAt is the earlier of createdAt and the time of indexing. The key's
+// time must not be much later than indexedAt either, if createdAt is later than it.
 func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	indexed, haveIndexed := parseTime(indexedAt)
 	if at, ok := TIDTime(key); ok && !at.Before(firstPosts) && !at.After(now.Add(clockSlack)) {
@@ -84,7 +84,7 @@ func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 
 // parseTime reads a lexicon datetime, a profile of RFC 3339.
 func parseTime(s string) (time.Time, bool) {
-	if s == "" { // else the error costs as much as a record
+	if s == "" { // creating the error would cost as much as decoding a record
 		return time.Time{}, false
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)

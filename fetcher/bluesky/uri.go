@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Collections that make up a timeline.
+// The collections of a timeline's records.
 const (
 	postCollection   = "app.bsky.feed.post"
 	repostCollection = "app.bsky.feed.repost"
@@ -14,8 +14,8 @@ const (
 // atURI is the address of a record: at://did/collection/key.
 type atURI struct{ did, collection, key string }
 
-// parseURI parses a record's address. It reports false when a part is missing, and
-// for a handle in place of the DID, which another account may have later.
+// parseURI parses a record's address. It reports false if a part is missing, or if there
+// is a handle instead of the DID: a handle may pass to another account.
 func parseURI(s string) (atURI, bool) {
 	rest, ok := strings.CutPrefix(s, "at://")
 	if !ok {
@@ -29,15 +29,15 @@ func parseURI(s string) (atURI, bool) {
 	return atURI{did: did, collection: collection, key: key}, true
 }
 
-// isPost reports whether an embedded record is a post, and not a feed, a list or a
+// isPost reports whether uri is the address of a post, and not of a feed, a list or a
 // starter pack.
 func isPost(uri string) bool {
 	u, ok := parseURI(uri)
 	return ok && u.collection == postCollection
 }
 
-// permalink returns a post's page in Bluesky's own app, where a DID works as well as a
-// handle. Other records have none.
+// permalink returns the address of a post's page in Bluesky's own app, with the DID if
+// handle is "". It returns "" for other records.
 func permalink(u atURI, handle string) string {
 	if u.collection != postCollection {
 		return ""

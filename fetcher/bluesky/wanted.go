@@ -10,17 +10,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
 )
 
-// wantedAccounts are the accounts that a stream brings. It is safe for concurrent use.
+// wantedAccounts is the set of accounts that a stream delivers posts of. It is safe for
+// concurrent use.
 type wantedAccounts struct {
-	most int // accounts, 0 for no bound
+	most int // limit for the number of accounts; 0 for none
 
 	mu       sync.Mutex
-	accounts []fetcher.Account // with a DID
-	names    map[string]string // DID → Username
-	told     bool              // tell has returned accounts
+	accounts []fetcher.Account // each has a DID
+	names    map[string]string // Username by DID
+	told     bool              // tell has already returned accounts
 }
 
-// want sets the accounts that are wanted from now on.
+// want replaces the accounts. It leaves out those without a DID, duplicates, and those
+// beyond the limit.
 func (w *wantedAccounts) want(accounts []fetcher.Account) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,8 +37,8 @@ func (w *wantedAccounts) want(accounts []fetcher.Account) {
 	}
 }
 
-// wait sets the accounts of a query, with its changes, and returns when one of them
-// has a DID.
+// wait sets the accounts from q.Accounts, and then from q.Changes until at least one
+// account has a DID. It returns ctx.Err() if ctx ends first.
 func (w *wantedAccounts) wait(ctx context.Context, q fetcher.StreamQuery) error {
 	for w.want(q.Accounts); len(w.all()) == 0; {
 		select {
@@ -44,7 +46,7 @@ func (w *wantedAccounts) wait(ctx context.Context, q fetcher.StreamQuery) error 
 			return ctx.Err()
 		case accounts, ok := <-q.Changes:
 			if !ok {
-				q.Changes = nil // no account will come
+				q.Changes = nil // no more changes: wait for ctx
 				continue
 			}
 			w.want(accounts)
@@ -59,7 +61,7 @@ func (w *wantedAccounts) all() []fetcher.Account {
 	return w.accounts
 }
 
-// name returns an account's Username, and whether the account is wanted.
+// name returns the Username of the account with that DID, and whether it is wanted.
 func (w *wantedAccounts) name(did string) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,8 +69,9 @@ func (w *wantedAccounts) name(did string) (string, bool) {
 	return name, wanted
 }
 
-// read runs a connection of a name until it ends. subscribe is called when it is open, and
-// whenever the accounts have changed; an error of it ends the connection.
+// read opens a connection and reads from it until it ends. It calls subscribe and then up
+// once the connection is open, and subscribe again after each change of the accounts. An
+// error of either ends the connection. name is used in errors.
 func (w *wantedAccounts) read(ctx context.Context, name string, changes <-chan []fetcher.Account,
 	subscribe func(context.Context, socket.Send) error, up func() error, cfg socket.Config) error {
 	ctx, end := context.WithCancelCause(ctx)
@@ -92,7 +95,8 @@ func (w *wantedAccounts) read(ctx context.Context, name string, changes <-chan [
 	return fmt.Errorf("bluesky: %s: %w", name, err)
 }
 
-// follow takes over the accounts that are wanted, until ctx ends or changed fails.
+// follow updates the accounts from changes and calls changed after each update. It returns
+// nil when ctx ends, or the error of changed.
 func (w *wantedAccounts) follow(ctx context.Context, changes <-chan []fetcher.Account, changed func() error) error {
 	for {
 		select {
@@ -111,7 +115,8 @@ func (w *wantedAccounts) follow(ctx context.Context, changes <-chan []fetcher.Ac
 	}
 }
 
-// tell returns the accounts, which the caller emits; nil if it has returned them.
+// tell returns the accounts, which the caller must emit. It returns nil if they have not
+// changed since the last call.
 func (w *wantedAccounts) tell() []fetcher.Account {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +127,7 @@ func (w *wantedAccounts) tell() []fetcher.Account {
 	return w.accounts
 }
 
-// tellChanged emits the accounts if they have changed since they were emitted.
+// tellChanged emits a SignalAccounts if the accounts have changed since the last one.
 func (w *wantedAccounts) tellChanged(emit func(fetcher.Signal) error) error {
 	if accounts := w.tell(); accounts != nil {
 		return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts})

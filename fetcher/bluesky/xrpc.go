@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems bounds what is accepted as a page: ten times what can be asked for.
+// maxItems is the most posts accepted in one page, ten times the most to ask for.
 const maxItems = 10 * maxPageSize
 
 const invalidRequest = "InvalidRequest"
@@ -36,8 +36,8 @@ var xrpcErrors = map[string]error{
 	"InvalidToken":           fetcher.ErrUnauthorized,
 }
 
-// notFoundMessages tell an unknown account from the other reasons for
-// InvalidRequest, such as a bad cursor. Lower case.
+// notFoundMessages are parts, in lower case, of the messages for an unknown account. An
+// InvalidRequest without any of them has another reason, such as a bad cursor.
 var notFoundMessages = []string{
 	"profile not found",
 	"actor not found",
@@ -49,8 +49,9 @@ var notFoundMessages = []string{
 	"must be a valid did or a handle",
 }
 
-// xrpcError returns the error that the name in an error answer stands for; the status
-// of most is 400.
+// xrpcError converts a *StatusError to an error of package fetcher by the error name in
+// the answer. The status does not say as much: it is 400 for most names. Other errors,
+// and those with an unknown name, are returned unchanged.
 func xrpcError(err error) error {
 	var status *fetcher.StatusError
 	if !errors.As(err, &status) {
@@ -72,8 +73,8 @@ func xrpcError(err error) error {
 	return fmt.Errorf("%w: %s: %s", meaning, name, message)
 }
 
-// unresolved returns the error of a failed handle look-up. Its only parameter is the
-// handle, so an invalid request is one with a handle that nobody can have.
+// unresolved converts the error of a failed handle look-up: InvalidRequest becomes
+// ErrNotFound. The handle is the only parameter, and so it must be an impossible one.
 func unresolved(err error) error {
 	var status *fetcher.StatusError
 	if errors.As(err, &status) {
@@ -84,8 +85,8 @@ func unresolved(err error) error {
 	return err
 }
 
-// errorBody reads {"error", "message"} from the start of a body, which may be
-// cut off in the middle of the message.
+// errorBody reads the members "error" and "message" from the start of an error answer.
+// The text may be cut off anywhere; a member that is not complete is "".
 func errorBody(detail string) (name, message string) {
 	dec := json.NewDecoder(strings.NewReader(detail))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -109,8 +110,8 @@ func errorBody(detail string) (name, message string) {
 	}
 }
 
-// unmarshal is json.Unmarshal without the error for a value of another type:
-// encoding/json leaves that field at its zero value and reads on.
+// unmarshal is json.Unmarshal, except that a value of another type is no error: the
+// field keeps its zero value, and the other fields are read.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError
@@ -120,9 +121,9 @@ func unmarshal(b []byte, v any) error {
 	return err
 }
 
-// listLen returns how many elements the list of an answer has, once s has been
-// through it. If the answer has several such lists, it counts the last one, whose
-// elements are the last that s handed out.
+// listLen returns the number of elements in the named list, or ErrMalformed if the answer
+// is not valid JSON or has no such list. s.Next must have returned false. If the answer
+// has several such lists, listLen counts the last one, which s read last.
 func listLen(s *scan.Scanner, name string) (int, error) {
 	if err := s.Err(); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
@@ -138,7 +139,7 @@ func tooMany(name string) error {
 	return fmt.Errorf("%w: %s: more than %d items", fetcher.ErrMalformed, name, maxItems)
 }
 
-// textOf returns the text of a string, nil for another value.
+// textOf returns the content of a JSON string, or nil for any other value.
 func textOf(v scan.Value) []byte {
 	text, _ := v.Text()
 	return text
