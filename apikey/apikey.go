@@ -11,22 +11,22 @@ import (
 
 // Principal is the customer that a request was authenticated as.
 type Principal struct {
-	Owner string // of monitors, rules, endpoints and credits
-	// KeyID is what requests are counted by: no two keys have the same, whoever owns
-	// them. If it is "", the requests of all keys of Owner count together, and a
-	// WebSocket hub takes none of its connections.
+	Owner string // the owner of monitors, rules, endpoints and credits
+	// KeyID identifies the key, to count its requests. It is unique over all owners. If it
+	// is "", the requests of all keys of Owner are counted together, and a WebSocket hub
+	// refuses connections.
 	KeyID string
-	Tier  string // a label of the service's choice; may be ""
-	Scope Scope  // what the key may do; "" is ScopeWrite
-	// RatePerMinute is how many requests a minute the key may make; 0 leaves it
-	// to the service.
+	Tier  string // a label that the service chooses; may be ""
+	Scope Scope  // what the key may do; "" means ScopeWrite
+	// RatePerMinute is how many requests per minute the key may make; 0 means the
+	// service's default.
 	RatePerMinute int
 }
 
-// Authenticator finds the owner of a key. It is safe for concurrent use.
+// Authenticator checks a key and returns its owner. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns ErrInvalid for any key that is not valid now, whatever the
-	// reason. Any other error means that the key could not be checked.
+	// Authenticate returns ErrInvalid for every key that is not valid now. Any other
+	// error means that the key could not be checked.
 	Authenticate(ctx context.Context, key secret.Value) (Principal, error)
 }
 
@@ -34,13 +34,13 @@ type Authenticator interface {
 var (
 	// ErrInvalid: the key is unknown, malformed, expired or revoked.
 	ErrInvalid = errors.New("apikey: invalid key")
-	// ErrNotFound: no such key, or another owner's.
+	// ErrNotFound: the owner has no such key.
 	ErrNotFound = errors.New("apikey: not found")
-	// ErrDuplicate: the id or the beginning of the hash is in use.
+	// ErrDuplicate: another key has the id or the Lookup.
 	ErrDuplicate = errors.New("apikey: id or hash already in use")
-	// ErrConflict: the record is not the one that was read.
-	ErrConflict = errors.New("apikey: changed meanwhile")
-	// ErrTooMany: the owner has as many valid keys as are allowed.
+	// ErrConflict: the record has been changed since it was read.
+	ErrConflict = errors.New("apikey: changed since it was read")
+	// ErrTooMany: the owner already has Config.MaxKeys valid keys.
 	ErrTooMany = errors.New("apikey: too many keys")
 )
 
@@ -52,49 +52,48 @@ type Key struct {
 	ID    string
 	Owner string
 	Name  string
-	// Prefix is the beginning of the key, for people to tell theirs apart.
+	// Prefix is the beginning of the key, by which people recognize it.
 	Prefix string
 	// Hash is the SHA-256 of the whole key, 64 hexadecimal digits.
 	Hash string
 
 	Tier          string
-	RatePerMinute int   // 0: the service's default
-	Scope         Scope // what it may do; "" is ScopeWrite
+	RatePerMinute int   // requests per minute; 0 means the service's default
+	Scope         Scope // what the key may do; "" means ScopeWrite
 
 	CreatedAt time.Time
-	ExpiresAt time.Time // the first moment at which it is invalid; zero: it does not expire
-	RevokedAt time.Time // zero: it was not revoked
+	ExpiresAt time.Time // the first moment at which the key is invalid; zero for never
+	RevokedAt time.Time // zero if the key was not revoked
 	// Version counts changes: see Store.Update.
 	Version int64
 }
 
-// Lookup is what a key is found by: the first 8 bytes of its hash, as 16
-// hexadecimal digits.
+// Lookup returns the first 8 bytes of the key's hash, as 16 hexadecimal digits. A store
+// finds keys by it.
 func (k Key) Lookup() string { return k.Hash[:min(lookupLen, len(k.Hash))] }
 
 const lookupLen = 16
 
-// Valid says whether the key may be used at a moment.
+// Valid reports whether the key is neither revoked nor expired at now.
 func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// Store keeps keys. Every method is safe for concurrent use; storage.Store says what
-// holds for every port. Get, Update and Delete return ErrNotFound for an id that is
-// unknown or another owner's.
+// Store stores keys. Every method is safe for concurrent use; the rules of storage.Store
+// for all ports apply, too. Get, Update and Delete return ErrNotFound if the owner has no
+// key with the id.
 type Store interface {
-	// Create adds k as it is, Version included; ErrDuplicate when any key of any
-	// owner has the id or the Lookup.
+	// Create adds k with its Version. It returns ErrDuplicate if any key of any owner
+	// has the id or the Lookup.
 	Create(ctx context.Context, k Key) error
 	Get(ctx context.Context, owner, id string) (Key, error)
-	// Find returns the key with that Lookup, of any owner, or ErrNotFound. The caller
-	// compares the rest of the hash.
+	// Find returns the key with this Lookup, of any owner, or ErrNotFound. The caller
+	// must compare the rest of the hash.
 	Find(ctx context.Context, lookup string) (Key, error)
-	// List returns all of an owner's keys in the order of their creation; updates do
-	// not change it.
+	// List returns all of an owner's keys in the order of their Create calls.
 	List(ctx context.Context, owner string) ([]Key, error)
-	// Update replaces every field but Hash if the stored Version equals
-	// k.Version, and stores k.Version+1; ErrConflict otherwise.
+	// Update replaces every field except Hash if the stored Version equals k.Version,
+	// and stores k.Version+1. Otherwise it returns ErrConflict.
 	Update(ctx context.Context, k Key) error
 	// Delete removes the key and frees its id and Lookup.
 	Delete(ctx context.Context, owner, id string) error

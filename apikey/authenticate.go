@@ -12,11 +12,11 @@ import (
 
 var _ Authenticator = (*Manager)(nil)
 
-// Authenticate returns the owner of a key. It returns ErrInvalid for any invalid key,
-// in the same time whatever the reason; other errors are the store's or ctx's.
+// Authenticate returns the owner of a key. It returns ErrInvalid for every invalid key.
+// Other errors come from the store or from ctx. Hashes are compared in constant time.
 func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal, error) {
 	hash := hashOf(key)
-	var k Key // of a key that is malformed or unknown it stays empty
+	var k Key // stays empty if the key is malformed or unknown
 	if wellFormed(string(key)) {
 		var err error
 		if k, err = m.find(ctx, hash); err != nil {
@@ -30,7 +30,7 @@ func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal
 	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, Scope: k.Scope.orDefault(), RatePerMinute: k.RatePerMinute}, nil
 }
 
-// find looks a key up, an empty one when there is none.
+// find returns the key with the hash, or an empty Key if there is none.
 func (m *Manager) find(ctx context.Context, hash string) (Key, error) {
 	asked := time.Now()
 	k, ok, since := m.cache.get(hash, asked)
@@ -48,17 +48,17 @@ func (m *Manager) find(ctx context.Context, hash string) (Key, error) {
 }
 
 const (
-	// RevokedWithin is how long a record may be used after the store was asked for
-	// it: a revocation by another Manager takes effect within that time. It is
-	// counted by the runtime's clock, which no change of Config.Now sets back.
+	// RevokedWithin is how long a Manager may use a record after it read it from the
+	// store. So a revocation by another Manager takes effect within this time, by the
+	// runtime's clock.
 	RevokedWithin = time.Second
-	// cacheSize bounds the cached records, about 500 bytes each. When it is reached,
-	// expired records are removed, or all if none has expired.
+	// cacheSize is the most records that are cached, of about 500 bytes each. At this
+	// size, records older than RevokedWithin are removed, or all if there are none.
 	cacheSize = 4096
 )
 
-// cache keeps what the store said of keys that exist. Unknown keys are not cached: a
-// key that was guessed is never tried twice.
+// cache keeps the records of keys that exist. Unknown keys are not cached, because a
+// guessed key is not tried twice.
 type cache struct {
 	mu      sync.Mutex
 	byHash  map[string]cached
@@ -72,7 +72,7 @@ type cached struct {
 
 func newCache() cache { return cache{byHash: make(map[string]cached)} }
 
-// get also tells how many changes there were, for put.
+// get returns the cached record, if there is one, and the number of changes for put.
 func (c *cache) get(hash string, now time.Time) (k Key, ok bool, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,8 +84,8 @@ func (c *cache) get(hash string, now time.Time) (k Key, ok bool, changes uint64)
 	return e.key, ok, c.changes
 }
 
-// put caches a record, unless a key has changed since it was read: it may be the one
-// that was revoked.
+// put caches a record. It does nothing if any key has been changed since get returned
+// changes, because this key may be the one that was revoked.
 func (c *cache) put(k Key, asked time.Time, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

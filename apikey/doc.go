@@ -1,10 +1,9 @@
-// Package apikey issues the keys by which a service knows its customers, and
-// recognises them.
+// Package apikey issues and checks the API keys of a service's customers.
 //
-// A Manager issues, lists and revokes keys; a key is replaced by issuing another and
-// revoking the old one. Its Store holds only the SHA-256
-// of a key. A Manager is also an Authenticator, the one interface that a server
-// needs: a service with its own kind of keys implements that instead.
+// A Manager issues, lists and revokes keys. To replace a key, issue another and revoke
+// the old one. The Store has only the SHA-256 of a key. A Manager is also an
+// Authenticator, the only interface that a server needs; a service with its own kind of
+// keys implements it instead.
 //
 //	issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: "acme", Name: "production"})
 //	// string(issued.Secret) is the key, shown only here: sw_live_…
@@ -14,15 +13,13 @@
 //		// 401: unknown, malformed, expired and revoked are one answer
 //	}
 //
-// A key is "sw_live_", 32 random bytes as 43 characters of base62, and 6 more
-// that are the CRC-32 of all before: a scanner finds it by Pattern, and a mistyped
-// one is refused without asking the store.
+// A key is "sw_live_", 32 random bytes as 43 characters of base62, and the CRC-32 of all
+// that as 6 characters of base62. Scanners for secrets find it with Pattern. A mistyped
+// key is refused without asking the store.
 //
-// A key has a scope: it may read, also write, or also administer the owner's
-// keys. Whoever serves requests holds them against Principal.Scope; package
-// enginehttp does.
+// A key's scope says whether it may only read, also write, or also administer the
+// owner's keys. The server must check Principal.Scope; package enginehttp does.
 //
-// A revoked key is refused at once by the Manager that revoked it, and within a
-// second by others on the same store, which remember what they have read for
-// that long.
+// The Manager that revokes a key refuses it at once. Other Managers on the same store
+// cache records for a second, and refuse the key after at most that time.
 package apikey

@@ -11,9 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Pattern is a regular expression that finds keys, for scanners of secrets. What
-// it finds is a key if its last 6 characters are the CRC-32 (IEEE) of those before,
-// in base62.
+// Pattern is a regular expression for scanners of secrets. A match is a key if its last
+// 6 characters are the CRC-32 (IEEE) of the characters before, in base62.
 const Pattern = `sw_live_[0-9A-Za-z]{49}`
 
 const (
@@ -21,12 +20,12 @@ const (
 	bodyLen   = 43 // base62 of 32 bytes
 	sumLen    = 6  // base62 of 4 bytes
 	keyLen    = len(keyPrefix) + bodyLen + sumLen
-	shownLen  = len(keyPrefix) + 4 // 24 of 256 bits, enough to tell an owner's keys apart
+	shownLen  = len(keyPrefix) + 4 // 4 characters, about 24 of 256 bits, tell an owner's keys apart
 
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// generate makes a key of 32 random bytes.
+// generate returns a new key of 32 random bytes.
 func generate() secret.Value {
 	var b [32]byte
 	rand.Read(b[:]) // never fails
@@ -34,7 +33,7 @@ func generate() secret.Value {
 	return secret.Value(s + checksum(s))
 }
 
-// base62 is a number with leading zeros.
+// base62 returns n in base 62, with leading zeros to width digits.
 func base62(n *big.Int, width int) string {
 	out := []byte(strings.Repeat("0", width))
 	base, digit := big.NewInt(62), new(big.Int)
@@ -50,8 +49,8 @@ func checksum(s string) string {
 	return base62(new(big.Int).SetUint64(uint64(n)), sumLen)
 }
 
-// wellFormed reports whether a text has the form and the checksum of a key. One in
-// 2³² of random texts of that form has.
+// wellFormed reports whether s has the form and the checksum of a key. The checksum is
+// right by chance for one in 2³² texts of that form.
 func wellFormed(s string) bool {
 	if len(s) != keyLen || !strings.HasPrefix(s, keyPrefix) {
 		return false
@@ -64,8 +63,8 @@ func wellFormed(s string) bool {
 	return checksum(s[:keyLen-sumLen]) == s[keyLen-sumLen:]
 }
 
-// hashOf is what is stored of a key. A key has 256 random bits, so a fast hash is
-// enough.
+// hashOf returns the SHA-256 of a key, which is stored. A fast hash is enough, because a
+// key has 256 random bits.
 func hashOf(key secret.Value) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])

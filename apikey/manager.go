@@ -10,16 +10,18 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Config sets up a Manager. The zero value of each field but Store means its
+// Config sets up a Manager. The zero value of each field except Store means its
 // default.
 type Config struct {
-	// Store keeps the keys. Required. The stores of this module have one: see
+	// Store stores the keys. Required. The stores of this module have one: see
 	// storage.Keyed.
 	Store Store
-	// MaxKeys bounds the records of an owner. A new key takes the place of the
-	// oldest that has ended; without one that has, it is refused. Defaults to 100.
+	// MaxKeys is the most records that an owner may have. At this number, a new key
+	// replaces the oldest revoked or expired one; if there is none, it is refused.
+	// Defaults to 100.
 	MaxKeys int
-	// Now stamps, and decides what has expired. Defaults to time.Now.
+	// Now returns the time to store in records and to check expiry by. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 
@@ -52,21 +54,21 @@ type IssueRequest struct {
 	Owner         string    // the customer, at most 128 bytes
 	Name          string    // 1 to 100 characters, for people; need not be unique
 	Tier          string    // at most 100 characters; may be ""
-	RatePerMinute int       // 0 to 1,000,000; 0 leaves it to the service
-	Scope         Scope     // "" is ScopeWrite
-	ExpiresAt     time.Time // zero: never
+	RatePerMinute int       // 0 to 1,000,000; 0 means the service's default
+	Scope         Scope     // "" means ScopeWrite
+	ExpiresAt     time.Time // zero for never
 }
 
 // Issued is a new key with its secret.
 type Issued struct {
 	Key
-	// Secret is the key itself. It is shown only here; convert it to a string to
+	// Secret is the key itself. It is available only here; convert it to a string to
 	// see it.
 	Secret secret.Value
 }
 
-// Issue makes a key that is valid from now on. After an error of the store the key may have
-// been stored: the result then has its record, without the secret.
+// Issue creates a key that is valid from now on. After an error of the store the key may
+// have been stored all the same; the result then has its record, without the secret.
 func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	now := m.cfg.Now().UTC()
 	if err := check(&r, now); err != nil {
@@ -90,8 +92,8 @@ func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	return Issued{Key: k, Secret: key}, nil
 }
 
-// makeRoom removes the oldest ended keys when the owner has MaxKeys or more. Managers that
-// issue keys at the same time may exceed MaxKeys by one each.
+// makeRoom removes the oldest revoked or expired keys if the owner has MaxKeys or more.
+// Managers that issue keys at the same time may exceed MaxKeys by one each.
 func (m *Manager) makeRoom(ctx context.Context, owner string, keys []Key, now time.Time) error {
 	ended := slices.DeleteFunc(slices.Clone(keys), func(k Key) bool { return k.Valid(now) })
 	if valid := len(keys) - len(ended); valid >= m.cfg.MaxKeys {
@@ -105,12 +107,12 @@ func (m *Manager) makeRoom(ctx context.Context, owner string, keys []Key, now ti
 	return nil
 }
 
-// List returns an owner's keys, oldest first, including those that have ended.
+// List returns an owner's keys, oldest first, including revoked and expired ones.
 func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
 	return m.cfg.Store.List(ctx, owner)
 }
 
-// changeTries bounds the attempts of a change that conflicts with others.
+// changeTries is how often a change is tried if it conflicts with others.
 const changeTries = 8
 
 func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, time.Time) error) (Key, error) {
@@ -128,7 +130,7 @@ func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, ti
 			return k, nil
 		}
 		err = m.cfg.Store.Update(ctx, k)
-		m.cache.forget(k.Hash) // also after an error: it may have been done
+		m.cache.forget(k.Hash) // even after an error: the change may have been stored
 		if err == nil {
 			k.Version++
 			return k, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Revoke ends a key for good. This manager refuses it from then on, and others on the
-// same store within a second. Revoking a revoked key does nothing.
+// Revoke revokes a key for good. This Manager refuses the key from then on; others on the
+// same store refuse it within a second. Revoking a revoked key does nothing.
 func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	return m.change(ctx, owner, id, func(k *Key, now time.Time) error {
 		if k.RevokedAt.IsZero() {
@@ -17,13 +17,13 @@ func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	})
 }
 
-// Delete removes a key, as if it had never been issued. This manager refuses it from then
-// on, and others on the same store within a second. A key that is not there is no error.
+// Delete removes a key and its record. This Manager refuses the key from then on; others
+// on the same store refuse it within a second. It is no error if there is no such key.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	k, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil {
 		err = m.cfg.Store.Delete(ctx, owner, id)
-		m.cache.forget(k.Hash) // also after an error: it may have been done
+		m.cache.forget(k.Hash) // even after an error: the key may have been deleted
 	}
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -1,13 +1,13 @@
 package apikey
 
-// Scope says what a key may do. Each scope includes those before it. "" is ScopeWrite.
+// Scope is what a key may do. "" means ScopeWrite.
 type Scope string
 
-// Scopes of a key.
+// Scopes of a key. Each includes the one before it.
 const (
-	ScopeRead  Scope = "read"  // look, and change nothing
-	ScopeWrite Scope = "write" // all but the keys
-	ScopeAdmin Scope = "admin" // also list, make and revoke the owner's keys
+	ScopeRead  Scope = "read"  // read everything except keys
+	ScopeWrite Scope = "write" // also change everything except keys
+	ScopeAdmin Scope = "admin" // also list, create and revoke the owner's keys
 )
 
 // CanWrite reports whether the scope allows changes.

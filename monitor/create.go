@@ -9,14 +9,14 @@ import (
 
 // CreateRequest asks for a monitor.
 type CreateRequest struct {
-	Owner         string        // "" is fine for a program with one owner
+	Owner         string        // may be "" in a program with one owner
 	Name          string        // 1 to 100 characters, unique per owner
-	Usernames     []string      // as fetcher.TimelineQuery.Username has them, with or without @
+	Usernames     []string      // see fetcher.TimelineQuery.Username; with or without @
 	FilterTypes   []FilterType  // none means all
 	PollInterval  time.Duration // 0 means the default: see Config.Paced
 	Weight        float64       // 0 to 1,000; 0 means 1
 	WebhookURL    string        // "" for none
-	WebhookSecret secret.Value  // "" to have one generated
+	WebhookSecret secret.Value  // signing secret; "" to generate one
 }
 
 // Created is a new monitor.
@@ -27,8 +27,8 @@ type Created struct {
 	WebhookSecret secret.Value
 }
 
-// Create makes a monitor and begins to watch its accounts. Posts published from now on are
-// its events. An error leaves nothing of the monitor behind.
+// Create creates a monitor and starts to watch its accounts for posts published from now
+// on. After an error the monitor does not exist.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
 	if err := m.checkInterval(r.PollInterval); err != nil {
 		return Created{}, err

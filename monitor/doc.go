@@ -1,9 +1,9 @@
-// Package monitor holds stream monitors: named sets of accounts whose new
-// posts are detected and delivered.
+// Package monitor manages stream monitors. A monitor is a named set of accounts; their
+// new posts are detected and delivered.
 //
 // Monitor is the record, Manager creates and changes records, and Store is the
-// port a backend implements to keep them. A Manager checks every field before
-// it changes anything and tells a Tracker of each change, so that it takes
+// interface that a backend implements to store them. A Manager checks every field
+// before it changes anything, and passes each change to a Tracker, which puts it into
 // effect at once:
 //
 //	created, err := manager.Create(ctx, monitor.CreateRequest{

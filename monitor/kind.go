@@ -25,9 +25,9 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	}
 }
 
-// affects reports whether a trouble of a monitor as it was is one of the monitor as it is. A
-// trouble of an account is, if the monitor still has the account; one of the monitor as a
-// whole is, if its accounts, interval and weight are the same.
+// affects reports whether a failure of a monitor still concerns it after a change from was
+// to is. The failure of an account does if the monitor still has the account. A failure of
+// the whole monitor (what is "") does if its accounts, interval and weight are unchanged.
 func (m *Manager) affects(was, is *Monitor, what string) bool {
 	if what == "" {
 		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
@@ -35,7 +35,7 @@ func (m *Manager) affects(was, is *Monitor, what string) bool {
 	return slices.ContainsFunc(is.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(what) })
 }
 
-// restart makes posts of all accounts events if they are published from now on.
+// restart sets Since of all accounts to now: only posts from then on become events.
 func restart(mon *Monitor, now time.Time) {
 	mon.Accounts = slices.Clone(mon.Accounts)
 	for i := range mon.Accounts {
@@ -59,7 +59,7 @@ func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
 	return nil
 }
 
-// tracker hands monitors to the manager's Tracker with their defaults resolved.
+// tracker passes monitors to the manager's Tracker, with the default interval filled in.
 type tracker struct{ m *Manager }
 
 func (t tracker) Track(ctx context.Context, mon Monitor, _ struct{}) error {

@@ -11,28 +11,27 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Tracker is told of each change, so that it takes effect while the engine
-// runs.
+// Tracker puts changes of monitors into effect while the engine runs.
 type Tracker interface {
-	// Track starts to watch the accounts of an active monitor, or changes a monitor that is
-	// tracked.
+	// Track starts to poll the accounts of an active monitor. If the monitor is tracked
+	// already, Track replaces it with m.
 	Track(ctx context.Context, m Monitor) error
-	// Untrack ends that: when it returns, nothing is detected for the monitor any more.
+	// Untrack stops a monitor. After it returns, no posts are detected for the monitor.
 	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
 	// ReadUntil returns the time up to which each account of a tracked monitor has been
-	// read, the overlap included, by the Key of the account's Canonical name. Accounts
-	// that were not read, or for which this is unknown, are missing.
+	// read, less the overlap. The map's keys are the Key of the accounts' Canonical
+	// names. An account is missing if it was not read or the time is unknown.
 	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
 
-// Webhooks keeps the endpoints of monitors: each webhook_url has one.
+// Webhooks manages the endpoints of monitors. A monitor with a webhook_url has one.
 type Webhooks interface {
-	// Check reports what is wrong with a URL and a signing secret ("" for none).
+	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	// Change makes the endpoint of a monitor (from is ""), gives it another URL, or
-	// removes it (to is ""). A key replaces the signing secret; "" keeps it, or
-	// for a new endpoint has one generated, which is returned.
+	// Change changes the URL of a monitor's endpoint. If from is "", it creates the
+	// endpoint; if to is "", it removes it. A key replaces the signing secret. If key is
+	// "", the secret stays; for a new endpoint one is generated and returned.
 	Change(ctx context.Context, m Monitor, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the monitor.
 	Unbind(ctx context.Context, m Monitor) error
@@ -44,48 +43,48 @@ type Config struct {
 	Store    Store
 	Tracker  Tracker
 	Webhooks Webhooks
-	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
+	// MaxAccounts is the most accounts that a monitor may have. Defaults to 100.
 	MaxAccounts int
 	// DefaultInterval is the interval of a monitor that is created without one. Defaults
 	// to 60 s.
 	DefaultInterval time.Duration
-	// Paced means that a budget sets the pace: a monitor that is created without an
-	// interval has none, and DefaultInterval is not used.
+	// Paced means that a budget decides how often accounts are polled. A monitor that is
+	// created without an interval then has none; DefaultInterval is not used.
 	Paced bool
 	// MinInterval is the shortest interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
-	// CheckAccount, if set, returns an error for a name that no account can have, which
-	// says what names are like. Defaults to allowing all names.
+	// CheckAccount, if set, returns an error for a name that no account can have. The
+	// error says which names are allowed. Defaults to allowing all names.
 	CheckAccount func(username string) error
-	// Canonical, if set, returns the same name for all names of an account, so that a
-	// monitor has each account once. Defaults to the name unchanged.
+	// Canonical, if set, returns the same result for all names of one account: a monitor
+	// has each account once. Defaults to the name unchanged.
 	Canonical func(username string) string
-	// Admit, if set, is called before a monitor is created or changed, which includes
-	// Restore; was is nil for a new one. An error refuses the change, which then has no
-	// effect. done is called when the change has been stored or has failed.
+	// Admit, if set, is called before a monitor is created, updated or restored; was is
+	// nil for a new monitor. If it returns an error, the change is refused with that
+	// error. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// Created, if set, is called after a monitor was created, so that the program can tell
-	// other processes.
+	// Created, if set, is called after a monitor was created. The program can use it to
+	// notify other processes.
 	Created func()
 	// Settle, if set, is called after a monitor was updated or deleted, and waits until
-	// the change is in effect in all processes. An error says that it is stored and not in
-	// effect everywhere.
+	// the change is in effect in all processes. An error means that the change is stored,
+	// but not yet in effect everywhere.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds a change, not counting the wait for earlier changes.
-	// Defaults to 10 s.
+	// ChangeTimeout limits how long a change may take, not counting the wait for earlier
+	// changes. Defaults to 10 s.
 	ChangeTimeout time.Duration
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
-	// Now is the clock of the times that are stored. Defaults to time.Now.
+	// Now returns the time to store in records. Defaults to time.Now.
 	Now func() time.Time
 }
 
 // MaxInterval is the longest poll interval.
 const MaxInterval = 24 * time.Hour
 
-// Manager creates and changes monitors. Its methods are safe for concurrent
-// use; changes are made one after the other.
+// Manager creates and changes monitors. Its methods are safe for concurrent use; it
+// makes one change at a time.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Monitor, struct{}]
@@ -125,13 +124,13 @@ func NewManager(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Get returns a monitor; ErrNotFound for an id that is unknown or another owner's.
+// Get returns a monitor. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
 	mon, err := m.cfg.Store.Get(ctx, owner, id)
 	return m.effective(mon), err
 }
 
-// effective returns a stored monitor with this manager's default interval in place of 0.
+// effective returns mon, with the manager's default interval if its own is 0.
 func (m *Manager) effective(mon Monitor) Monitor {
 	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
 		mon.PollInterval = m.cfg.DefaultInterval
@@ -152,34 +151,34 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every monitor of every owner, until fn returns an error, which Each
-// returns. Changes wait meanwhile.
+// Each calls fn for every monitor of every owner. If fn returns an error, Each stops and
+// returns it. Changes wait until Each has returned.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
 
-// Follow has the Tracker follow a monitor as it is stored, which another process may have
-// changed or deleted.
+// Follow reads a monitor from the store and passes it to the Tracker, because another
+// process may have changed or deleted it.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores what Report is told in the monitors' StatusReason, until ctx ends. It may be
-// called once.
+// Run stores the errors of Report and Refused in the monitors' StatusReason, until ctx
+// ends. It may be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops what Report was told of accounts that another process polls from now on. That
-// process writes the stored reasons then.
+// Forget drops the errors reported for accounts that another process polls from now on. The
+// other process then updates the StatusReason of their monitors.
 func (m *Manager) Forget(elsewhere func(username string) bool) {
 	m.control.Forget(func(_, what string) bool { return what != "" && elsewhere(what[1:]) })
 }
 
-// Report notes that an account of a monitor fails permanently or, with a nil error,
-// that it has recovered. It does not block; Run stores it.
+// Report records that an account of a monitor fails permanently or, with a nil error,
+// that it has recovered. It does not block; Run stores the error.
 func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }
 
-// Refused notes that a stored monitor cannot be run as it is or, with a nil error, that it
-// can. It does not block; Run stores it.
+// Refused records that a stored monitor cannot be run, because of err, or, with a nil
+// error, that it can. It does not block; Run stores the error.
 func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

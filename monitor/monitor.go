@@ -19,7 +19,7 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. For an upstream error the StatusReason is ReasonUpstream
+// Reasons for a status. After an error of the platform the StatusReason is ReasonUpstream
 // followed by the error's text; the monitor stays active and recovers by itself.
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
@@ -27,11 +27,11 @@ const (
 	ReasonUpstream = control.ReasonUpstream
 )
 
-// FilterType is a kind of post a monitor lets through.
+// FilterType is a kind of posts that a monitor delivers.
 type FilterType string
 
-// Kinds of posts. Original is a post that is none of the others; a reply that
-// quotes is both Reply and Quote.
+// Kinds of posts. An Original is none of the others; a reply that quotes a post is both
+// Reply and Quote.
 const (
 	Original FilterType = "original"
 	Reply    FilterType = "reply"
@@ -42,9 +42,9 @@ const (
 // Account is a tracked account.
 type Account struct {
 	Username string // without @, in the user's spelling
-	// Since is when the account was added or the monitor resumed: posts from before are
-	// not events of this monitor. Suspend moves it to the time up to which the account was
-	// read.
+	// Since is when the account was added or the monitor was last resumed. Posts published
+	// before are not events of this monitor. Suspend sets it to the time up to which the
+	// account was read.
 	Since time.Time
 }
 
@@ -55,12 +55,12 @@ type Monitor struct {
 	Name        string // unique per owner
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
-	// PollInterval is the time between two polls of an account. A Store keeps 0 if the
-	// request had none; a Manager then returns its default. Where a budget sets the pace,
-	// it is the longest time between two polls, and 0 means no bound.
+	// PollInterval is the time between two polls of an account. In a Store it is 0 if the
+	// request had none; a Manager then returns its default. If Config.Paced, it is the
+	// longest time between two polls, and 0 means no limit.
 	PollInterval time.Duration
-	// Weight is how much this monitor's latency counts where a budget sets the
-	// pace; 0 stands for 1.
+	// Weight is the importance of this monitor's latency when Config.Paced shares out a
+	// budget; 0 means 1.
 	Weight float64
 
 	WebhookURL       string
@@ -70,7 +70,7 @@ type Monitor struct {
 	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	ResumedAt    time.Time // when it last became active again, zero for never
+	ResumedAt    time.Time // when it was last resumed, zero for never
 	// Version counts changes: see Store.Update.
 	Version int64
 }
@@ -84,8 +84,8 @@ func (m *Monitor) Usernames() []string {
 	return names
 }
 
-// Key returns the form in which usernames are compared: without @ and in lower case. Of a URL
-// only the scheme and the host are in lower case.
+// Key returns a username in the form that is compared: without @ and in lower case. In a URL
+// only the scheme and the host are made lower case.
 func Key(username string) string {
 	name := strings.TrimPrefix(username, "@")
 	before, after, ok := strings.Cut(name, "://")
@@ -98,11 +98,11 @@ func Key(username string) string {
 // Errors of a Store and a Manager.
 var (
 	ErrNotFound  = errors.New("monitor: not found")
-	ErrDuplicate = errors.New("monitor: name already in use") // or id
-	ErrConflict  = errors.New("monitor: changed meanwhile")
+	ErrDuplicate = errors.New("monitor: name already in use") // or the id
+	ErrConflict  = errors.New("monitor: changed since it was read")
 )
 
-// FieldError reports a field whose value is not allowed.
+// FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
 // Query selects monitors of one owner.
@@ -113,8 +113,8 @@ type Query struct {
 	PageSize int    // 1 to 100; 0 means 20
 }
 
-// Page is one page of monitors, in order of creation, with the number of matches on
-// all pages.
+// Page is one page of monitors, in order of creation, with the number of monitors on all
+// pages.
 type Page struct {
 	Monitors []Monitor
 	Total    int
@@ -122,18 +122,18 @@ type Page struct {
 	PageSize int
 }
 
-// Store keeps monitors. Every method is safe for concurrent use; storage.Store has the
-// rules for all ports. Get, Update and Delete return ErrNotFound for an id that
-// is unknown or another owner's. Records passed in or returned share no memory with
+// Store stores monitors. Every method is safe for concurrent use; the rules of
+// storage.Store for all ports apply, too. Get, Update and Delete return ErrNotFound if the
+// owner has no monitor with the id. Records passed in or returned share no memory with
 // the store.
 type Store interface {
-	// Create adds m unchanged, Version included. It returns ErrDuplicate if the owner has
-	// the name already, in the same case, or if any monitor of any owner has the id.
+	// Create adds m with its Version. It returns ErrDuplicate if the owner has a monitor
+	// with exactly this name, or if any monitor of any owner has the id.
 	Create(ctx context.Context, m Monitor) error
 	Get(ctx context.Context, owner, id string) (Monitor, error)
-	// List returns a page in the order of the Create calls, which updates do not
-	// change. The zero values of q mean page 1 of 20 records; Page and PageSize of the
-	// result are those of q, unchanged.
+	// List returns a page of monitors in the order of their Create calls. The zero values
+	// of q.Page and q.PageSize mean page 1 and 20 records. Page and PageSize of the result
+	// are those of q, unchanged.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals m.Version, and stores
 	// m.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
@@ -141,8 +141,8 @@ type Store interface {
 	Update(ctx context.Context, m Monitor) error
 	// Delete removes the monitor and frees its id and name.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every monitor of every owner, in any order, until fn returns an
-	// error, which Scan returns, or ctx ends between two calls. While others write, a
-	// monitor that exists all along is shown once. fn must not call the store.
+	// Scan calls fn for every monitor of every owner, in any order. It stops if fn returns
+	// an error, which Scan returns, or if ctx ends between two calls. A monitor that exists
+	// during the whole Scan is passed once, even if it is changed. fn must not call the store.
 	Scan(ctx context.Context, fn func(Monitor) error) error
 }

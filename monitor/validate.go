@@ -12,12 +12,12 @@ import (
 const (
 	maxName     = 100 // characters
 	maxWeight   = 1000
-	maxUsername = 253 // bytes: a handle may be a host name or carry one
-	maxURL      = 512 // bytes of one that is a URL
+	maxUsername = 253 // bytes; a handle may be or contain a host name
+	maxURL      = 512 // bytes of a username that is a URL
 )
 
-// check validates the fields that only monitors have, but for the accounts and
-// the interval.
+// check validates the fields that only monitors have, except the accounts and the
+// interval.
 func check(mon *Monitor) error {
 	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !invalid.Printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
 		return invalid.Field("monitor", "name", mon.Name, "1 to 100 printable characters")
@@ -40,9 +40,9 @@ func check(mon *Monitor) error {
 	return nil
 }
 
-// checkInterval checks an interval that a request asks for; 0 asks for none. An
-// interval that is stored already is not checked: another manager may have allowed
-// it.
+// checkInterval checks the interval of a request; 0 means that it has none. Stored
+// intervals are not checked, because a manager with another Config may have allowed
+// them.
 func (m *Manager) checkInterval(iv time.Duration) error {
 	if iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
 		return nil
@@ -56,14 +56,14 @@ func (m *Manager) checkInterval(iv time.Duration) error {
 
 }
 
-// key returns the form in which names of accounts are compared.
+// key returns a name in the form in which the manager compares names of accounts.
 func (m *Manager) key(username string) string {
 	return Key(m.cfg.Canonical(strings.TrimPrefix(username, "@")))
 }
 
-// accounts returns the accounts of a request: without @, and each once, as it was spelled
-// first, whatever the case and name of repetitions. Accounts in had keep their Since; others
-// get now.
+// accounts returns the accounts of a request, without @ and without repetitions: names with
+// the same key are one account, and the first spelling counts. Accounts in had keep their
+// Since; others get now.
 func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]Account, error) {
 	allowed := fmt.Sprintf("1 to %d accounts", m.cfg.MaxAccounts)
 	since := make(map[string]time.Time, len(had))
@@ -102,7 +102,7 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	return out, nil
 }
 
-// validUsername reports whether a name may be that of an account of some platform: a name,
+// validUsername reports whether s can be an account's name on some platform: a plain name,
 // user@host, a host name, a DID or a URL.
 func validUsername(s string) bool {
 	if before, after, ok := strings.Cut(s, "://"); ok {
@@ -111,8 +111,8 @@ func validUsername(s string) bool {
 	return validName(s)
 }
 
-// validURL reports whether a name is an http or https URL in printable ASCII, cut at "://". The
-// name of a source and a colon may precede the scheme.
+// validURL reports whether before + "://" + after is an http or https URL in printable ASCII.
+// The name of a source and a colon may precede the scheme.
 func validURL(before, after string) bool {
 	source, scheme, ok := strings.Cut(before, ":")
 	if !ok {

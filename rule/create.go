@@ -9,15 +9,15 @@ import (
 
 // CreateRequest asks for a rule.
 type CreateRequest struct {
-	Owner         string        // "" is fine for a program with one owner
+	Owner         string        // may be "" in a program with one owner
 	Tag           string        // 1 to 100 characters, unique per owner
-	Query         string        // in Config.Parse's dialect
+	Query         string        // in the dialect of Config.Parse
 	Platform      string        // one of Config.Platforms; "" for the first
-	Interval      time.Duration // how often it is polled; 0 with a Schedule
-	Schedule      string        // when it is polled, instead of Interval: see ParseSchedule
+	Interval      time.Duration // time between two polls; 0 with a Schedule
+	Schedule      string        // when to poll, in place of Interval: see ParseSchedule
 	MaxResults    int           // 1 to 100; 0 means 20
 	WebhookURL    string        // "" for none
-	WebhookSecret secret.Value  // "" to have one generated
+	WebhookSecret secret.Value  // signing secret; "" to generate one
 }
 
 // Created is a new rule.
@@ -28,8 +28,8 @@ type Created struct {
 	WebhookSecret secret.Value
 }
 
-// Create makes a rule and begins to poll it. It finds posts published from now
-// on. An error leaves nothing of the rule behind.
+// Create creates a rule and starts to poll it. The rule finds posts published from now
+// on. After an error the rule does not exist.
 func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) {
 	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Platform: q.Platform, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
 	if r.MaxResults == 0 {

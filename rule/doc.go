@@ -1,11 +1,11 @@
-// Package rule keeps filter rules. A rule is a query, how often it is polled, and
-// where the posts that it finds are sent. Package rule/query is the language of
-// the queries.
+// Package rule manages filter rules. A rule has a query, an interval or schedule for
+// its polls, and an endpoint that receives the posts found. Package rule/query
+// implements the language of the queries.
 //
-// A Rule is the stored record, and Store the port a backend implements to keep
-// it. A Manager creates and changes rules: it checks every field, the query and
-// the schedule included, before it changes anything, and tells a Tracker of each
-// change, so that it takes effect at once.
+// Rule is the record, and Store is the interface that a backend implements to store
+// it. A Manager creates and changes rules. It checks every field before it changes
+// anything, including the query and the schedule. It passes each change to a Tracker,
+// which puts it into effect at once.
 //
 //	created, err := manager.Create(ctx, rule.CreateRequest{
 //		Owner: "acme", Tag: "launches", Query: `"lift off" -is:retweet`,

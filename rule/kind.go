@@ -35,9 +35,9 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 	}
 }
 
-// affects reports whether a trouble of the old rule is one of r. With another query it is not.
-// Otherwise a trouble of the rule as a whole is, if the schedule is the same; one of a search,
-// if the search is the query's; one of an account, if the account is an author of the query.
+// affects reports whether a failure of the old rule still concerns r. It does not if the query
+// has changed. Otherwise a failure of the whole rule does if the schedule is unchanged, one of
+// a search if the query makes that search, and one of an account if the query has the author.
 func (m *Manager) affects(old, r *Rule, what string) bool {
 	if r.Query != old.Query {
 		return false
@@ -54,12 +54,12 @@ func (m *Manager) affects(old, r *Rule, what string) bool {
 	case search:
 		return text == p.Canonical()
 	}
-	name = strings.ToLower(name) // its platform may be before it
+	name = strings.ToLower(name) // may begin with the platform and a colon
 	return slices.ContainsFunc(p.Authors(), func(author string) bool { return name == author || strings.HasSuffix(name, ":"+author) })
 }
 
-// check validates the fields that only rules have, its query and its schedule
-// included.
+// check validates the fields that only rules have, including the query and the schedule,
+// and returns these parsed.
 func (m *Manager) check(r *Rule) (Parsed, error) {
 	if strings.TrimSpace(r.Tag) == "" || !invalid.Printable(r.Tag) {
 		return Parsed{}, invalid.Field("rule", "tag", r.Tag, "1 to 100 printable characters")
@@ -81,8 +81,8 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 	return p, err
 }
 
-// ParseRule parses the query of a rule, and then its schedule. With an error,
-// p.Query is nil if the query cannot be parsed, and set if the schedule cannot.
+// ParseRule parses the query of a rule, and then its schedule. If the query cannot be
+// parsed, p.Query is nil; if only the schedule cannot, p.Query is set.
 func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	if p.Query, _, err = query.Parse(r.Query, m.cfg.Parse); err != nil {
 		return Parsed{}, err

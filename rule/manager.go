@@ -12,27 +12,26 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Tracker is told of each change, so that it takes effect while the engine
-// runs.
+// Tracker puts changes of rules into effect while the engine runs.
 type Tracker interface {
-	// Track starts to poll an active rule, or changes one that is tracked; p has its
-	// parsed query and schedule.
+	// Track starts to poll an active rule. If the rule is tracked already, Track replaces
+	// it with r. p is r's parsed query and schedule.
 	Track(ctx context.Context, r Rule, p Parsed) error
-	// Untrack ends that: when it returns, nothing is detected for the rule any more.
+	// Untrack stops a rule. After it returns, no posts are detected for the rule.
 	// It does nothing for a rule that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns the time up to which a tracked rule has been read, the overlap
-	// included; zero when nothing was read or this is unknown.
+	// ReadUntil returns the time up to which a tracked rule has been read, less the
+	// overlap. It returns zero if nothing was read or the time is unknown.
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
-// Webhooks keeps the endpoints of rules: each webhook_url has one.
+// Webhooks manages the endpoints of rules. A rule with a webhook_url has one.
 type Webhooks interface {
-	// Check reports what is wrong with a URL and a signing secret ("" for none).
+	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	// Change makes the endpoint of a rule (from is ""), gives it another URL, or
-	// removes it (to is ""). A key replaces the signing secret; "" keeps it, or
-	// for a new endpoint has one generated, which is returned.
+	// Change changes the URL of a rule's endpoint. If from is "", it creates the
+	// endpoint; if to is "", it removes it. A key replaces the signing secret. If key is
+	// "", the secret stays; for a new endpoint one is generated and returned.
 	Change(ctx context.Context, r Rule, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the rule.
 	Unbind(ctx context.Context, r Rule) error
@@ -44,37 +43,37 @@ type Config struct {
 	Store    Store
 	Tracker  Tracker
 	Webhooks Webhooks
-	// Parse says how queries are parsed. Its MaxLength is at most query.MaxQuery;
+	// Parse has the options for parsing queries. Its MaxLength is at most query.MaxQuery;
 	// NewManager sets its Now.
 	Parse query.Options
-	// MinInterval is the shortest interval allowed, and the shortest that Manager.Every
-	// may return for a schedule. Defaults to MinInterval.
+	// MinInterval is the shortest interval allowed. A schedule is allowed if Manager.Every
+	// returns at least this for it. Defaults to the constant MinInterval, 100 ms.
 	MinInterval time.Duration
-	// Platforms are the names that Rule.Platform may have beside "". Defaults to none.
+	// Platforms are the values allowed for Rule.Platform, besides "". Defaults to none.
 	Platforms []string
-	// Admit, if set, is called before a rule is created or changed, which includes
-	// Restore; was is nil for a new one. An error refuses the change, which then
-	// has no effect. done is called when the change has been stored or has failed.
+	// Admit, if set, is called before a rule is created, updated or restored; was is nil
+	// for a new rule. If it returns an error, the change is refused with that error. done
+	// is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// Created, if set, is called after a rule was created, so that the program can tell
-	// other processes.
+	// Created, if set, is called after a rule was created. The program can use it to
+	// notify other processes.
 	Created func()
 	// Settle, if set, is called after a rule was updated or deleted, and waits until the
-	// change is in effect in all processes. An error says that it is stored and not in
-	// effect everywhere.
+	// change is in effect in all processes. An error means that the change is stored, but
+	// not yet in effect everywhere.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds a change, not counting the wait for earlier changes.
-	// Defaults to 10 s.
+	// ChangeTimeout limits how long a change may take, not counting the wait for earlier
+	// changes. Defaults to 10 s.
 	ChangeTimeout time.Duration
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
-	// Now is the clock of the times that are stored. Defaults to time.Now.
+	// Now returns the time to store in records. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Manager creates and changes rules. Its methods are safe for concurrent use;
-// changes are made one after the other.
+// Manager creates and changes rules. Its methods are safe for concurrent use; it makes
+// one change at a time.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Rule, Parsed]
@@ -121,7 +120,7 @@ func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
 	return query.Parse(text, m.cfg.Parse)
 }
 
-// Get returns a rule; ErrNotFound for an id that is unknown or another owner's.
+// Get returns a rule. It returns ErrNotFound if the owner has none with this id.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
 	return m.cfg.Store.Get(ctx, owner, id)
 }
@@ -136,36 +135,37 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every rule of every owner, until fn returns an error, which Each
-// returns. Changes wait meanwhile.
+// Each calls fn for every rule of every owner. If fn returns an error, Each stops and
+// returns it. Changes wait until Each has returned.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
 
-// Follow has the Tracker follow a rule as it is stored, which another process may have
-// changed or deleted.
+// Follow reads a rule from the store and passes it to the Tracker, because another process
+// may have changed or deleted it.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores what Report is told in the rules' StatusReason, until ctx ends. It may
-// be called once.
+// Run stores the errors of Report and Refused in the rules' StatusReason, until ctx ends.
+// It may be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops what Report was told of sources that another process polls from now on. That
-// process writes the stored reasons then. id is the rule's, and what is that of Report.
+// Forget drops the errors reported for sources that another process polls from now on. The
+// other process then updates the StatusReason of their rules. elsewhere gets the rule's id
+// and the what of Report.
 func (m *Manager) Forget(elsewhere func(id, what string) bool) {
 	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
 }
 
-// Report says that a source of a rule's posts fails permanently or, with a nil err,
-// that it has recovered. The source is what: "?" and the canonical query for a search, "@"
-// and the name for an account whose timeline is read, "" for the rule as a whole. Report
-// does not block; Run stores what it says.
+// Report records that a source of a rule's posts fails permanently or, with a nil err,
+// that it has recovered. what names the source: "?" and the canonical query for a search,
+// "@" and the name for an account's timeline, "" for the whole rule. Report does not
+// block; Run stores the error.
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }
 
-// Refused says that a stored rule cannot be run as it is or, with a nil err, that it can.
-// It does not block; Run stores it.
+// Refused records that a stored rule cannot be run, because of err, or, with a nil err,
+// that it can. It does not block; Run stores the error.
 func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

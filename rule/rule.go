@@ -21,7 +21,7 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. For an upstream error the StatusReason is ReasonUpstream
+// Reasons for a status. After an error of the platform the StatusReason is ReasonUpstream
 // followed by the error's text; the rule stays active and recovers by itself.
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
@@ -34,9 +34,9 @@ const (
 	MaxTag      = 100 // characters
 	MinInterval = 100 * time.Millisecond
 	MaxInterval = 24 * time.Hour
-	MaxResults  = 100 // per poll
+	MaxResults  = 100 // posts per poll
 
-	// DefaultResults is the MaxResults of a rule whose CreateRequest has none.
+	// DefaultResults is the MaxResults of a rule if its CreateRequest has none.
 	DefaultResults = 20
 )
 
@@ -46,12 +46,12 @@ type Rule struct {
 	Owner      string
 	Tag        string // 1 to MaxTag characters, unique per owner
 	Query      string // 1 to MaxQuery characters
-	Platform   string // where it is searched, one of Config.Platforms; "" for the first
+	Platform   string // the platform to search, one of Config.Platforms; "" for the first
 	Interval   time.Duration
-	Schedule   string // a cron expression, instead of Interval: see ParseSchedule
+	Schedule   string // a cron expression, in place of Interval: see ParseSchedule
 	MaxResults int    // posts read in a poll, 1 to MaxResults
-	// Since is when the rule was made, resumed, or given another query: it does
-	// not find posts from before. Suspend moves it to the time up to which the rule was read.
+	// Since is when the rule was created, resumed or given another query. The rule does not
+	// find earlier posts. Suspend sets it to the time up to which the rule was read.
 	Since time.Time
 
 	WebhookURL       string
@@ -61,7 +61,7 @@ type Rule struct {
 	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	ResumedAt    time.Time // when it last became active again, zero for never
+	ResumedAt    time.Time // when it was last resumed, zero for never
 	// Version counts changes: see Store.Update.
 	Version int64
 }
@@ -70,13 +70,13 @@ type Rule struct {
 var (
 	ErrNotFound  = errors.New("rule: not found")
 	ErrDuplicate = errors.New("rule: tag already in use") // or the id
-	ErrConflict  = errors.New("rule: changed meanwhile")
+	ErrConflict  = errors.New("rule: changed since it was read")
 )
 
-// FieldError reports a field whose value is not allowed.
+// FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
-// Validate checks the fields' bounds. It parses neither the query nor the schedule.
+// Validate checks the limits of the fields. It does not parse the query or the schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
 		return invalid.Field("rule", "tag", r.Tag, "1 to 100 characters")
@@ -107,8 +107,7 @@ type Query struct {
 	PageSize int    // 1 to 100; 0 means 20
 }
 
-// Page is one page of rules, in order of creation, with the number of matches on all
-// pages.
+// Page is one page of rules, in order of creation, with the number of rules on all pages.
 type Page struct {
 	Rules    []Rule
 	Total    int
@@ -116,18 +115,18 @@ type Page struct {
 	PageSize int
 }
 
-// Store keeps rules, apart from monitors: a rule and a monitor may have the same id.
-// Every method is safe for concurrent use; storage.Store has the rules for all
-// ports. Get, Update and Delete return ErrNotFound for an id that is unknown or
-// another owner's. A Store does not call Validate.
+// Store stores rules, separately from monitors: a rule and a monitor may have the same
+// id. Every method is safe for concurrent use; what storage.Store requires of all ports
+// applies, too. Get, Update and Delete return ErrNotFound if the owner has no rule with
+// the id. A Store does not call Validate.
 type Store interface {
-	// Create adds r unchanged, Version included. It returns ErrDuplicate if the owner has
-	// the tag already, in the same case, or if any rule of any owner has the id.
+	// Create adds r with its Version. It returns ErrDuplicate if the owner has a rule with
+	// exactly this tag, or if any rule of any owner has the id.
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
-	// List returns a page in the order of the Create calls, which updates do not
-	// change. The zero values of q mean page 1 of 20 records; Page and PageSize of the
-	// result are those of q, unchanged.
+	// List returns a page of rules in the order of their Create calls. The zero values of
+	// q.Page and q.PageSize mean page 1 and 20 records. Page and PageSize of the result are
+	// those of q, unchanged.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals r.Version, and stores
 	// r.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
@@ -135,8 +134,8 @@ type Store interface {
 	Update(ctx context.Context, r Rule) error
 	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner, in any order, until fn returns an
-	// error, which Scan returns, or ctx ends between two calls. While others write, a rule
-	// that exists all along is shown once. fn must not call the store.
+	// Scan calls fn for every rule of every owner, in any order. It stops if fn returns an
+	// error, which Scan returns, or if ctx ends between two calls. A rule that exists during
+	// the whole Scan is passed once, even if it is changed. fn must not call the store.
 	Scan(ctx context.Context, fn func(Rule) error) error
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Schedule says when a rule is polled, by the wall clock. A poll whose time passes while the
-// machine sleeps is made once when it wakes up.
+// Schedule has the times at which a rule is polled, by the wall clock. If several times
+// pass while the machine sleeps, one poll is made when it wakes up.
 type Schedule struct{ next cron.Schedule }
 
-// maxSchedule bounds a cron expression, in bytes.
+// maxSchedule is the longest cron expression allowed, in bytes.
 const maxSchedule = 256
 
 // ParseSchedule parses a cron expression: the five fields minute, hour, day of
 // month, month and day of week; or @hourly, @daily, @weekly, @monthly or @yearly;
-// or @every and a duration of whole seconds. Times are in UTC unless it begins with
+// or @every and a duration in whole seconds. Times are in UTC unless expr begins with
 // "CRON_TZ=Area/City ". The error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
 	s, allowed := parseSchedule(expr)
@@ -29,7 +29,7 @@ func ParseSchedule(expr string) (*Schedule, error) {
 	return s, nil
 }
 
-// parseSchedule returns nil and what is allowed if expr is not a schedule.
+// parseSchedule returns nil and a text that says what is allowed if expr is not a schedule.
 func parseSchedule(expr string) (s *Schedule, allowed string) {
 	if expr == "" || len(expr) > maxSchedule {
 		return nil, fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule)
@@ -41,7 +41,7 @@ func parseSchedule(expr string) (s *Schedule, allowed string) {
 	if err != nil {
 		return nil, "a cron expression of five fields, such as \"*/5 9-17 * * 1-5\": " + err.Error()
 	}
-	if _, every, _ := strings.Cut(expr, "@every "); every != "" { // the parser would round it up to a second, or down to whole ones
+	if _, every, _ := strings.Cut(expr, "@every "); every != "" { // the parser would round it to whole seconds
 		if d, err := time.ParseDuration(every); err != nil || d < time.Second || d%time.Second != 0 {
 			return nil, "@every and whole seconds, 1s or more"
 		}
@@ -53,8 +53,8 @@ func parseSchedule(expr string) (s *Schedule, allowed string) {
 	return s, ""
 }
 
-// Next returns the first time after t, in UTC; zero when none comes within five
-// years.
+// Next returns the first time of the schedule after t, in UTC, or the zero time if there
+// is none within five years.
 func (s *Schedule) Next(t time.Time) time.Time {
 	next := s.next.Next(t.UTC())
 	if next.IsZero() {
@@ -63,10 +63,10 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	return next.UTC()
 }
 
-// scheduleSample is how many intervals of a schedule Every looks at.
+// scheduleSample is the number of intervals that Every compares.
 const scheduleSample = 100
 
-// Every returns the shortest of the next hundred intervals after from, at most 366
+// Every returns the shortest of the schedule's next 100 intervals after from, at most 366
 // days.
 func (s *Schedule) Every(from time.Time) time.Duration {
 	shortest := 366 * 24 * time.Hour
@@ -82,21 +82,20 @@ func (s *Schedule) Every(from time.Time) time.Duration {
 	return shortest
 }
 
-// paces caches how often schedules come due. The price of a rule depends on this
-// and is needed every minute; computing it takes a hundred steps of the schedule.
+// paces caches the results of Schedule.Every. The price of a rule depends on them and is
+// needed every minute; computing one takes a hundred calls of Schedule.Next.
 type paces struct {
 	mu    sync.Mutex
 	day   time.Time
 	every map[string]time.Duration // by schedule
 }
 
-// maxPaces bounds the schedules that are cached, 256 bytes each at most.
+// maxPaces is the most schedules that are cached, of at most 256 bytes each.
 const maxPaces = 10_000
 
-// Every returns the interval by which a rule is priced: its Interval, or for a rule
-// with a Schedule the shortest time between two polls (see Schedule.Every), counted
-// from the start of the day in UTC, so that it is the same all day. It is 0 for a
-// schedule that cannot be parsed.
+// Every returns the interval that decides a rule's price: its Interval or, for a rule
+// with a Schedule, the result of Schedule.Every from the start of the UTC day, which is
+// the same all day. It returns 0 for a schedule that cannot be parsed.
 func (m *Manager) Every(r Rule) time.Duration {
 	if r.Schedule == "" {
 		return r.Interval
@@ -110,10 +109,10 @@ func (m *Manager) Every(r Rule) time.Duration {
 	return m.paces.add(r.Schedule, s, now)
 }
 
-// checkPace checks an interval or a schedule that a request asks for against
-// Config.MinInterval; Validate and ParseSchedule check them against the bounds of all
-// rules. What is stored already is not checked: a manager with another Config may have
-// allowed it.
+// checkPace checks the interval or schedule of a request against Config.MinInterval;
+// Validate and ParseSchedule check the limits that hold for all rules. Stored intervals
+// and schedules are not checked, because a manager with another Config may have allowed
+// them.
 func (m *Manager) checkPace(r *Rule) error {
 	every := m.Every(*r)
 	switch {
@@ -127,7 +126,7 @@ func (m *Manager) checkPace(r *Rule) error {
 	return nil
 }
 
-// get returns what is cached of a schedule for the day of now.
+// get returns the cached interval of a schedule for the UTC day of now.
 func (p *paces) get(text string, now time.Time) (every time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,8 +137,8 @@ func (p *paces) get(text string, now time.Time) (every time.Duration, ok bool) {
 	return every, ok
 }
 
-// add returns, and caches, how often a schedule comes due on the day of now. s is nil
-// for a text that is not a schedule.
+// add returns and caches the interval of a schedule for the UTC day of now. s is nil if
+// text is not a schedule.
 func (p *paces) add(text string, s *Schedule, now time.Time) (every time.Duration) {
 	if every, ok := p.get(text, now); ok {
 		return every

@@ -11,15 +11,15 @@ import (
 // UpdateRequest changes the fields that are not nil.
 type UpdateRequest struct {
 	Tag           *string
-	Query         *string        // another query finds posts published from now on
+	Query         *string        // a changed query finds posts published from now on
 	Interval      *time.Duration // replaces a schedule
 	Schedule      *string        // replaces an interval
 	MaxResults    *int
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
-	// Version is that of the rule for which the request was made: ErrConflict
-	// when the rule has been changed since. 0 changes it in any version.
+	// Version is the expected version of the rule. Update returns ErrConflict if it has
+	// another. 0 means any version.
 	Version int64
 }
 
@@ -30,10 +30,10 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a rule. With another query, and after a pause, it finds posts from
-// now on; a rule that was suspended, for lack of credits for example, goes on from
-// where it was read. An error that comes with the changed rule says that the change
-// is stored and not in effect yet.
+// Update changes a rule. After a change of its query or a pause, the rule finds posts
+// published from now on. A rule that was suspended, for example for lack of credits, goes
+// on from where it was read. An error returned together with a rule means that the change
+// is stored, but not yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
 	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
@@ -67,12 +67,12 @@ func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 	return m.checkPace(r)
 }
 
-// Pause stops a rule: when it returns, nothing is detected any more.
+// Pause stops a rule. After it returns, no more posts are detected for it.
 func (m *Manager) Pause(ctx context.Context, owner, id string) (Rule, error) {
 	return m.setStatus(ctx, owner, id, Paused)
 }
 
-// Resume restarts a paused rule with what is published from now on.
+// Resume restarts a paused rule, for posts published from now on.
 func (m *Manager) Resume(ctx context.Context, owner, id string) (Rule, error) {
 	return m.setStatus(ctx, owner, id, Active)
 }
@@ -82,35 +82,34 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 	return u.Rule, err
 }
 
-// Suspend pauses an active rule on behalf of the program and not of its owner, for a
-// reason such as ReasonCredits. It does not change a rule that is paused already.
-// Unlike after Pause, posts that are published meanwhile are found after Restore.
+// Suspend pauses an active rule on behalf of the program, not of its owner, for a reason
+// such as ReasonCredits. It does not change a paused rule. Restore, unlike Resume, finds
+// the posts that were published during the pause.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Suspend(ctx, owner, id, reason)
 }
 
-// Restore resumes a rule that is suspended for that reason, and does not change any
-// other.
+// Restore resumes a rule that was suspended for this reason. It does not change any other
+// rule.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Restore(ctx, owner, id, reason)
 }
 
-// WebhookMoved stores another webhook_url, "" for none, in a rule whose
-// webhook_url is from: its endpoint was changed or deleted otherwise than through
-// the rule. It reports false for a rule with another webhook_url and for one that
-// does not exist.
+// WebhookMoved changes a rule's webhook_url from from to to, "" for none, after its
+// endpoint itself was changed or deleted. It reports false, and changes nothing, if the
+// rule has another webhook_url or does not exist.
 func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete ends a rule and removes its endpoints. The logs keep what it detected. After an
-// error of the store the rule may still be deleted, some seconds or minutes later.
+// Delete removes a rule and its endpoints. Its events stay in the logs. After an error of
+// the store the rule may still be deleted, some seconds or minutes later.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion deletes a rule if it still has the version, and returns ErrConflict
-// if it has been changed since. 0 deletes it in any version.
+// DeleteVersion deletes a rule like Delete if it has this version, and returns
+// ErrConflict otherwise; 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	return m.control.Delete(ctx, owner, id, version)
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// boms are the byte order marks, the longer ones first.
+// boms are the byte order marks, longer ones first.
 var boms = []struct {
 	mark []byte
 	enc  encoding.Encoding
@@ -22,10 +22,10 @@ var boms = []struct {
 	{[]byte{0xFF, 0xFE}, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
 }
 
-// toUTF8 gives a document in UTF-8. The encoding is that of the byte order mark, else of
-// UTF-16 without one, else UTF-8 if the document is that, else of the charset of the
-// Content-Type, else of the XML declaration, else windows-1252. A document that is
-// nearly UTF-8 and names no other encoding is that, with U+FFFD for what is wrong in it.
+// toUTF8 converts a document to UTF-8. It takes the first encoding that applies: that of
+// the byte order mark, UTF-16 without a mark, UTF-8 if the document is valid, the charset
+// of the Content-Type, that of the XML declaration, windows-1252. A document that is nearly
+// UTF-8 and names no other encoding counts as UTF-8; invalid bytes become U+FFFD.
 func toUTF8(body []byte, contentType string) string {
 	for _, b := range boms {
 		if rest, ok := bytes.CutPrefix(body, b.mark); ok {
@@ -36,8 +36,8 @@ func toUTF8(body []byte, contentType string) string {
 		return decode(enc, body)
 	}
 	_, params, _ := mime.ParseMediaType(contentType)
-	if utf8.Valid(body) { // whatever is declared: hardly any other encoding of 8 bits is by chance
-		escapes := bytes.IndexByte(body, 0x1b) >= 0 // which no document has in UTF-8
+	if utf8.Valid(body) { // text in another 8-bit encoding is hardly ever valid UTF-8 by chance
+		escapes := bytes.IndexByte(body, 0x1b) >= 0 // a document in UTF-8 has none
 		if !sevenBit(declared(body)) && !(escapes && sevenBit(params["charset"])) {
 			return string(body)
 		}
@@ -54,14 +54,14 @@ func toUTF8(body []byte, contentType string) string {
 	return decode(enc, body)
 }
 
-// sevenBit reports whether an encoding has ASCII bytes alone.
+// sevenBit reports whether an encoding uses ASCII bytes only.
 func sevenBit(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "iso-2022") || name == "hz-gb-2312"
 }
 
-// bare16 recognises UTF-16 without a byte order mark by the first character, which is
-// "<", "{" or white space.
+// bare16 returns the encoding of a document in UTF-16 without a byte order mark, or nil.
+// It expects the first character to be "<", "{" or white space.
 func bare16(body []byte) encoding.Encoding {
 	if len(body) < 4 {
 		return nil
@@ -78,7 +78,7 @@ func bare16(body []byte) encoding.Encoding {
 
 var declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// declared is the encoding that an XML declaration names, in lower case, "" for none.
+// declared returns the encoding in the XML declaration, in lower case, or "".
 func declared(body []byte) string {
 	if m := declaration.FindSubmatch(body[:min(len(body), 512)]); m != nil {
 		return strings.ToLower(string(m[1]))
@@ -86,9 +86,9 @@ func declared(body []byte) string {
 	return ""
 }
 
-// nearlyUTF8 reports whether a document has more characters of several bytes in UTF-8
-// than bytes that are wrong: hardly any is so by chance. An end that is cut off is not
-// wrong.
+// nearlyUTF8 reports whether a document has more multi-byte UTF-8 characters than invalid
+// bytes. Text in another encoding hardly ever does. A last character that is cut off does
+// not count as invalid.
 func nearlyUTF8(body []byte) bool {
 	right, wrong := 0, 0
 	for i := 0; i < len(body); {
@@ -108,7 +108,7 @@ func nearlyUTF8(body []byte) bool {
 	return right > wrong
 }
 
-// decode never fails: what an encoding does not have becomes U+FFFD.
+// decode converts body to UTF-8. It never fails: invalid bytes become U+FFFD.
 func decode(enc encoding.Encoding, body []byte) string {
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {

@@ -1,116 +1,115 @@
-// Package feed reads RSS 2.0, RSS 1.0, Atom and JSON Feed. An account is a feed's address:
+// Package feed reads RSS 2.0, RSS 1.0, Atom and JSON Feed. An account is a feed's URL:
 //
 //	feeds, err := feed.New(feed.Config{Contact: "https://example.com/contact"})
 //	page, err := feeds.Timeline(ctx, fetcher.TimelineQuery{Username: "https://go.dev/blog/feed.atom"})
 //
-// In an engine it is a source, with CheckAccount for the names of its accounts:
+// To use it in an engine, add a source. CheckAccount checks the names of its accounts:
 //
 //	streamwatch.Source{Name: "feed", Fetcher: feeds, CheckAccount: feed.CheckAccount}
 //
-// Addresses are http or https, of 512 bytes at most, on a public host and the port 80,
-// 443, 8080 or 8443. They are normalised as RFC 3986, section 6.2.2 has it, so that
-// "HTTP://Example.com:80/%7Ea" is the same feed as "http://example.com/~a". Connections go
-// to public addresses only, redirects included, unless Config.AllowPrivate is set.
+// URLs are http or https, at most 512 bytes long, with a public host and port 80, 443,
+// 8080 or 8443. They are normalised as in RFC 3986, section 6.2.2:
+// "HTTP://Example.com:80/%7Ea" is the same feed as "http://example.com/~a". Unless
+// Config.AllowPrivate is set, connections go to public addresses only, also after redirects.
 //
 // # Entries as posts
 //
-// Text is the title in one line, or where there is none the beginning of the content.
-// FullText is the title, a blank line and the content, else the summary, as plain text
-// without HTML, up to 64 KiB; a title that begins the content is not repeated. Entry has
-// the title, the link, the categories and the enclosures; Permalink is the link, else the
-// first enclosure, else the site, else the feed. Media are
-// the enclosures, also those of Media RSS, that are pictures, sound or film, and the
-// entry's picture. UserName is the feed's title, Source who wrote the entry, Username the
-// account as it was asked for. Relative addresses are made absolute. Counts stay 0.
+// Text is the title on one line, or the beginning of the content if there is no title.
+// FullText is the title, a blank line and the content (or the summary if there is none), as
+// plain text up to 64 KiB; the title is left out if the content begins with it. Entry has the
+// title, the link, the categories and the enclosures. Permalink is the first of these that
+// exists: the link, the first enclosure, the site, the feed. Media are the entry's picture
+// and all enclosures, also those of Media RSS, that are pictures, sound or film. UserName is
+// the feed's title, Source the author of the entry, and Username the account as in the
+// query. Relative URLs are made absolute. Counts stay 0.
 //
-// gofeed (github.com/mmcdole/gofeed) parses RSS and Atom, encoding/json JSON Feeds, of which
-// members of another type are left out. Before that, documents are
-// transcoded (byte order mark, Content-Type, XML declaration, else UTF-8 if the document
-// is that, else windows-1252) and mended: one that is cut off, or broken in some items,
-// gives the others. Dates may be seconds since 1970; names of time zones other than those
-// of Europe and North America are taken for UTC. A document is bounded: 15 MiB after
-// decompression, 20,000 entries, of which the newest 1,000 are read, 300,000 elements and
-// attributes, elements 256 deep.
+// Package gofeed (github.com/mmcdole/gofeed) parses RSS and Atom; encoding/json parses JSON
+// Feeds, without members of a wrong type. Documents are first converted to UTF-8, from the
+// encoding of the byte order mark, the Content-Type, the XML declaration or the text itself.
+// A document that is cut off, or broken in some items, gives the other items. Dates may be
+// seconds since 1970; unknown names of time zones, other than those of Europe and North
+// America, count as UTC. A document may have 15 MiB after decompression, 20,000 entries (the
+// newest 1,000 are read), 300,000 elements and attributes, and elements nested 256 deep.
 //
 // # Which entry is which
 //
-// The engine tells posts apart by their ids. The id of an entry is a hash of the feed's
-// address and of its guid (RSS 1.0: rdf:about; Atom and JSON Feed: id), without a guid of
-// its link, without that of its title and date. A link to the site itself is none. What
-// several entries of a document share does not tell them apart: their link and the second
-// of their date are added, or without that all that they say. An item that repeats another
-// one of its document is left out. Ids of two feeds never meet.
+// The engine recognizes posts by their ids. An entry's id is a hash of the feed's URL and of
+// the entry's guid (RSS 1.0: rdf:about; Atom and JSON Feed: id). Without a guid it is made
+// from the link, without a link from the title and date. A link to the site itself does not
+// count. If several entries of a document share the guid or link, the hash also includes the
+// link and the date to the second, or, if there is no date, the whole entry. An item that
+// repeats another item of the document is left out. Ids of different feeds never collide.
 //
-// An edited entry, or one with a new date, keeps its id. So does one with a new guid, if
-// its link and its text stay and the document does not show the old guid as well. When
-// guid and link both change, the entry comes again; without a guid, when the link does;
-// without both, when the title or the date does.
+// An entry keeps its id if it is edited or gets a new date. It also keeps it with a new
+// guid, if link and text stay the same and the document does not have the old guid as well.
+// It counts as a new entry if guid and link both change; without a guid, if the link
+// changes; without both, if the title or the date changes.
 //
-// Of what a feed has shown, the Fetcher remembers the ids with their times, the newest of
-// them, at least 256 entries and three times as many as the last whole document had.
+// The Fetcher remembers the ids and times of a feed's newest entries: at least 256 entries,
+// and three times as many as the last complete document had.
 //
 // # When an entry was published
 //
-// PublishedAt is what the entry says when it is first shown, and stays: an old entry that
-// gets the date of today is not news. An entry without a date, or with one in the future,
-// was published when it was first seen. One that tells the day alone, or midnight, as
-// static sites write it, was published when it was first seen, if that was on that day
-// somewhere on Earth. What a feed shows when it is first read, and does not date, is from
-// before: it has 1970 for its time, and is never news. A feed that
-// gives all its entries the time of the request is taken for one without dates.
+// PublishedAt is the entry's date when it first appears, and does not change: an old entry
+// with today's date is not new. If the date is missing or in the future, PublishedAt is the
+// time when the entry was first seen. Static sites often give only the day, or midnight;
+// such an entry also gets the time when it was first seen, if it was that day somewhere on
+// Earth then. Undated entries in the first document read from a feed count as old: they get
+// the year 1970 and are never new. If all entries of a feed have the time of the request,
+// they count as undated.
 //
-// An entry with an honest date from before its monitor began is no event for that monitor,
-// also when it appears later.
+// An entry with a date from before its monitor began is no event for that monitor, even if
+// it appears later.
 //
 // # Restarts
 //
-// Ids follow from the entries alone, wherever that can be, so that a new process gives an
-// entry the id it had, and the engine's journal knows it. Without Config.Memory a restart
-// still forgets what cannot be read from the document:
+// Ids are computed from the entries alone where possible: a new process then gives an entry
+// the same id, and the engine's journal recognizes it. Without Config.Memory, a restart still
+// loses what is not in the document:
 //
-//   - an entry without a date, or with the day alone, that appeared while no process ran
-//     is taken for an old one, and not delivered
-//   - an old entry that was given a new date is delivered, once
+//   - an entry that appeared while no process ran, and has no date or only the day, counts
+//     as old and is not delivered
+//   - an old entry that got a new date is delivered once
 //   - an entry of the last half hour is delivered again if its guid changes
 //
-// With a Memory, such as NewDir's, none of this happens. It is written before a page with
-// something new is returned; when the process ends before the engine has stored that, the
-// next one finds the same entries with the same times. In both cases a server that has
-// asked to wait is asked once more.
+// With a Memory, such as NewDir's, none of this happens. The Memory is written before a page
+// with new entries is returned. If the process ends before the engine has stored them, the
+// next process finds the same entries with the same times. With or without a Memory, a
+// server that has asked to wait gets one more request after a restart.
 //
 // # What publishers ask for
 //
-// Reads are conditional: a validator goes back as it came, to the URL it came from. Where
-// a server has none, or another one with every answer, a hash of the body tells that
-// nothing is new. A permanent redirect at the beginning is remembered by the process, until
-// the feed is not found there any more. 410 is believed when it has lasted for six hours.
-// A document that is cut off on the way is asked for again in full.
+// Reads are conditional: a validator (ETag or Last-Modified) is sent back to the URL that it
+// came from. If a server has none, or a new one in every answer, a hash of the body detects
+// an unchanged document. The Fetcher remembers a leading permanent redirect until the process
+// ends or the feed is not found there. It takes a 410 as final after six hours. It requests
+// a document that was cut off in transit again in full.
 //
-// Retry-After is waited for without a request, whatever the refusal it came with. So is an
-// hour after a 410, and a day after one that is believed.
-// Cache-Control, Expires, ttl, skipHours and skipDays say when a feed is to be read again,
-// Config.MaxPause at the latest: until then a poll is answered from memory, with Page.AsOf
-// the time of the last read, so that the engine goes on to read back to there. A poll that
-// needs the posts themselves, such as that for a new monitor, is made all the same.
+// After a refusal with Retry-After, the Fetcher makes no request until that time. It waits an
+// hour after a 410, and a day after a 410 that it takes as final. Cache-Control, Expires, ttl,
+// skipHours and skipDays also delay the next read, for at most Config.MaxPause. Until then it
+// answers polls from memory, with Page.AsOf set to the time of the last read, and the engine
+// later reads back to that time. A poll that needs the posts themselves, such as the first
+// one for a new monitor, is made without this delay.
 //
-// Requests to one host are Config.HostGap apart, a second by default, which lets 900 feeds
-// of one host be read every 15 minutes; one that would wait for more than five seconds
-// fails with the time when to come. Each host is a bucket (fetcher.Bucketer): one that
-// answers 429 holds up no other. A limit of a host that a feed
-// leads to by a redirect is the feed's alone, unless it has moved there. The User-Agent has
-// Config.Contact. robots.txt is not asked: feeds are there for programs.
+// Requests to one host are at least Config.HostGap apart. The default of one second is enough
+// to read 900 feeds of one host every 15 minutes. A request that would wait for more than five
+// seconds fails with a RateLimitError that says when to retry. Each host is a bucket
+// (fetcher.Bucketer): a 429 delays requests to that host only. If a redirect leads to a host
+// with a limit, only this feed waits, unless it has moved there permanently. The User-Agent
+// contains Config.Contact. The Fetcher ignores robots.txt, because feeds are for programs.
 //
-// Older pages that a feed names (RFC 5005, next_url) are Page.Next, if they are on the
-// same host.
+// If a feed names a page of older entries (RFC 5005, next_url) on the same host, Page.Next
+// leads there.
 //
-// There is no Prober: a conditional request is as cheap as a probe would be, and is the
-// truth. With a WebSub, hubs say when to make it.
+// There is no Prober: a conditional request is as cheap as a probe, and more reliable. With
+// a WebSub, hubs say when a request is due.
 //
 // # WebSub
 //
-// Many feeds name a hub, which pushes them to whoever subscribes, within seconds: W3C's
-// WebSub, and PubSubHubbub before it. A WebSub is the Stream of such feeds. It learns of
-// hubs from the polls of a Fetcher, and is the handler that the hubs call:
+// Many feeds name a hub, which pushes changes to its subscribers within seconds: W3C's
+// WebSub, and PubSubHubbub before it. A WebSub is the Stream of such feeds. It finds the hubs
+// in the documents that a Fetcher polls, and is the HTTP handler that the hubs call:
 //
 //	feeds, err := feed.New(feed.Config{Contact: "ops@example.com"})
 //	hubs, err := feed.NewWebSub(feed.WebSubConfig{
@@ -125,32 +124,34 @@
 //	})
 //	mux.Handle("/websub/", hubs)
 //
-// A push has the feed polled at once, and is not read further: a poll finds what is new,
-// as it does without a hub, and what a hub leaves out. Polls go on as if there were no
-// hub, so that one that says nothing costs nothing.
+// After a push the engine polls the feed at once. The content of the push is not used: the
+// poll finds the new entries, including those that the hub left out. Regular polls go on as
+// without a hub, so nothing is lost if a hub stays silent.
 //
-// Where all hubs of a feed can be given a secret, by https, pushes have to be signed; one
-// that is not is refused, and one with a wrong signature is ignored. A lease is renewed
-// after half of its time. A hub that fails three times in a row is left for the next one
-// that the feed names. While Stream does not run, hubs are asked to push again (503).
+// If all hubs of a feed use https, they get a secret and must sign their pushes. An unsigned
+// push is then refused, and one with a wrong signature is ignored. A lease is renewed after
+// half of its time. After three failures in a row of one hub, the next hub that the feed
+// names is used. While Stream does not run, pushes are answered with 503: the hub repeats
+// them later.
 //
-// The path that a hub calls and the secret that it signs with follow from
-// WebSubConfig.Secret, the feed and its hubs: nothing is stored. A new process with the
-// same Secret subscribes again, which hubs take for renewals. A push to a path that is not
-// wanted is answered with 410, which ends a subscription. One process has one Callback.
+// The path that a hub calls and the secret for its signatures are computed from
+// WebSubConfig.Secret, the feed and its hubs; nothing is stored. A new process with the
+// same Secret subscribes again, which hubs treat as renewals. A push for a feed that is no
+// longer wanted is answered with 410, which ends the subscription. A process has one
+// Callback.
 //
-// What a proxy in front of the handler has to do:
+// A proxy in front of the handler must
 //
-//   - answer by https, with a certificate that hubs accept, the intermediate ones
-//     included, and without a redirect;
-//   - pass GET with its query, and POST with its body and the field X-Hub-Signature, as
-//     they come, up to Config.MaxBody bytes, to everything below the Callback;
-//   - ask for no login, and let through many requests from few addresses: hubs push in
+//   - answer by https without a redirect, with a certificate that hubs accept, and send the
+//     intermediate certificates;
+//   - pass on all requests below the Callback unchanged: GET with its query, POST with
+//     X-Hub-Signature and a body of up to Config.MaxBody bytes;
+//   - require no login, and allow many requests from few addresses, because hubs push in
 //     bursts;
-//   - keep the paths out of logs that others read. Who knows one cannot forge a push, but
-//     can have the feed polled where its hub has no secret.
+//   - keep the paths out of logs that others read. A path does not suffice to forge a
+//     signed push, but it does to cause a poll if the feed's hub has no secret.
 //
-// Some hubs are met halfway: YouTube's feeds do not name the hub that they have, and call
-// themselves something else than it does; the hubs of Google and Superfeedr are asked by
-// https where feeds say http. Connections to hubs are not kept, which Superfeedr wants.
+// Some hubs get special treatment. YouTube's feeds do not name their hub, and the hub knows
+// them by another URL. The hubs of Google and Superfeedr are called by https even if a feed
+// says http. Connections to hubs are not reused, because Superfeedr requires that.
 package feed

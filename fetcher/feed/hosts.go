@@ -10,10 +10,10 @@ import (
 
 const (
 	maxTurn  = 5 * time.Second // how long a request waits for its turn at a host
-	maxHosts = 10_000          // remembered; those whose turn has passed are dropped
+	maxHosts = 10_000          // hosts remembered; those with a past turn are removed
 )
 
-// hosts keeps requests to one host apart.
+// hosts spaces out the requests to each host.
 type hosts struct {
 	gap time.Duration
 
@@ -21,14 +21,15 @@ type hosts struct {
 	next map[string]turns
 }
 
-// turns are when a host may be asked.
+// turns are the times at which a host may get requests.
 type turns struct {
-	free time.Time // the next one that is free
-	told time.Time // the last one that a caller was told to come back at
+	free time.Time // the next free turn
+	told time.Time // the last turn that a caller was told to return at
 }
 
-// wait waits for a turn at a host. One that is far off is a *fetcher.RateLimitError, with
-// another time for each caller: the engine's slots are for other hosts until then.
+// wait waits for the caller's turn at a host. If that is more than maxTurn away, it returns
+// a *fetcher.RateLimitError with the time to return, a different one for each caller: the
+// engine's slots are then free for other hosts.
 func (h *hosts) wait(ctx context.Context, host string) error {
 	at, err := h.take(host, time.Now())
 	if err != nil {
@@ -75,7 +76,8 @@ func (h *hosts) take(host string, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
-// limit closes a host's bucket while so many requests wait that others would be refused.
+// limit returns a limit that closes the host's bucket if so many requests wait that
+// further ones would be refused.
 func (h *hosts) limit(host string) (limit fetcher.RateLimit) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

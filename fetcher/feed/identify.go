@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// identified is an entry of a document, with what is known of it.
+// identified is an entry of a document together with its record in the memory.
 type identified struct {
 	*entry
 	*known
 }
 
-// identify tells which entries a document shows: those of the memory, and new ones, which
-// it adds. An item that repeats another one of its document is left out.
+// identify returns the entries of a document with their records in the memory, and adds
+// records of new entries. It leaves out items that repeat another item of the document.
 func (m *memory) identify(a *account, doc *document, now time.Time, older bool) []identified {
 	r := &reading{now: now, there: m.Read == 0 || older, byID: map[string]*known{}, byPage: map[uint64]*known{}}
 	r.index(a, doc)
@@ -45,27 +45,27 @@ func (m *memory) identify(a *account, doc *document, now time.Time, older bool) 
 	return out
 }
 
-// reading is the identification of the items of a document.
+// reading holds the state of identify for one document.
 type reading struct {
 	now   time.Time
-	there bool // what is new was there before: the feed was never read, or this is an older page
+	there bool // unknown entries count as old: the feed was never read, or this is an older page
 	items []item
 
 	byID   map[string]*known
-	byPage map[uint64]*known // entries that the document does not show by their own id; nil for several
+	byPage map[uint64]*known // known entries with an id that the document does not have; nil if several
 }
 
 // item is an item of a document.
 type item struct {
 	*entry
-	key, full string // what tells it from others, and what does where others have the key, too
+	key, full string // identifies the item; identifies it if other items have the same key
 	id        string
-	page      uint64 // 0 without a link, or where several items have it
+	page      uint64 // see entry.page; 0 if several items have the same
 }
 
-// index takes the items of a document. An id is made of the guid, without one of the link,
-// without that of the title and the date. What several items share does not tell them
-// apart: the rest is added.
+// index computes the ids of a document's items. An id is made from the guid, without a
+// guid from the link, without a link from the title and the date. If several items share
+// this key, rest is added to it.
 func (r *reading) index(a *account, doc *document) {
 	site := siteOf(doc, a.url)
 	shared, pages, versions := map[string]int{}, map[uint64]int{}, map[string]bool{}
@@ -91,7 +91,7 @@ func (r *reading) index(a *account, doc *document) {
 	}
 }
 
-// remember indexes the entries that are known.
+// remember indexes the known entries by id and by page.
 func (r *reading) remember(m *memory) {
 	for _, k := range m.Known {
 		r.byID[k.ID] = k
@@ -109,8 +109,8 @@ func (r *reading) remember(m *memory) {
 	}
 }
 
-// find returns the known entry with the item's id, or after a change of the guid the one
-// with the same link and text; nil for a new entry.
+// find returns the known entry with the item's id, or else, because the guid may have
+// changed, the one with the same link and text. It returns nil for a new entry.
 func (r *reading) find(it item) *known {
 	if k := r.byID[it.id]; k != nil {
 		return k
@@ -118,7 +118,7 @@ func (r *reading) find(it item) *known {
 	return r.byPage[it.page]
 }
 
-// key is what tells an entry from others.
+// key returns the text that identifies an entry in its feed.
 func (e *entry) key(site string) string {
 	link := plainLink(e.link)
 	switch {
@@ -132,8 +132,9 @@ func (e *entry) key(site string) string {
 	return text("text", e.body(), e.date())
 }
 
-// rest is what tells entries with the same key apart: the link and the second, or where
-// there is none all of the entry. Two items that have this in common are versions of one.
+// rest returns a text that distinguishes entries with the same key: the link and the date
+// to the second, or the whole entry if it has no such date. Items with the same key and
+// rest are versions of one entry.
 func (e *entry) rest(site string) string {
 	link := plainLink(e.link)
 	if exact := !e.published.at.IsZero() && !e.published.day; exact && (e.guid != "" || link != "" && link != site) {
@@ -142,7 +143,7 @@ func (e *entry) rest(site string) string {
 	return text(link, e.title, e.body(), e.date())
 }
 
-// page is a hash of an entry's link and text, 0 without a link of its own.
+// page returns a hash of an entry's link and text, or 0 if it has no link of its own.
 func (e *entry) page(site string) uint64 {
 	link := plainLink(e.link)
 	if link == "" || link == site {
@@ -159,7 +160,7 @@ func (e *entry) date() string {
 	return strconv.FormatInt(e.published.at.Unix(), 10)
 }
 
-// body is what an entry says, less its title.
+// body returns an entry's content, or its summary if it has no content.
 func (e *entry) body() string {
 	if e.content != "" {
 		return e.content
@@ -167,7 +168,7 @@ func (e *entry) body() string {
 	return e.summary
 }
 
-// text joins texts; no two lists of them give the same.
+// text joins parts. Different lists of parts give different results.
 func text(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -176,14 +177,14 @@ func text(parts ...string) string {
 	return b.String()
 }
 
-// name is 120 bits of the SHA-256 of a text, in lower-case base 32.
+// name returns 120 bits of the SHA-256 of a text, in lower-case base 32.
 func name(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
 }
 
-// plainLink is a link as it is compared: without its scheme, which sites change from http
-// to https, and without the parameters that count visitors.
+// plainLink returns a link in the form that is compared: without the scheme, because sites
+// change from http to https, and without parameters for counting visitors.
 func plainLink(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || link == "" {
@@ -195,7 +196,7 @@ func plainLink(link string) string {
 	return u.String()
 }
 
-// siteOf is the site's link, as entries' links are compared with it: it is no entry's own.
+// siteOf returns the plainLink of the site. An entry with this link has no link of its own.
 func siteOf(d *document, feed *url.URL) string {
 	if link := plainLink(d.about.link); link != "" {
 		return link
@@ -204,18 +205,18 @@ func siteOf(d *document, feed *url.URL) string {
 }
 
 const (
-	ahead    = 10 * time.Minute // how far clocks of publishers may be ahead
-	dayEarly = 14 * time.Hour   // a day begins so long before UTC's in the first zone
-	dayLate  = 38 * time.Hour   // and ends so long after it began in the last
+	ahead    = 10 * time.Minute // how far a publisher's clock may be ahead
+	dayEarly = 14 * time.Hour   // a day begins at UTC+14, this long before it begins in UTC
+	dayLate  = 38 * time.Hour   // and ends at UTC-14, this long after it begins in UTC
 )
 
-// longAgo is when an entry was published that was there already when its feed was first
-// read, and does not say: before everything.
+// longAgo is the time of undated entries in the first document read from a feed: before
+// all others.
 var longAgo = time.Unix(0, 0).UTC()
 
-// published is when a new entry was published: as the feed says, and else, or where it says
-// a time in the future, now. One that tells the day alone was published when it was seen, if
-// that was on that day somewhere.
+// published returns when a new entry was published: its date, or now if the date is missing
+// or in the future. For a date without a time of day it returns now if it is that day
+// somewhere on Earth.
 func (r *reading) published(d date) time.Time {
 	age := r.now.Sub(d.at)
 	unknown := d.at.IsZero() || r.there && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
@@ -228,8 +229,8 @@ func (r *reading) published(d date) time.Time {
 	return d.at
 }
 
-// stamped reports whether a document has the time at which it was made for all entries'
-// dates.
+// stamped reports whether all entries of a document have the same date, the time at which
+// the document was made.
 func (r *reading) stamped() bool {
 	first := r.items[0].published
 	for _, it := range r.items {

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// jsonFeed is a JSON Feed (jsonfeed.org/version/1.1, and 1.0 with an author).
+// jsonFeed is a JSON Feed of version 1.1 (jsonfeed.org/version/1.1) or 1.0.
 type jsonFeed struct {
 	Version     string       `json:"version"`
 	Title       string       `json:"title"`
@@ -57,7 +57,7 @@ type jsonItem struct {
 	} `json:"attachments"`
 }
 
-// jsonID is a text, or the digits of a number.
+// jsonID is an id, which may be a string or a number in the JSON.
 type jsonID string
 
 func (id *jsonID) UnmarshalJSON(raw []byte) error {
@@ -68,7 +68,7 @@ func (id *jsonID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// parseJSON reads a JSON Feed. A member of another type is left out.
+// parseJSON parses a JSON Feed. It leaves out members of a wrong type.
 func parseJSON(text string, base *url.URL) (*document, error) {
 	if strings.Count(text, "{") > maxMarks && objects(text) > maxMarks {
 		return nil, malformed("more than %d objects", maxMarks)
@@ -80,7 +80,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 			return nil, malformed("JSON that cannot be read")
 		}
 		f, cut = jsonFeed{}, true
-		_ = json.Unmarshal([]byte(text), &f) // it is valid; what has another type stays empty
+		_ = json.Unmarshal([]byte(text), &f) // the JSON is valid; members of a wrong type stay empty
 	}
 	if len(f.Items) > maxItems {
 		return nil, malformed("more than %d items", maxItems)
@@ -98,7 +98,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 		}
 	}
 	for i := range f.Items {
-		if e := f.Items[i].entry(base); e.guid != "" || e.link != "" || e.title != "" || e.body() != "" { // else it is no object
+		if e := f.Items[i].entry(base); e.guid != "" || e.link != "" || e.title != "" || e.body() != "" { // otherwise it is not an object
 			doc.entries = append(doc.entries, e)
 		}
 	}
@@ -133,7 +133,7 @@ func (i *jsonItem) entry(base *url.URL) entry {
 	return e
 }
 
-// jsonAuthors are those of version 1.1, else the one of version 1.0.
+// jsonAuthors returns the authors of version 1.1 or, if there are none, the author of 1.0.
 func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
 	if len(list) == 0 {
 		list = []jsonAuthor{one}
@@ -146,7 +146,8 @@ func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
 	return people
 }
 
-// parseDate reads a time in ISO 8601, or as RSS has it; nil for another text.
+// parseDate parses a time in ISO 8601 or in the format of RSS. It returns nil for other
+// texts.
 func parseDate(text string) *time.Time {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

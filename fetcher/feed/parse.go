@@ -12,24 +12,24 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxEntries bounds the entries of a document that are read: the engine takes no more
+// maxEntries is the most entries of a document that are read. The engine takes no more
 // posts from one page.
 const maxEntries = 1000
 
-// document is a feed as it was read.
+// document is a parsed feed.
 type document struct {
 	entries []entry
 	about   about
-	// hubs and self are what WebSub goes by: those of the Link headers if there are
-	// any, else those of the document. They are absolute.
+	// hubs and self are the absolute URLs for WebSub. They are from the Link headers if
+	// these have any, otherwise from the document.
 	hubs   []string
 	self   string
-	next   string // the address of older entries, "" for none
+	next   string // URL of older entries, "" for none
 	pauses pauses
-	cut    bool // it has no proper end, or an item of it could not be read
+	cut    bool // the end is missing, or an item could not be read
 }
 
-// about describes the feed itself.
+// about has the properties of the feed itself.
 type about struct {
 	title, link, language, description, image string
 	authors                                   []person
@@ -37,13 +37,13 @@ type about struct {
 
 type person struct{ name, email string }
 
-// entry is an item of a feed, before it is known which one it is.
+// entry is a parsed item of a feed.
 type entry struct {
 	guid               string // "" for none
 	link               string // absolute, "" for none
-	title              string // as it is written
-	summary, content   string // HTML
-	plain              bool   // content is text
+	title              string // as in the document, may contain HTML
+	summary, content   string // HTML, unless plain
+	plain              bool   // content is plain text
 	published, updated date
 	authors            []person
 	categories         []string
@@ -52,9 +52,9 @@ type entry struct {
 	language           string
 }
 
-// parse reads a feed: RSS, Atom or JSON Feed. base is where it came from, and header what
-// came with it, which may be nil. A document with an error in it gives the items that are
-// whole. The error is fetcher.ErrMalformed for what is no feed.
+// parse parses a feed: RSS, Atom or JSON Feed. base is its URL; header is the header of the
+// answer and may be nil. If the document has errors, parse returns the items that are
+// complete. If it is not a feed, the error is fetcher.ErrMalformed.
 func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 	text := strings.TrimLeft(toUTF8(body, header.Get("Content-Type")), " \t\r\n\x00\ufeff")
 	var (
@@ -75,22 +75,22 @@ func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 			doc.self = self
 		}
 	}
-	if len(doc.entries) > maxEntries { // the newest; some feeds begin with the oldest
+	if len(doc.entries) > maxEntries { // keep the newest; some feeds begin with the oldest
 		slices.SortStableFunc(doc.entries, func(a, b entry) int { return b.published.at.Compare(a.published.at) })
 		doc.entries = doc.entries[:maxEntries]
 	}
 	return doc, nil
 }
 
-// malformed is an error for what is no feed.
+// malformed returns a fetcher.ErrMalformed with a text.
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", fetcher.ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// rssTranslator spares a parse of each entry's HTML in search of pictures.
+// rssTranslator does not search each entry's HTML for pictures, which would be slow.
 var rssTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 
-// parseFeed is gofeed's parser. A panic of it is an error.
+// parseFeed calls gofeed's parser. It turns a panic of the parser into an error.
 func parseFeed(text string) (feed *gofeed.Feed, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -102,8 +102,8 @@ func parseFeed(text string) (feed *gofeed.Feed, err error) {
 	return p.ParseString(text)
 }
 
-// convert takes over what gofeed has read, of items in XML or of a JSON Feed. RSS 1.0 has
-// its guids in rdf:about, which gofeed does not read.
+// convert makes a document from the result of gofeed. items are the items' places in the
+// XML: they have the rdf:about, the guid of RSS 1.0, which gofeed does not read.
 func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
 	doc := &document{about: about{
 		title: feed.Title, link: absolute(base, feed.Link), language: feed.Language, description: feed.Description,
@@ -151,7 +151,7 @@ func people(list []*gofeed.Person) (out []person) {
 	return out
 }
 
-// tidy trims the categories of an entry and leaves out empty ones and repetitions.
+// tidy trims an entry's categories and removes empty and repeated ones.
 func tidy(list []string) (out []string) {
 	seen := map[string]bool{}
 	for _, s := range list {
@@ -166,10 +166,11 @@ func tidy(list []string) (out []string) {
 	return out
 }
 
-// maxReference bounds the addresses that a document has, in bytes.
+// maxReference is the longest URL that is read from a document, in bytes.
 const maxReference = 8 << 10
 
-// absolute resolves a reference. What is not http or https then, or too long, is "".
+// absolute resolves ref against base. It returns "" if the result is not an http or https
+// URL, or ref is too long.
 func absolute(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxReference {

@@ -12,31 +12,31 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/feed/internal/websub"
 )
 
-// state is what a Fetcher keeps of a feed.
+// state is what a Fetcher remembers about a feed.
 type state struct {
-	turn   chan struct{} // held while memory is used; a channel, for Memory may take its time
-	memory *memory       // nil until it is loaded
+	turn   chan struct{} // lock of memory; a channel, because a wait for it must end with ctx
+	memory *memory       // nil until loaded
 
 	mu sync.Mutex
 	polled
 }
 
-// polled is what the answers of a feed's server have said.
+// polled has the results of earlier requests for a feed.
 type polled struct {
-	moved  *url.URL  // where the feed is for good, nil for its own address
-	asked  time.Time // when the last answer was asked for
-	pause  time.Time // the publisher does not want to be asked before
-	closed time.Time // the server is not to be asked before: it has refused, with Retry-After or for good
-	why    error     // what that refusal says of the feed, nil for nothing
-	gone   time.Time // since when every answer was 410
-	doc    pauses    // what the document said last
+	moved  *url.URL  // target of a permanent redirect, nil for the feed's own URL
+	asked  time.Time // time of the last successful request
+	pause  time.Time // the publisher asks not to read the feed before
+	closed time.Time // no request before this time, because the server refused the last one
+	why    error     // the lasting error of that refusal, or nil
+	gone   time.Time // time of the first 410, if all answers since then were 410
+	doc    pauses    // the pauses in the last document
 
-	validated validators // of the page that is kept
+	validated validators // for the page in Fetcher.pages
 
-	topic websub.Topic // and the hubs that a document has named last
+	topic websub.Topic // topic and hubs in the last document that named any
 }
 
-// state returns what is kept of an account's feed.
+// state returns the state of an account's feed, a new one if there is none.
 func (f *Fetcher) state(a *account) *state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *Fetcher) state(a *account) *state {
 		return s
 	}
 	if len(f.feeds) >= maxFeeds {
-		for id := range f.feeds { // any: none is worth more than another
+		for id := range f.feeds { // remove any one
 			delete(f.feeds, id)
 			break
 		}
@@ -67,8 +67,8 @@ func (s *state) set(change func(*polled)) {
 	change(&s.polled)
 }
 
-// posts identifies the entries of a document. Those that seen knows are counted alone;
-// others are mapped. It may be nil. Each entry is there once, newest first.
+// posts returns the entries of a document as posts, newest first and each once. Entries
+// that seen reports as known are only counted. seen may be nil.
 func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, older bool, seen func(string) bool) (posts, error) {
 	found, err := f.identify(ctx, a, doc, older)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, older bo
 	return newPosts(a, doc, found, seen), nil
 }
 
-// identify tells which entries a document shows, and stores what is new of that.
+// identify returns the entries of a document with their records, and stores new records.
 func (f *Fetcher) identify(ctx context.Context, a *account, doc *document, older bool) ([]identified, error) {
 	s := f.state(a)
 	select {
@@ -107,7 +107,7 @@ func (f *Fetcher) load(ctx context.Context, a *account) (*memory, error) {
 	return loadMemory(text)
 }
 
-// save stores what is new of a feed's memory. The caller has the turn.
+// save stores a feed's memory if it has changed. The caller holds s.turn.
 func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
 	if f.cfg.Memory == nil || !s.memory.dirty {
 		return nil
@@ -123,7 +123,8 @@ func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
 	return nil
 }
 
-// close notes that a server is not to be asked for a time, since it refused with err.
+// close records that there is no request for the feed until then, because the server
+// refused with err.
 func (s *state) close(until time.Time, err error) {
 	s.set(func(p *polled) {
 		p.closed, p.why = until, nil
@@ -135,7 +136,7 @@ func (s *state) close(until time.Time, err error) {
 	})
 }
 
-// refusal is the answer while the server is not to be asked: the refusal still holds.
+// refusal returns the error of a poll while no request is made for another wait.
 func (p *polled) refusal(wait time.Duration) error {
 	limit := &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
 	if !p.gone.IsZero() {

@@ -21,41 +21,41 @@ import (
 
 // WebSubConfig sets up a WebSub. The zero value of each field means its default.
 type WebSubConfig struct {
-	// Fetcher polls the same feeds, as the timeline of the same source, and learns from
-	// them which hubs they have. Its UserAgent, MaxBody, AllowPrivate, Transport and Now
-	// are those of the WebSub, too: feeds name their hubs, so anybody does. Required; a
-	// Fetcher has one WebSub.
+	// Fetcher is the Fetcher of the same source, which polls the feeds and finds their
+	// hubs. The WebSub also uses its UserAgent, MaxBody, AllowPrivate, Transport and Now,
+	// because anybody can name a hub in a feed. Required; a Fetcher has at most one WebSub.
 	Fetcher *Fetcher
-	// Callback is the address under which hubs reach the WebSub's ServeHTTP, https:// and
-	// a host that is public, without a query, such as "https://example.com/websub". What
-	// hubs call has one more element in its path. Required.
+	// Callback is the URL at which hubs reach the WebSub's ServeHTTP, such as
+	// "https://example.com/websub": https, a public host and no query. Hubs call paths one
+	// element below it. Required.
 	Callback string
-	// Secret is a key of 32 random bytes or more, such as `openssl rand -hex 32` prints.
-	// The paths that hubs call and the secrets that they sign with follow from it: keep it
-	// over restarts, and give each program its own. Required. It prints as ***.
+	// Secret is a key of 32 random bytes or more, for example from `openssl rand -hex 32`.
+	// The paths that hubs call and the secrets for their signatures are computed from it:
+	// keep it over restarts, and use a different one in each program. Required. It prints
+	// as ***.
 	Secret secret.Value
-	// Logger gets hubs that refuse. Defaults to none.
+	// Logger receives failed subscriptions. Defaults to none.
 	Logger *slog.Logger
 }
 
 const (
 	leastSecret = 32                  // bytes
-	lease       = 10 * 24 * time.Hour // that hubs are asked for; they may decide on another time
+	lease       = 10 * 24 * time.Hour // asked for; a hub may grant another time
 )
 
-// WebSub is a Streamer of feeds that have a hub, as W3C's WebSub and its forerunner
-// PubSubHubbub define it, and the http.Handler that the hubs call. It brings no posts: a
-// push has the feed polled at once. It is safe for concurrent use; Stream is called once at
-// a time.
+// WebSub is a Streamer for feeds with a hub (W3C's WebSub or its predecessor
+// PubSubHubbub), and the http.Handler that the hubs call. It pushes no posts: after a push
+// the engine polls the feed at once. It is safe for concurrent use, but only one Stream may
+// run at a time.
 type WebSub struct {
 	fetcher    *Fetcher
 	subscriber *websub.Subscriber
-	bell       batch.Bell // a feed was pushed
-	turn       sync.Mutex // held by the Stream under way
+	bell       batch.Bell // rings after a push
+	turn       sync.Mutex // held by the running Stream
 
 	mu     sync.Mutex
-	wanted map[string]fetcher.Account // by account.id
-	pushed map[string]bool            // account.ids, since the engine was told
+	wanted map[string]fetcher.Account // subscribed feeds by account.id
+	pushed map[string]bool            // account.ids of pushes not yet reported to the engine
 }
 
 var (
@@ -90,7 +90,7 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 	return w, nil
 }
 
-// checkCallback judges the address of a WebSub itself.
+// checkCallback returns an error if the address is not allowed as WebSubConfig.Callback.
 func checkCallback(address string, private bool) error {
 	if address == "" {
 		return errors.New("feed: WebSubConfig.Callback is missing: want the address at which hubs reach ServeHTTP")
@@ -106,16 +106,16 @@ func checkCallback(address string, private bool) error {
 	return nil
 }
 
-// ServeHTTP is what hubs call, at Callback and below: GET to verify a subscription, POST to
-// push. Where it is mounted does not matter, the last element of the path tells the
-// subscription.
+// ServeHTTP answers the requests of hubs below Callback: GET verifies a subscription, POST
+// pushes a feed. It may be mounted anywhere; only the last element of the path matters,
+// which names the subscription.
 func (w *WebSub) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.subscriber.ServeHTTP(rw, r) }
 
 // Brings returns false: all posts are found by polls.
 func (w *WebSub) Brings(*fetcher.Tweet) bool { return false }
 
-// Stream subscribes to the feeds that are wanted and have a hub, and reports a gap of each
-// feed that a hub pushes: the engine polls it then.
+// Stream subscribes to the wanted feeds that have a hub. For each push it emits a SignalGap
+// of the feed, and the engine polls it.
 func (w *WebSub) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	if err := w.stream(ctx, q, emit); err != nil {
 		return fmt.Errorf("feed: WebSub: %w", err)
@@ -157,7 +157,7 @@ func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 	}
 }
 
-// want sets the feeds that are wanted. Names that are no addresses of feeds are not.
+// want sets the feeds to subscribe to. It ignores names that are not URLs of feeds.
 func (w *WebSub) want(accounts []fetcher.Account) {
 	wanted := make(map[string]fetcher.Account, len(accounts))
 	for _, a := range accounts {
@@ -180,7 +180,7 @@ func (w *WebSub) want(accounts []fetcher.Account) {
 	}
 }
 
-// named takes the topic and the hubs that a poll has found in a feed.
+// named subscribes to a wanted feed by the topic and hubs that a poll found in it.
 func (w *WebSub) named(id string, topic websub.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +189,7 @@ func (w *WebSub) named(id string, topic websub.Topic) {
 	}
 }
 
-// push notes that a hub has pushed a feed.
+// push records that a hub has pushed a feed.
 func (w *WebSub) push(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,8 +197,8 @@ func (w *WebSub) push(id string) {
 	w.bell.Ring()
 }
 
-// news returns the feeds that were pushed since the last call. They are read also if they
-// have asked for a pause.
+// news returns the feeds that were pushed since the last call, and ends their pauses: the
+// next poll reads them.
 func (w *WebSub) news() (accounts []fetcher.Account) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,23 +212,23 @@ func (w *WebSub) news() (accounts []fetcher.Account) {
 	return accounts
 }
 
-// WebSubStats counts what a WebSub did since it was made.
+// WebSubStats has the counters of a WebSub since it was made.
 type WebSubStats struct {
-	// Feeds that are wanted and have a hub; Leased of them have a hub that pushes, as it
-	// says.
+	// Feeds is the number of wanted feeds with a hub, Leased the number of those with a
+	// subscription that is verified and not expired.
 	Feeds, Leased int
 
-	Requests int64 // to hubs
-	Failures int64 // of them, those that a hub did not accept
+	Requests int64 // requests to hubs
+	Failures int64 // requests that a hub did not accept
 	Verified int64 // verifications confirmed
-	Refused  int64 // verifications of what nobody had asked for
+	Refused  int64 // verifications of subscriptions that were not asked for
 	Denied   int64 // subscriptions that a hub denied
 
-	Pushes     int64 // taken: the feed is polled
-	Dropped    int64 // pushes for feeds that are not wanted any more
-	Unsigned   int64 // pushes refused, as the signature was missing
-	Mismatches int64 // pushes ignored, as the signature was wrong
+	Pushes     int64 // pushes accepted: the feed is polled
+	Dropped    int64 // pushes for feeds that are no longer wanted
+	Unsigned   int64 // pushes refused because the signature was missing
+	Mismatches int64 // pushes ignored because the signature was wrong
 }
 
-// Stats reads the counters.
+// Stats returns the counters.
 func (w *WebSub) Stats() WebSubStats { return WebSubStats(w.subscriber.Stats()) }
