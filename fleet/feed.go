@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Feed numbers the changes of records: each creation, update and deletion of a monitor,
-// rule, endpoint or key, in the same transaction as the change itself. So the numbers have
-// the order of the changes, and when a number can be read, all lower ones can. Every method
-// is safe for concurrent use; storage.Store has the rules for all ports.
+// Feed numbers the changes of records: each creation, update and deletion of a monitor, rule,
+// endpoint or key. The store adds a change to the feed in the same transaction that makes it. So
+// the numbers have the order of the changes, and if a number can be read, all lower ones can.
+// Every method is safe for concurrent use; storage.Store has the rules for all ports.
 type Feed interface {
-	// Since returns up to limit changes with numbers above after, in order. It returns
-	// ErrTooOld if some of them are not kept any more, or if after is above the last
-	// number: then call Last, read all records, and go on after that number. At least the
-	// last 10,000 changes are kept.
+	// Since returns up to limit changes with numbers above after, in order. It returns ErrTooOld
+	// if the store has dropped some of them, or if after is above the last number: then call
+	// Last, read all records, and continue after the number from Last. The store keeps at least
+	// the last 10,000 changes.
 	Since(ctx context.Context, after uint64, limit int) ([]Change, error)
 	// Last returns the number of the last change, 0 if there was none.
 	Last(ctx context.Context) (uint64, error)
@@ -27,7 +27,7 @@ type Change struct {
 	ID    string
 }
 
-// Kind is what a Change is of.
+// Kind is the kind of record that a Change is about.
 type Kind string
 
 // Kinds of records.
@@ -38,15 +38,14 @@ const (
 	Key      Kind = "key"
 )
 
-// Signals carries hints between nodes. Any of them may be lost, doubled or out of order. Its
-// methods are safe for concurrent use.
+// Signals carries hints between nodes. They may be lost, doubled or out of order. Its methods
+// are safe for concurrent use.
 type Signals interface {
-	// Send sends a signal to all nodes that receive; whether this one gets it, too, is up
-	// to the store. It does not wait for them. A store that cannot carry signals does
-	// nothing.
+	// Send sends a signal to all nodes that receive, possibly including this one. It does not
+	// wait for them. In a store that cannot carry signals it does nothing.
 	Send(ctx context.Context, s Signal) error
-	// Receive calls fn, from one goroutine, for each signal until ctx ends, and reconnects
-	// as often as needed. It returns ctx's error. After an interruption it calls fn with
+	// Receive calls fn, from one goroutine, for each signal until ctx ends, and then returns
+	// ctx's error. It reconnects as often as needed. After an interruption it calls fn with
 	// SignalLook.
 	Receive(ctx context.Context, fn func(Signal)) error
 }
@@ -55,27 +54,28 @@ type Signals interface {
 type Signal struct {
 	Kind SignalKind `json:"kind"`
 	Term string     `json:"term,omitempty"` // of the sender
-	// N is the number of a change in SignalChanged and SignalApplied, and that of the
+	// N is the number of a change in SignalChanged and SignalApplied, and the number of the
 	// owner's last event in SignalHead.
 	N uint64 `json:"n,omitempty"`
-	// Key is an owner in SignalHead, and a bucket of a source in SignalClosed.
+	// Key is an owner in SignalHead, and the name of a source and its rate-limit bucket in
+	// SignalClosed.
 	Key string `json:"key,omitempty"`
-	// Parts are those with something to do in SignalDue.
+	// Parts has the parts with due deliveries, in SignalDue.
 	Parts []Part `json:"parts,omitempty"`
-	// Until is when the bucket opens.
+	// Until is when the bucket opens again, in SignalClosed.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// SignalKind is what a signal says.
+// SignalKind is the kind of a signal.
 type SignalKind string
 
 // Kinds of signals.
 const (
 	SignalChanged SignalKind = "changed" // the feed has reached N
-	SignalApplied SignalKind = "applied" // the sender follows the feed up to N
+	SignalApplied SignalKind = "applied" // the sender has applied the changes up to N
 	SignalDue     SignalKind = "due"     // deliveries of Parts are due
 	SignalHead    SignalKind = "head"    // an owner has events up to N
-	SignalClosed  SignalKind = "closed"  // a source refuses calls of a bucket
-	SignalLook    SignalKind = "look"    // something may have been missed: look at everything
+	SignalClosed  SignalKind = "closed"  // a source refuses calls of a bucket until Until
+	SignalLook    SignalKind = "look"    // signals may have been lost: look at everything
 	SignalMembers SignalKind = "members" // parts are free, or members have come or gone
 )

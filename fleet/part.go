@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// Parts is how many parts there are. It can never change: stored keys depend on it.
+// Parts is the number of parts. It can never change, because stored keys depend on it.
 const Parts = 1024
 
 // Part is one of the shares of all keys, below Parts.
 type Part uint16
 
-// PartOf returns the part of a key: the target of a cursor, the id of an endpoint, an
-// owner.
+// PartOf returns the part of a key, which is the target of a cursor, the id of an endpoint, or
+// an owner.
 func PartOf(key string) Part { return PartOfHash(Hash(key)) }
 
-// PartOfHash is PartOf of a key whose Hash is known: bits 20 to 29 of the hash. Detectors use
-// the low bits for shards and the high ones for places in tables.
+// PartOfHash returns the part of the key with that Hash: bits 20 to 29 of the hash. Detectors
+// use the lower bits for shards and the higher ones for table positions.
 func PartOfHash(hash uint64) Part { return Part(hash >> 20 & (Parts - 1)) }
 
-// Hash is the 64-bit FNV-1a hash of a key, with its bits mixed: the same in every process.
+// Hash returns the 64-bit FNV-1a hash of a key, with its bits mixed. It is the same in every
+// process.
 func Hash(key string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(key); i++ {
@@ -34,7 +35,7 @@ func Hash(key string) uint64 {
 // Set is a set of parts. The zero value is empty; sets are compared by ==.
 type Set [Parts / 64]uint64
 
-// All is the set of all parts.
+// All returns the set of all parts.
 func All() (s Set) {
 	for i := range s {
 		s[i] = ^uint64(0)
@@ -42,7 +43,7 @@ func All() (s Set) {
 	return s
 }
 
-// SetOf is the set of some parts.
+// SetOf returns a set of the parts given.
 func SetOf(parts ...Part) (s Set) {
 	for _, p := range parts {
 		s.Add(p)
@@ -50,7 +51,7 @@ func SetOf(parts ...Part) (s Set) {
 	return s
 }
 
-// Has reports whether a part is in the set. A nil set has all.
+// Has reports whether a part is in the set. A nil set has all parts.
 func (s *Set) Has(p Part) bool { return s == nil || s[p/64]>>(p%64)&1 != 0 }
 
 // Add adds a part.
@@ -59,7 +60,7 @@ func (s *Set) Add(p Part) { s[p/64] |= 1 << (p % 64) }
 // Remove removes a part.
 func (s *Set) Remove(p Part) { s[p/64] &^= 1 << (p % 64) }
 
-// Len is how many parts are in the set.
+// Len returns the number of parts in the set.
 func (s *Set) Len() (n int) {
 	for _, w := range s {
 		n += bits.OnesCount64(w)
@@ -67,7 +68,7 @@ func (s *Set) Len() (n int) {
 	return n
 }
 
-// Plus returns the parts of s and of t.
+// Plus returns the parts that are in s or t.
 func (s Set) Plus(t Set) Set {
 	for i := range s {
 		s[i] |= t[i]
@@ -83,7 +84,7 @@ func (s Set) Minus(t Set) Set {
 	return s
 }
 
-// And returns the parts of s that are in t, too.
+// And returns the parts that are in both s and t.
 func (s Set) And(t Set) Set {
 	for i := range s {
 		s[i] &= t[i]
@@ -91,7 +92,7 @@ func (s Set) And(t Set) Set {
 	return s
 }
 
-// First returns the n lowest parts of the set, or all if it has fewer.
+// First returns the n lowest parts of the set, or all parts if it has fewer.
 func (s Set) First(n int) (first Set) {
 	for p := range s.All() {
 		if n--; n < 0 {

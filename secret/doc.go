@@ -1,8 +1,7 @@
-// Package secret keeps credentials out of logs: a Value prints as *** with every
-// verb of fmt, in JSON, XML and other text encodings, and in slog. Convert it to
-// a string to use it.
+// Package secret keeps credentials out of logs. A Value prints as *** with every verb of fmt, in
+// JSON, XML and other text encodings, and in slog. string(v) is the credential.
 //
-// What it cannot do: fmt looks into the unexported fields of a struct without
-// asking them, encoding/gob and map keys take the string itself. Keep a Value
-// in an exported field, or the struct out of prints.
+// Some uses still show the credential: fmt prints unexported fields of a struct without calling
+// their methods, and encoding/gob and map keys use the string itself. So keep a Value in an
+// exported field, or do not print the struct.
 package secret

@@ -1,6 +1,6 @@
-// Package batch passes work to one goroutine that takes whatever has come since it
-// looked last: the first item is not held up, and the longer a batch takes, the
-// more items share the next one.
+// Package batch passes items to one goroutine, which takes all items that have arrived since it
+// last took some. So the first item does not wait, and the longer a batch takes, the more items
+// are in the next one.
 //
 //	q := batch.NewQueue[event](0)
 //	go func() {
@@ -10,5 +10,5 @@
 //	}()
 //	q.Put(e) // by any goroutine
 //
-// A Bell alone is for a goroutine that finds its work elsewhere.
+// A Bell without a Queue is for a goroutine that gets its work from elsewhere.
 package batch

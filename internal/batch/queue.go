@@ -12,15 +12,14 @@ type Queue[T any] struct {
 	items []T
 }
 
-// NewQueue returns an empty queue that holds at most max items, or as many as its
-// callers put in when max is 0.
+// NewQueue returns an empty queue that holds at most max items; a max of 0 means no limit.
 func NewQueue[T any](max int) *Queue[T] {
 	q := &Queue[T]{bell: NewBell(), max: max}
 	q.room.L = &q.mu
 	return q
 }
 
-// Put appends an item and rings the bell. While the queue is full it waits.
+// Put appends an item and rings the bell. It waits while the queue is full.
 func (q *Queue[T]) Put(item T) {
 	q.mu.Lock()
 	for q.max > 0 && len(q.items) >= q.max {
@@ -31,11 +30,11 @@ func (q *Queue[T]) Put(item T) {
 	q.bell.Ring()
 }
 
-// Bell returns the bell that each Put rings. Others may ring it, too; the goroutine that takes
-// from the queue then finds nothing.
+// Bell returns the bell that each Put rings. Other code may ring it too; the queue may then be
+// empty when its goroutine wakes.
 func (q *Queue[T]) Bell() Bell { return q.bell }
 
-// Len returns how many items wait.
+// Len returns the number of items in the queue.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,15 +48,15 @@ func (q *Queue[T]) Take(n int) []T {
 	n = min(n, len(q.items))
 	group := q.items[:n:n]
 	if q.items = q.items[n:]; len(q.items) == 0 {
-		q.items = nil // group alone keeps what it holds
+		q.items = nil // only group refers to the array now
 	}
 	q.room.Broadcast()
 	return group
 }
 
-// TakeAll removes all items and returns them. The queue goes on in the memory of used, which
-// the caller has cleared and does not use again: with the result of the call before, two
-// slices are used in turn.
+// TakeAll removes all items and returns them. The queue then uses the array of used, which the
+// caller must have cleared and must not use again. A caller that passes the result of its
+// previous call makes the queue alternate between two arrays.
 func (q *Queue[T]) TakeAll(used []T) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,8 +66,8 @@ func (q *Queue[T]) TakeAll(used []T) []T {
 	return group
 }
 
-// Wait takes n items at most as soon as there are any. When stop is closed it
-// returns what is left, in as many calls as that takes, and then nothing.
+// Wait waits for items, and then removes and returns up to n of them. After stop is closed it
+// does not wait: it returns the items that are left, and nil once there are none.
 func (q *Queue[T]) Wait(stop <-chan struct{}, n int) []T {
 	for {
 		if group := q.Take(n); len(group) > 0 {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Later is an error of Admit: the change has to wait for something that others hold. The
-// manager releases its lock, calls Wait, and then tries the whole change again, with what is
-// stored by then. So a change that waits delays no other.
+// Later is an error of Admit: the change must wait until another change ends. The manager
+// releases its lock, calls Wait, and then tries the whole change again, from the records stored
+// by then. So a change that waits does not delay others.
 type Later struct {
-	// Wait returns when Admit may be called again, or an error that ends the change.
-	// waited is the result of the call before, 0 at first.
+	// Wait waits until Admit may be called again, or returns an error that ends the change.
+	// waited is the result of the previous call of Wait, 0 for the first.
 	Wait func(ctx context.Context, waited time.Duration) (time.Duration, error)
 }
 
-func (*Later) Error() string { return "control: the change has to wait for others" }
+func (*Later) Error() string { return "control: the change must wait for another one" }
 
-// ErrWaited is the cause of the context of Later.Wait when a change has waited as long as it
-// may.
-var ErrWaited = errors.New("control: the change has waited for others as long as it may")
+// ErrWaited is the cause with which the context of Later.Wait ends if a change has waited too
+// long.
+var ErrWaited = errors.New("control: the change has waited too long for others")
 
-// Admitted calls change, and while that returns a *Later, waits and calls it again. All waits
-// together are bounded by maxWait. change must have no effect, and hold no lock, when it returns
-// a *Later.
+// Admitted calls change. Each time change returns a *Later, Admitted waits and calls it again.
+// All waits together take at most maxWait. If change returns a *Later, it must have had no
+// effect and hold no lock.
 func Admitted(ctx context.Context, maxWait time.Duration, change func() error) error {
 	err := change()
 	var later *Later

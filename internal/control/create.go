@@ -13,13 +13,12 @@ import (
 
 const (
 	maxOwner = 128 // bytes
-	// undoTimeout bounds the undoing of a change that failed.
+	// undoTimeout is how long undoing a failed change may take.
 	undoTimeout = 5 * time.Second
 )
 
-// Create stores a new active record and starts to track it. It returns the
-// record as it is stored, and the signing secret if one was generated. On an
-// error nothing is left behind.
+// Create stores a new active record and starts tracking it. It returns the record as stored, and
+// the signing secret if one was generated. After an error it removes all that it has stored.
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var made R
 	var generated secret.Value
@@ -33,7 +32,7 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 	return made, generated, err
 }
 
-// create is Create without waiting for other changes.
+// create is Create, except that it returns a *Later instead of waiting for other changes.
 func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
@@ -50,7 +49,7 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
-	now := m.Now() // after the wait for the lock: posts count from here on
+	now := m.Now() // after the wait for the lock: posts count from this time on
 	*h.CreatedAt, *h.UpdatedAt = now, now
 	m.kind.Restart(&r, now)
 	done, err := m.cfg.Admit(ctx, nil, r)
@@ -65,9 +64,8 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 	return r, generated, nil
 }
 
-// start makes the endpoint of a new record, stores the record and tracks it. The endpoint
-// comes first: a record without its endpoint would lose its first events, and an endpoint
-// without its record gets none.
+// start creates the endpoint of a new record, stores the record and tracks it. The endpoint
+// comes first, since a record without an endpoint would lose its first events.
 func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (generated secret.Value, err error) {
 	if url := *m.kind.Head(&r).WebhookURL; url != "" {
 		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", url, key); err != nil {
@@ -79,7 +77,8 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 	}
 	if err != nil {
 		undone := m.undoStart(ctx, r)
-		// Run undoes it once more, since a creation may take effect after it has failed.
+		// Run undoes it once more, since the store may create the record after Create returned
+		// an error.
 		again := func(ctx context.Context) error { return m.undoStart(ctx, r) }
 		m.repairs.add(*m.kind.Head(&r).ID, repair{fix: again, first: again})
 		return "", errors.Join(err, undone)
@@ -87,7 +86,7 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 	return generated, nil
 }
 
-// undoStart removes what a failed start left.
+// undoStart undoes the steps of a failed start.
 func (m *Manager[R, P]) undoStart(ctx context.Context, r R) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
@@ -102,7 +101,7 @@ func (m *Manager[R, P]) undoStart(ctx context.Context, r R) error {
 	return err
 }
 
-// check validates all fields of a record, and a signing secret, "" for none.
+// check validates all fields of a record, and the signing secret key, "" for none.
 func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
 	var none P
 	h := m.kind.Head(r)
@@ -125,7 +124,7 @@ func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
 	return p, nil
 }
 
-// refuse returns the error for a value that is not allowed.
+// refuse returns the *FieldError for a value that is not allowed.
 func (m *Manager[R, P]) refuse(field, value, allowed string) error {
 	return invalid.Field(m.kind.Name, field, value, allowed)
 }

@@ -1,9 +1,7 @@
-// Package control creates, changes, suspends and deletes the records of what
-// the engine watches. Monitors and rules share it: a Manager does what is the
-// same for both, and a Kind tells it what is not.
+// Package control creates, changes, suspends and deletes the records of monitors and rules. A
+// Manager has the code that is the same for both; a Kind has the functions that differ.
 //
-// Each change is checked, admitted, stored, bound to its endpoint and tracked,
-// in this order; a Manager takes back what a failed step leaves half done.
-// Changes through one Manager are made one after the other; the record's
-// version orders those of several processes.
+// A Manager checks each change, has it admitted, stores it, changes the endpoint and tracks the
+// record, in this order; if a step fails, it undoes the steps before. One Manager makes changes
+// one after the other. Between several processes, a record's version prevents lost updates.
 package control

@@ -10,24 +10,23 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Config sets up a Manager. Admit, Created, Settle, ChangeTimeout, Logger and Now have defaults,
-// the other fields are required.
+// Config configures a Manager. Kind, Store, Tracker and Webhooks are required.
 type Config[R, P any] struct {
 	Kind     Kind[R, P]
 	Store    Store[R]
 	Tracker  Tracker[R, P]
 	Webhooks Webhooks[R]
-	// Admit is called before a change is stored: see monitor.Config. It must not wait for
-	// other changes: it returns a *Later instead.
+	// Admit is called before a change is stored: see monitor.Config. It must not wait for other
+	// changes, and returns a *Later instead.
 	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
 	// Created is called after a record was created, without the lock. Defaults to
 	// nothing.
 	Created func()
-	// Settle is called after a record was changed or deleted, without the lock: it
-	// waits until the change is in effect everywhere. Defaults to not waiting.
+	// Settle is called after a record was changed or deleted, without the lock. It waits until
+	// the change is in effect on all nodes. Defaults to not waiting.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout bounds a change once it holds the lock, and also the sum of its waits
-	// by Later.Wait. Defaults to 10 s.
+	// ChangeTimeout is how long a change may take while it holds the lock, and how long it may
+	// wait by Later.Wait in total. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	Logger        *slog.Logger     // defaults to none
 	Now           func() time.Time // defaults to time.Now
@@ -66,11 +65,11 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 	return &Manager[R, P]{cfg: cfg, kind: cfg.Kind, turn: make(chan struct{}, 1), troubles: newTroubles()}
 }
 
-// Now is the manager's time, in UTC.
+// Now returns the time of Config.Now, in UTC.
 func (m *Manager[R, P]) Now() time.Time { return m.cfg.Now().UTC() }
 
-// Each calls fn for every record of every owner, until fn returns an error, which Each
-// returns. No change is made meanwhile.
+// Each calls fn for every record of every owner, until fn returns an error, which Each returns.
+// It holds the lock, so that no record changes before it returns.
 func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -92,8 +91,8 @@ func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 	return nil
 }
 
-// Delete ends a record and removes its endpoints. It returns ErrConflict if the
-// record has another version than the one given; 0 stands for any.
+// Delete deletes a record and its endpoints. It returns ErrConflict if the record does not have
+// the version given; 0 means any version.
 func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version int64) error {
 	if err := m.remove(ctx, owner, id, version); err != nil {
 		return err
@@ -125,8 +124,8 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 	return err
 }
 
-// deleteStored deletes a record that is untracked and has lost its endpoints. If that fails,
-// the tracker follows what is stored until Run has finished the deletion.
+// deleteStored deletes a record that is untracked and has no endpoints any more. If that fails,
+// it tracks the stored record again until Run has finished the deletion.
 func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	h := m.kind.Head(&r)
 	owner, id := *h.Owner, *h.ID
@@ -149,7 +148,7 @@ func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	return err
 }
 
-// finishDelete deletes a record that has lost its endpoints, if nobody has changed it since.
+// finishDelete completes a deletion that failed, unless the record has changed since.
 func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	h := m.kind.Head(&r)
 	owner, id := *h.Owner, *h.ID
@@ -166,10 +165,10 @@ func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	return errors.Join(err, follow(ctx, m, owner, id))
 }
 
-// settleTimeout is longer than it takes until a process that died is known to be gone.
+// settleTimeout is longer than a fleet takes to notice that a node has died.
 const settleTimeout = 30 * time.Second
 
-// settle waits until a change that is stored is in effect everywhere.
+// settle waits until a stored change is in effect on all nodes.
 func (m *Manager[R, P]) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -179,8 +178,8 @@ func (m *Manager[R, P]) settle(ctx context.Context) error {
 	return nil
 }
 
-// Follow makes the tracker follow a record as it is stored, which another process may
-// have changed or deleted.
+// Follow reads a record from the store and makes the tracker track or untrack it accordingly.
+// Call it after another process has changed or deleted the record.
 func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -190,7 +189,7 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 	return follow(ctx, m, owner, id)
 }
 
-// follow is Follow for a caller that holds the lock.
+// follow is Follow for callers that hold the lock.
 func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) error {
 	r, err := m.cfg.Store.Get(ctx, owner, id)
 	if errors.Is(err, m.kind.ErrNotFound) {
@@ -203,7 +202,7 @@ func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) e
 	active := *m.kind.Head(&r).Status == Active
 	if reason := *m.kind.Head(&r).StatusReason; active {
 		m.troubles.keep(id, owner, reason, func(what string) bool {
-			if what == "" { // apply and the caller find out again whether the record can be run
+			if what == "" { // apply finds out again whether the record can be run
 				return reason != ""
 			}
 			return m.kind.Affects(&r, &r, what)
@@ -216,7 +215,8 @@ func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) e
 	return err
 }
 
-// get reads a record of that version, or of any for 0.
+// get reads a record. It returns ErrConflict if the record does not have the version; 0 means
+// any version.
 func (m *Manager[R, P]) get(ctx context.Context, owner, id string, version int64) (R, error) {
 	r, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && version != 0 && version != *m.kind.Head(&r).Version {
@@ -225,7 +225,7 @@ func (m *Manager[R, P]) get(ctx context.Context, owner, id string, version int64
 	return r, err
 }
 
-// apply makes the tracker follow a stored record.
+// apply makes the tracker track an active record or untrack a paused one.
 func (m *Manager[R, P]) apply(ctx context.Context, r R) error {
 	if *m.kind.Head(&r).Status != Active {
 		return m.untrack(ctx, r)

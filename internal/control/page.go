@@ -2,8 +2,8 @@ package control
 
 import "fmt"
 
-// CheckPage sets the defaults of a query for a page of records, and refuses what
-// is not allowed. A status of "" selects all.
+// CheckPage sets the defaults for a page number and a page size that are 0, and returns a
+// *FieldError for values that are not allowed. A status of "" selects all records.
 func (m *Manager[R, P]) CheckPage(page, size *int, status Status) error {
 	if *page == 0 {
 		*page = 1

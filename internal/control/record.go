@@ -36,27 +36,28 @@ type Head struct {
 	Version          *int64
 }
 
-// Kind describes the records R of a Manager. P is what the texts of a record
-// parse to.
+// Kind has the functions for the records R of a Manager. P is the parsed form of a record's
+// texts.
 type Kind[R, P any] struct {
-	Name        string // in errors and logs: "monitor"
+	Name        string // for errors and logs, such as "monitor"
 	Prefix      string // of ids
 	ErrNotFound error  // of the Store
 	ErrConflict error
 
 	// Head returns pointers into the record.
 	Head func(*R) Head
-	// Check validates the fields that are the kind's own, and parses.
+	// Check validates the fields that only this kind has, and returns the parsed record.
 	Check func(*R) (P, error)
-	// Parse parses a stored record, whose limits may be another manager's.
+	// Parse parses a stored record. It does not check limits, since a manager with other limits
+	// may have stored the record.
 	Parse func(*R) (P, error)
 	// Restart makes posts count from now on.
 	Restart func(r *R, now time.Time)
-	// Advance makes posts count from where a tracked record has been read to.
+	// Advance makes posts count from the times up to which a tracked record was read.
 	Advance func(ctx context.Context, r *R) error
-	// Affects reports whether a trouble of the old record is one of the new record. what is
-	// that of Manager.Report. A process that follows a change of another process passes
-	// the new record twice.
+	// Affects reports whether a failure of the old record is also one of the new record. what is
+	// as in Manager.Report. When Follow applies a change of another process, old is the new
+	// record, too.
 	Affects func(old, r *R, what string) bool
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Run makes a repair again every repairWait; while it fails, after twice the time before,
+// Run makes a repair repairWait after it was added. If it fails, Run doubles the wait each time,
 // up to repairMost.
 const (
 	repairWait = 5 * time.Second
 	repairMost = 5 * time.Minute
 )
 
-// repairs are the repairs that Run has to make, at most one for each record. They are added and
-// made by callers that hold the manager's lock.
+// repairs holds the repairs that Run must make, at most one per record. Callers that hold the
+// manager's lock add and make them.
 type repairs struct {
 	mu   sync.Mutex
 	open map[string]repair // by id
@@ -27,20 +27,20 @@ type repairs struct {
 type repair struct {
 	// fix may be called again after it has succeeded.
 	fix func(ctx context.Context) error
-	// first is the part of fix that another change of the record would make impossible, so
-	// that it has to be done before such a change; nil for none.
+	// first is the part of fix that would be impossible after another change of the record, and
+	// must be done before it; nil for none.
 	first func(ctx context.Context) error
 	wait  time.Duration
 	due   time.Time
 }
 
-// following returns a repair that makes the tracker follow the stored record.
+// following returns a repair that calls follow for a record.
 func following[R, P any](m *Manager[R, P], owner, id string) repair {
 	return repair{fix: func(ctx context.Context) error { return follow(ctx, m, owner, id) }}
 }
 
-// begin makes a repair after a write whose outcome is unknown, also if ctx has ended. Run makes
-// it once more, since a write may take effect after it has failed.
+// begin makes a repair now, after a write that may or may not have taken effect, even if ctx has
+// ended. Run makes it once more, since a write may take effect after it returned an error.
 func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
@@ -48,8 +48,8 @@ func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	s.add(id, r)
 }
 
-// add makes Run make a repair, in place of an open one of the same record. An open one that has
-// a first stays if r has none.
+// add gives Run a repair to make. It replaces an open repair of the same record, unless only the
+// open one has a first.
 func (s *repairs) add(id string, r repair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,8 @@ func (s *repairs) add(id string, r repair) {
 	s.open[id] = r
 }
 
-// ready does what has to be done before another change of a record.
+// ready calls first of the record's open repair, if it has one. It is called before another
+// change of the record.
 func (s *repairs) ready(ctx context.Context, id string) error {
 	s.mu.Lock()
 	r := s.open[id]
@@ -111,7 +112,7 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 		return false
 	}
 	defer unlock()
-	id, r, ok := m.repairs.next() // a change may have added or removed one before the lock was taken
+	id, r, ok := m.repairs.next() // another caller may have added or removed one before this one got the lock
 	if !ok {
 		return false
 	}
@@ -130,14 +131,14 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	return true
 }
 
-// notStored reports whether an error of the store says that a write has not taken effect.
-// After any other error it may have.
+// notStored reports whether err says that a write has not taken effect. After any other error of
+// the store it may have.
 func notStored[R, P any](m *Manager[R, P], err error) bool {
 	return errors.Is(err, m.kind.ErrConflict) || errors.Is(err, m.kind.ErrNotFound)
 }
 
-// write stores a changed record and counts its version. After an error the tracker follows
-// what is stored.
+// write stores a changed record and increments its version. If the write may have taken effect
+// despite an error, write makes the tracker follow the stored record.
 func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 	h := m.kind.Head(r)
 	err := m.cfg.Store.Update(ctx, *r)
@@ -152,20 +153,20 @@ func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 	return err
 }
 
-// writeBack stores a record as it was before a change, if the change is stored and nobody has
-// changed the record since.
+// writeBack stores the record was again, if the record in the store is the changed one, is, and
+// has not been changed since.
 func writeBack[R, P any](ctx context.Context, m *Manager[R, P], was, is R) error {
 	h, to := m.kind.Head(&is), m.kind.Head(&was)
 	stored, err := m.cfg.Store.Get(ctx, *h.Owner, *h.ID)
 	if err == nil {
 		now := m.kind.Head(&stored)
-		same := now.UpdatedAt.Sub(*h.UpdatedAt).Abs() < time.Microsecond // a store keeps no more of a time
+		same := now.UpdatedAt.Sub(*h.UpdatedAt).Abs() < time.Microsecond // stores keep times to the microsecond
 		if *now.Version != *to.Version+1 || !same || *now.WebhookURL != *h.WebhookURL {
 			return nil
 		}
 		*to.Version = *now.Version
 		if err = m.cfg.Store.Update(ctx, was); err != nil && !notStored(m, err) {
-			// Another record may have the old name by now: restore only the webhook_url.
+			// Another record may now have the old name: restore only the webhook_url.
 			*now.WebhookURL, *now.WebhookSecretSet = *to.WebhookURL, *to.WebhookSecretSet
 			if m.cfg.Store.Update(ctx, stored) == nil {
 				err = nil

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Suspend pauses an active record for a reason of the program's own, and does not change a
-// paused one. What is published meanwhile is found after Restore.
+// Suspend pauses an active record for a reason of the program, and does not change a paused one.
+// After Restore, posts published during the suspension are found.
 func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (R, error) {
 	if reason == "" || reason == ReasonUser {
 		var none R
@@ -18,14 +18,14 @@ func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (
 			return false, nil
 		}
 		*h.Status, *h.StatusReason = Paused, reason
-		if err := m.kind.Advance(ctx, r); err != nil { // Restore goes on from here
+		if err := m.kind.Advance(ctx, r); err != nil { // Restore continues from this position
 			return false, fmt.Errorf("%s: suspend: %w", m.kind.Name, err)
 		}
 		return true, nil
 	})
 }
 
-// Restore resumes a record that is suspended for that reason, and does not change any other.
+// Restore resumes a record if it is suspended for that reason, and otherwise does not change it.
 func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
 	return m.move(ctx, owner, id, func(_ context.Context, _ *R, h Head) (bool, error) {
 		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
@@ -36,9 +36,9 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 	})
 }
 
-// move stores and applies a change of the status that the program makes, unless change reports
-// that there is none. A change that cannot be applied, or only in part, is undone: otherwise
-// the next call would find the status as it should be, and do nothing.
+// move calls change to set a record's status, then stores and applies the record; it does
+// nothing more if change returns false. If the new status cannot be applied, move undoes it:
+// otherwise the next call would find the right status and do nothing.
 func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(context.Context, *R, Head) (bool, error)) (r R, err error) {
 	err = Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		r, err = moveNow(ctx, m, owner, id, change)
@@ -47,7 +47,7 @@ func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(
 	return r, err
 }
 
-// moveNow is move without waiting for other changes.
+// moveNow is move, except that it returns a *Later instead of waiting for other changes.
 func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, change func(context.Context, *R, Head) (bool, error)) (R, error) {
 	var none R
 	unlock, err := m.lock(ctx)

@@ -14,12 +14,12 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// troubles holds what fails for which record, and which status reasons Run has to write. It is
-// bounded by the records and the accounts that they are read from.
+// troubles holds the present failures of each record, and the list of status reasons that Run
+// must write. It has at most one failure for each record and account or query.
 type troubles struct {
 	mu      sync.Mutex
 	failing map[string]map[string]string // id → what → error: see Report
-	changed map[string]string            // id → owner, of the reasons to write
+	changed map[string]string            // id → owner of the records with a reason to write
 	bell    batch.Bell
 }
 
@@ -27,16 +27,15 @@ func newTroubles() troubles {
 	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: batch.NewBell()}
 }
 
-// Report notes that reading from an account or a search for a record keeps failing or, with a
-// nil error, that it has recovered. what is "@" and the account's name, or "?" and the query.
-// With "" for what it notes that the record as a whole cannot be run, or can. Report does not
-// block: Run writes the status reason.
+// Report notes that reading an account or a search for a record keeps failing or, if err is nil,
+// works again. what is "@" and the account's name, "?" and the query, or "" if the record as a
+// whole cannot be run. Report does not block: Run writes the status reason.
 func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if text, known := t.failing[id][""]; what == "" && known == (err != nil) && (!known || text == err.Error()) {
-		return // nothing has changed; without this, processes with different reasons would overwrite each other's for ever
+		return // nothing has changed; without this, processes with different reasons would overwrite each other's forever
 	}
 	if err == nil {
 		delete(t.failing[id], what)
@@ -49,7 +48,7 @@ func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t.note(id, owner)
 }
 
-// note makes Run write the reason of a record. The caller holds t.mu.
+// note makes Run write the status reason of a record. The caller holds t.mu.
 func (t *troubles) note(id, owner string) {
 	t.changed[id] = owner
 	t.bell.Ring()
@@ -62,8 +61,9 @@ func (t *troubles) forget(id string) {
 	delete(t.changed, id)
 }
 
-// keep forgets the troubles that do not affect a changed record any more. Run writes the reason
-// again if some were forgotten, or if the stored reason is "" although something fails here.
+// keep drops the failures of a changed record for which affects returns false. Run writes the
+// status reason again if any were dropped, or if the stored reason is "" and there were
+// failures.
 func (t *troubles) keep(id, owner, stored string, affects func(what string) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +75,9 @@ func (t *troubles) keep(id, owner, stored string, affects func(what string) bool
 	}
 }
 
-// Forget drops the troubles for which gone returns true, because another process reads from
-// there from now on, and reports its own. what is that of Report. The stored reasons stay.
+// Forget drops the failures for which gone returns true: another process now reads these
+// accounts and searches, and reports its own failures. what is as in Report. Stored status
+// reasons stay.
 func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	t := &m.troubles
 	t.mu.Lock()
@@ -89,7 +90,7 @@ func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	}
 }
 
-// retry makes the next turn of Run write a reason whose write failed.
+// retry makes Run try again, within tryAgain, to write a status reason.
 func (t *troubles) retry(id, owner string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +100,7 @@ func (t *troubles) retry(id, owner string) {
 // reasonWrite is a status reason to write.
 type reasonWrite struct{ id, owner, reason string }
 
-// take returns the reasons to write, and empties the list of changes.
+// take returns the status reasons to write, and empties that list.
 func (t *troubles) take() []reasonWrite {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +115,8 @@ func (t *troubles) take() []reasonWrite {
 	return out
 }
 
-// reason returns the status reason: the first error, by what fails, and the number of others.
+// reason returns the status reason for failures: the error of the first in the order of what,
+// and the number of the others.
 func reason(failing map[string]string) string {
 	whats := slices.Sorted(maps.Keys(failing))
 	if len(whats) == 0 {
@@ -131,12 +133,12 @@ func reason(failing map[string]string) string {
 	return s
 }
 
-// tryAgain is the longest time until a status reason whose write failed, or a repair that is
-// due, is tried again.
+// tryAgain is how often Run tries again to write status reasons that it could not write, and
+// makes the repairs that are due.
 const tryAgain = 5 * time.Second
 
-// Run writes reported troubles into the status reasons, and repairs what changes of unknown
-// outcome have left, until ctx ends. It may be called once.
+// Run writes reported failures into status reasons, and repairs changes that may or may not have
+// taken effect, until ctx ends. It may be called once.
 func (m *Manager[R, P]) Run(ctx context.Context) error {
 	again := time.NewTicker(tryAgain)
 	defer again.Stop()
@@ -157,8 +159,8 @@ func (m *Manager[R, P]) Run(ctx context.Context) error {
 	}
 }
 
-// writeReason writes a reason into an active record; a paused record has another,
-// and one that does not exist needs none.
+// writeReason writes a status reason into an active record. It does nothing for a paused record,
+// which has its own reason, or an unknown one.
 func (m *Manager[R, P]) writeReason(ctx context.Context, w reasonWrite) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {

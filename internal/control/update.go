@@ -15,13 +15,13 @@ type Request struct {
 	WebhookURL    *string
 	WebhookSecret *secret.Value
 	Status        *Status
-	Version       int64 // of the record that the request was made for; 0 for any
+	Version       int64 // the version that the record must have; 0 for any
 }
 
-// Update changes a record: first the kind's own fields, by change, then those of
-// the request. It returns the record as it is stored, and the signing secret if
-// one was generated. An error that comes with a record says that the change is
-// stored and not in effect yet.
+// Update changes a record: first the fields that only its kind has, by calling change, then
+// those of the request. It returns the record as stored, and the signing secret if one was
+// generated. If it returns both a record and an error, the change is stored but not in effect
+// yet.
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var r R
 	var generated secret.Value
@@ -35,7 +35,7 @@ func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request,
 	return r, generated, err
 }
 
-// update is Update without waiting for other changes.
+// update is Update, except that it returns a *Later instead of waiting for other changes.
 func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	unlock, err := m.lock(ctx)
@@ -61,17 +61,17 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 	}
 }
 
-// updateTries bounds how often a change for any version is tried again after changes of
-// other processes.
+// updateTries is how often a change without a Version is tried if other processes change the
+// record at the same time.
 const updateTries = 5
 
-// conflict is the error of a change of which nothing is stored, because another process has
-// changed the record since it was read.
+// conflict is the error of a change that was not stored, because another process has changed the
+// record since it was read.
 type conflict struct{ error }
 
 func (e conflict) Unwrap() error { return e.error }
 
-// updateFrom makes one attempt of update, with the record old as it was read.
+// updateFrom makes one attempt of update. old is the record as it was read.
 func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	r, p, err := m.changed(old, q, change)
@@ -103,7 +103,7 @@ func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Reques
 	return r, generated, err
 }
 
-// changed applies a request to a copy of the record and checks the result.
+// changed applies a request to a copy of the record, and checks and returns the copy.
 func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Time) error) (r R, p P, err error) {
 	r = old
 	now := m.Now()
@@ -126,10 +126,10 @@ func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Tim
 	return r, p, err
 }
 
-// setStatus sets the status that an owner asks for. If an owner pauses a record that the
-// program has suspended, Restore does not resume it. setStatus reports whether posts of a
-// resumed record count from now on. After a lack of credits they do not: what was published
-// meanwhile would be lost.
+// setStatus sets the status that an owner asks for. If an owner pauses a record that the program
+// has suspended, Restore no longer resumes it. fresh reports whether a resumed record gets posts
+// from now on only. After a lack of credits it is false, so that posts published during the
+// pause are found.
 func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
 	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
 		return false
@@ -143,8 +143,8 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh 
 	return *old.StatusReason != ReasonCredits
 }
 
-// store stores a changed record and moves its endpoint. If the endpoint cannot be
-// moved, the record is stored as it was.
+// store stores a changed record and moves its endpoint. If the endpoint cannot be moved, store
+// stores the old record again.
 func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
 	met := func(err error) error {
 		if errors.Is(err, m.kind.ErrConflict) {
@@ -184,7 +184,7 @@ func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (genera
 	return generated, nil
 }
 
-// key is the signing secret of a request, "" for none.
+// key returns the signing secret of a request, or "" for none.
 func (q Request) key() secret.Value {
 	if q.WebhookSecret == nil {
 		return ""

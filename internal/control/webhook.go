@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// moveTries bounds how often WebhookMoved tries again after changes of other
-// processes.
+// moveTries is how often WebhookMoved tries if other processes change the record at the same
+// time.
 const moveTries = 5
 
-// WebhookMoved stores another webhook_url, "" for none, in a record whose webhook_url
-// is from: its endpoint was changed or deleted otherwise than through the record. It reports
-// false for a record with another webhook_url and for one that does not exist.
+// WebhookMoved changes the webhook_url of a record from one URL to another, "" for none. It is
+// called when the record's endpoint is changed or deleted directly. It reports false if the
+// record has another webhook_url or does not exist.
 func (m *Manager[R, P]) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -10,30 +10,29 @@ var armed atomic.Pointer[point]
 
 type point struct {
 	name string
-	left atomic.Int64 // passes before the last
+	left atomic.Int64 // how often the point is passed before the process dies
 }
 
-// Arm makes the process die at the point of this name, after it was passed skip
-// times. It replaces what was armed before.
+// Arm makes the process die at the point with this name, after it was passed skip times. It
+// replaces an earlier Arm.
 func Arm(name string, skip int) {
 	p := &point{name: name}
 	p.left.Store(int64(skip))
 	armed.Store(p)
 }
 
-// Hit is the point of this name. It does not return when it is the armed one
-// and its turn has come.
+// Hit marks the point with this name. If the point is armed and was passed skip times, the
+// process dies and Hit does not return.
 func Hit(name string) {
 	if p := armed.Load(); p != nil && p.name == name && p.left.Add(-1) < 0 {
 		die()
 	}
 }
 
-// die sends the process SIGKILL, or what ends it at once where there are no
-// signals, and waits for it to take effect.
+// die kills the process, with SIGKILL where there are signals, and waits until it ends.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // the wait below goes on when even that fails
+		_ = self.Kill() // if even that fails, the wait below never ends
 	}
 	select {}
 }

@@ -1,11 +1,11 @@
-// Package crashpoint names moments at which a process may be killed, to find
-// out whether what a store has promised is still true afterwards.
+// Package crashpoint marks points in the code at which tests kill the process, to check that a
+// store keeps its promises afterwards.
 //
-// A store calls Hit where the moment matters, such as inside a transaction:
+// A store calls Hit at critical points, such as inside a transaction:
 //
 //	crashpoint.Hit("sqlite.tx.written") // before COMMIT
 //
-// That is one atomic load. Only a crash test arms a point; then the process
-// kills itself there with SIGKILL, as an impatient operator or the kernel would:
-// nothing is flushed, closed or deferred.
+// Without a crash test, Hit only makes an atomic load. A crash test arms a point; the process
+// then kills itself there with SIGKILL, so that nothing is flushed or closed and no deferred
+// function runs.
 package crashpoint

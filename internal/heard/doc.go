@@ -1,2 +1,2 @@
-// Package heard has an io.Writer with which tests wait for what a program prints or logs.
+// Package heard has an io.Writer that lets tests wait until a program prints or logs a text.
 package heard

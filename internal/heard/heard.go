@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Output keeps what is written. Its zero value is empty and ready; its methods are safe
-// for concurrent use.
+// Output stores all text written to it. Its zero value is empty and ready to use; its methods
+// are safe for concurrent use.
 type Output struct {
 	mu    sync.Mutex
 	more  sync.Cond // of mu
@@ -42,15 +42,15 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns all that was written.
+// String returns all text written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// On makes the Write with which the output first contains text call f. f must not wait for later
-// writes. On has to be called before the first Write.
+// On makes Write call f once, as soon as the output contains text. f must not wait for later
+// writes. On must be called before the first Write.
 func (o *Output) On(text string, f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *Output) On(text string, f func()) {
 	o.on[text] = f
 }
 
-// End says that nothing more is written.
+// End makes further calls of Write fail, and ends the calls of Wait.
 func (o *Output) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +68,8 @@ func (o *Output) End() {
 	o.more.Broadcast()
 }
 
-// Wait waits until a pattern matches what was written, and returns the match and its
-// groups. The test fails if the output ends before that.
+// Wait waits until the regular expression pattern matches the output, and returns the match and
+// its groups. The test fails if End is called before that.
 func (o *Output) Wait(t testing.TB, pattern string) []string {
 	t.Helper()
 	form := regexp.MustCompile(pattern)

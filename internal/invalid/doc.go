@@ -1,3 +1,3 @@
-// Package invalid has the error by which packages refuse a value, so that
-// enginehttp answers all of them in one way.
+// Package invalid defines the error that packages return for a value that is not allowed.
+// Package enginehttp answers every such error with the same status.
 package invalid

@@ -7,13 +7,13 @@ import (
 
 // FieldError reports a field whose value is not allowed.
 type FieldError struct {
-	Package string // that refuses it, such as "deliver"; "" for none
-	Field   string // as the wire format names it, where it has a name there
-	Value   string // what was given, short and without secrets
-	Allowed string // what may be given
+	Package string // the package that returns the error, such as "deliver"; "" for none
+	Field   string // the field's name, as in the wire format if it is there
+	Value   string // the value given, shortened and without secrets
+	Allowed string // a description of the values that are allowed
 }
 
-// Error returns the text of the error: package, field, value and what is allowed.
+// Error returns a text with all four fields.
 func (e *FieldError) Error() string {
 	text := fmt.Sprintf("%s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
 	if e.Package == "" {
@@ -22,12 +22,12 @@ func (e *FieldError) Error() string {
 	return e.Package + ": " + text
 }
 
-// Field returns a FieldError of these values. A long value is clipped.
+// Field returns a FieldError with these fields. It shortens the value: see Clip.
 func Field(pkg, field, value, allowed string) *FieldError {
 	return &FieldError{Package: pkg, Field: field, Value: Clip(value), Allowed: allowed}
 }
 
-// Cut shortens s to at most n bytes, at the start of a character.
+// Cut shortens s to at most n bytes, without splitting a character.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -38,7 +38,7 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip shortens a value for an error message to 200 bytes and an ellipsis.
+// Clip shortens a value of more than 200 bytes to about 200 and an ellipsis, for error messages.
 func Clip(s string) string {
 	if len(s) <= 200 {
 		return s

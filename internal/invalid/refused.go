@@ -2,13 +2,13 @@ package invalid
 
 import "errors"
 
-// refused is an error whose cause is the record itself.
+// refused is an error caused by the record itself: see Refused.
 type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
 
-// Refused marks an error as caused by the record itself: trying again with the same record does
-// not help. It returns nil for nil.
+// Refused marks an error as caused by the record itself, so that trying again with the same
+// record is useless. It returns nil for nil.
 func Refused(err error) error {
 	if err == nil {
 		return nil

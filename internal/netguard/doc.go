@@ -1,4 +1,4 @@
-// Package netguard keeps requests to URLs of customers, which are webhooks and web pages, from
-// addresses that are not public. CheckURL checks a URL when it is registered, and Guard checks
-// each address at the moment of the connection.
+// Package netguard stops requests to customers' URLs (webhooks, web pages) from reaching
+// addresses that are not public. CheckURL checks a URL when it is registered. Guard checks each
+// address when a connection is made.
 package netguard

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// ErrAddressNotAllowed: an address is not public, or its port is not allowed. It never names
-// the address, as it must not tell what a name resolves to inside a network.
+// ErrAddressNotAllowed means that an address is not public, or that its port is not allowed. It
+// never contains the address, because customers must not learn how names resolve inside a
+// network.
 var ErrAddressNotAllowed = errors.New("netguard: address not allowed")
 
 func prefixes(ss ...string) []netip.Prefix {
@@ -24,8 +25,8 @@ func prefixes(ss ...string) []netip.Prefix {
 }
 
 var (
-	// deniedV4 is the IANA IPv4 Special-Purpose Address Registry, multicast, the
-	// reserved 240/4, and a cloud's host service at a public address.
+	// deniedV4 has the IANA IPv4 Special-Purpose Address Registry, multicast, the reserved
+	// 240/4, and the public address at which a cloud's host service answers.
 	deniedV4 = prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 		"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
@@ -34,15 +35,16 @@ var (
 	// globalV6 is the only range from which IPv6 unicast addresses are assigned (RFC 4291,
 	// IANA).
 	globalV6 = netip.MustParsePrefix("2000::/3")
-	// deniedV6 are the special-purpose ranges inside it: protocol assignments
-	// with Teredo and ORCHID, documentation, 6to4, AS112, documentation again.
+	// deniedV6 has the special-purpose ranges in globalV6: protocol assignments with Teredo and
+	// ORCHID, documentation, 6to4, AS112, documentation again.
 	deniedV6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 
-	// privateNets are what AllowPrivate opens: loopback, RFC 1918, RFC 6598 and
+	// privateNets are the networks that AllowPrivate allows: loopback, RFC 1918, RFC 6598 and
 	// unique local addresses.
 	privateNets = prefixes("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
-	// metadataHosts are the metadata services of clouds inside privateNets. Other such
-	// services have link-local addresses, which are never allowed.
+	// metadataHosts are the addresses in privateNets of clouds' metadata services, which are
+	// never allowed. Other such services have link-local addresses, which are not allowed
+	// either.
 	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
 		"fd00:c1::a9fe:a9fe/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128")
 )
@@ -56,10 +58,9 @@ func within(a netip.Addr, nets []netip.Prefix) bool {
 	return false
 }
 
-// PublicAddr returns nil for a public unicast address and ErrAddressNotAllowed
-// for any other. An IPv4 address mapped into IPv6 is judged as IPv4; other ways
-// of carrying one in IPv6 (NAT64, 6to4, Teredo, ISATAP, …) and zones are
-// refused.
+// PublicAddr returns nil for a public unicast address and ErrAddressNotAllowed for any other. It
+// treats an IPv4-mapped IPv6 address as IPv4. It refuses addresses with a zone, and other IPv6
+// addresses that contain an IPv4 address (NAT64, 6to4, Teredo, ISATAP, …).
 func PublicAddr(a netip.Addr) error {
 	// The order matters: Prefix.Contains is false for an address with a zone,
 	// and for a mapped one against IPv4 prefixes.
@@ -79,14 +80,14 @@ func PublicAddr(a netip.Addr) error {
 	return nil
 }
 
-// isISATAP recognises the interface ids 0:5efe:v4 and 200:5efe:v4 of RFC 5214.
+// isISATAP reports whether the interface id is 0:5efe:v4 or 200:5efe:v4 of RFC 5214.
 func isISATAP(a netip.Addr) bool {
 	b := a.As16()
 	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// checkAddr is PublicAddr, except that it allows private networks, all of them or those in
-// nets.
+// checkAddr is PublicAddr, except that it also allows private networks: all if allowPrivate is
+// true, otherwise those in nets.
 func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
 	if u := a.Unmap(); within(u, privateNets) && (allowPrivate || within(u, nets)) && !within(u, metadataHosts) {
 		return nil
@@ -94,18 +95,18 @@ func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
 	return PublicAddr(a)
 }
 
-// Guard makes connections, and refuses addresses that are not public, whatever a name resolves
-// to at that moment. The zero value is ready to use, by many goroutines.
+// Guard makes connections to public addresses only. It checks the addresses that a name resolves
+// to when it connects. The zero value is ready to use and safe for concurrent use.
 type Guard struct {
 	// Ports are the ports allowed. Defaults to 443 and 8443.
 	Ports []uint16
 
-	// AllowPrivate also allows loopback and private networks, and any port, for tests
-	// and for receivers in one's own network. Link-local, metadata and multicast
-	// addresses are still refused.
+	// AllowPrivate also allows loopback and private networks, and any port, for tests and for
+	// receivers in your own network. Link-local, metadata and multicast addresses are still
+	// refused.
 	AllowPrivate bool
-	// AllowNets allows only these private networks, on the same ports as public
-	// addresses. Addresses that AllowPrivate would refuse are still refused.
+	// AllowNets also allows these private networks, on the same ports as public addresses.
+	// Addresses that AllowPrivate would refuse are still refused.
 	AllowNets []netip.Prefix
 
 	// Nil except after SetNet.
@@ -114,12 +115,12 @@ type Guard struct {
 }
 
 const (
-	maxAddrs   = 16                     // tried per name, of all that were checked
+	maxAddrs   = 16                     // addresses of a name that are tried at most; all are checked
 	staggering = 250 * time.Millisecond // RFC 8305, connection attempt delay
 )
 
-// Control checks one address that is about to be connected to. It has the form
-// of net.Dialer.Control, which is called for each address of each attempt.
+// Control checks an address before a connection to it. It has the signature of
+// net.Dialer.Control, which is called for each address of each attempt.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") || !g.portOK(ap.Port()) {
@@ -135,10 +136,9 @@ func (g *Guard) portOK(port uint16) bool {
 	return slices.Contains(g.Ports, port) || g.AllowPrivate && port != 0
 }
 
-// DialContext connects to a host and port. A name is looked up once. If any of its addresses
-// is not allowed, the name is refused; otherwise the checked addresses are tried, a quarter
-// of a second apart, until one answers. The error is ErrAddressNotAllowed or one of package
-// net.
+// DialContext connects to a host and port. It looks up a name once. If any of the name's
+// addresses is not allowed, it returns ErrAddressNotAllowed; otherwise it tries the addresses, a
+// quarter of a second apart, until one answers. Other errors are of package net.
 func (g *Guard) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -181,12 +181,11 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// dialer returns a Dialer that checks each address once more, right before it connects.
+// dialer returns a Dialer that checks each address again right before it connects.
 func (g *Guard) dialer() *net.Dialer { return &net.Dialer{Control: g.Control} }
 
-// dialFirst tries the targets in order, the next one when the one before has
-// failed or has not answered for a while, and returns the first connection.
-// All attempts have ended when it returns.
+// dialFirst tries the targets in order, and returns the first connection. It starts the next
+// attempt when one fails, or after staggering. All attempts have ended when it returns.
 func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, error) {
 	dial := g.dial
 	if dial == nil {
@@ -235,8 +234,8 @@ func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, erro
 	return won, nil
 }
 
-// SetNet replaces a guard's name look-up and its connecting, for tests; nil keeps
-// one.
+// SetNet replaces the functions with which a guard looks up names and connects, for tests; nil
+// means the default.
 func SetNet(
 	g *Guard,
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error),

@@ -10,18 +10,17 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// maxURL bounds a webhook URL, in bytes.
+// maxURL is the longest webhook URL allowed, in bytes.
 const maxURL = 2048
 
-// CheckURL reports whether a webhook URL can be accepted. The error is an
-// *invalid.FieldError whose value has the user, password and query values replaced by ***.
-// CheckURL does not resolve names: Guard checks the address of each connection.
+// CheckURL returns an *invalid.FieldError if a webhook URL is not allowed. The error shows the
+// URL with user, password and query values replaced by ***. CheckURL does not resolve names:
+// Guard checks the address of each connection.
 //
-// A URL has at most 2,048 bytes of printable ASCII, the scheme https, no user, no
-// fragment, no port but 443 and 8443, and as its host a public IP address or a dotted
-// name outside the special-use domains. allowPrivate also allows http, any port, private
-// addresses and names that only a private network knows. allowNets allows addresses as
-// Guard.AllowNets does.
+// An allowed URL has at most 2,048 bytes of printable ASCII, the scheme https, no user, no
+// fragment, and no port other than 443 and 8443. Its host is a public IP address, or a name with
+// a dot that is not in a special-use domain. allowPrivate also allows http, any port, private
+// addresses and all other names. allowNets allows addresses as Guard.AllowNets does.
 func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if raw == "" || len(raw) > maxURL {
@@ -62,8 +61,8 @@ func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	return nil
 }
 
-// CheckCustomURL reports whether a URL of an embedding program's own scheme can be
-// accepted, as CheckURL does: only its sender knows what its parts mean.
+// CheckCustomURL is CheckURL for URLs with a scheme of the embedding program. It checks only
+// length, characters and syntax, since only the program's sender knows the meaning of the parts.
 func CheckCustomURL(raw string) error {
 	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if len(raw) > maxURL {
@@ -94,20 +93,21 @@ func cutPort(u *url.URL, anyPort bool) (host string, ok bool) {
 	return host, portOK(uint16(n), anyPort)
 }
 
-// portOK is the port policy of registration and of every connection.
+// portOK reports whether a port is allowed, in URLs and in connections.
 func portOK(port uint16, anyPort bool) bool {
 	return port == 443 || port == 8443 || anyPort && port != 0
 }
 
-// literal reads a host that is an IP address: IPv6 in brackets, IPv4 without.
+// literal parses a host that is an IP address: IPv6 in brackets, IPv4 without. It reports false
+// for any other host.
 func literal(urlHost, host string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(host)
 	return a, err == nil && a.Is6() == strings.HasPrefix(urlHost, "[")
 }
 
-// specialDomains are top-level domains that no public receiver is under: those
-// of the IANA Special-Use Domain Names registry (RFC 6761 and later), ICANN's
-// "internal", and those commonly used inside networks, clusters and routers.
+// specialDomains are top-level domains without public hosts: those of the IANA Special-Use
+// Domain Names registry (RFC 6761 and later), ICANN's "internal", and those commonly used inside
+// networks, clusters and routers.
 var specialDomains = map[string]bool{
 	"alt": true, "arpa": true, "example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
 	"internal": true, "intranet": true, "private": true, "corp": true, "home": true, "homenet": true, "lan": true,
@@ -115,10 +115,10 @@ var specialDomains = map[string]bool{
 	"svc": true, "cluster": true, "consul": true, "belkin": true, "router": true, "i2p": true,
 }
 
-// nameOK checks a host name's shape: letters, digits and inner hyphens in
-// labels of 1 to 63 bytes, 253 in all, and a last label that cannot be read as
-// a number, as in 127.0.1 or 0x7f.1, which some resolvers take for an address.
-// A public name has two labels or more.
+// nameOK reports whether a host name is well-formed: at most 253 bytes, in labels of 1 to 63
+// letters, digits and inner hyphens. The last label must not begin with a digit, because some
+// resolvers take names such as 127.0.1 or 0x7f.1 for addresses. A public name has two labels or
+// more.
 func nameOK(host string, allowPrivate bool) bool {
 	if len(host) > 253 {
 		return false
@@ -141,13 +141,13 @@ func nameOK(host string, allowPrivate bool) bool {
 	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
 }
 
-// RedactURL returns a URL as it may be shown and logged: user, password, query values and
-// fragment are replaced by ***, and it is cut to 200 bytes.
+// RedactURL returns a URL in a form that may be shown and logged: with user, password, query
+// values and fragment replaced by ***, and cut to 200 bytes.
 func RedactURL(raw string) string {
 	const hidden = "***"
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" {
-		// Where the parts end is unclear, so nothing of them is shown.
+		// The parts cannot be told apart, so none is shown.
 		if strings.ContainsAny(raw, "@?#") {
 			return hidden
 		}

@@ -1,3 +1,3 @@
-// Package planted checks conformance suites: that a case reports a fault that was planted in
-// what it tests, and reports nothing of an implementation without faults.
+// Package planted tests conformance suites: a case must report a fault planted in the
+// implementation that it tests, and nothing for an implementation without faults.
 package planted
