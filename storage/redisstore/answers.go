@@ -9,8 +9,8 @@ import (
 // answers implements fleet.Answers.
 type answers struct{ s *Store }
 
-// Answers keeps the answers to requests that clients may repeat, as they are given:
-// see streamwatch.Config.Sealer.
+// Answers returns the store of answers to requests that clients may repeat. It stores them
+// unencrypted unless streamwatch.Config.Sealer is set.
 func (s *Store) Answers() fleet.Answers { return answers{s} }
 
 func (a answers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {

@@ -77,7 +77,7 @@ func (e *planned) appendDeliveries(w []any) []any {
 // MarshalBinary returns the record of an event, for the client to send.
 func (e *planned) MarshalBinary() ([]byte, error) {
 	if e.p.buffer == nil {
-		e.p.buffer = make(encoder, 0, 1024+2*len(e.ev.Body)) // for the records that follow, too
+		e.p.buffer = make(encoder, 0, 1024+2*len(e.ev.Body)) // large enough for most later records, too
 	}
 	e.p.buffer = appendEvent(e.p.buffer[:0], e.ev, e.p.now)
 	return e.p.buffer, nil

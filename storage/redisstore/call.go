@@ -14,32 +14,33 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// callSlots bounds how many calls that write a store has under way; others wait. Each
-// slot has one answer in Redis.
+// callSlots is the maximum number of writing calls in progress; others wait. Each slot has one
+// answer in Redis.
 const callSlots = 64
 
-// The answers of a store are kept until answersLast and Options.RetryFor, for which a call may
-// be tried again, have passed since its last call. That time is renewed once in answersRenew.
-// The first store that is opened after it removes the answers.
+// The answers of a store are kept for answersLast + Options.RetryFor after its last call,
+// because a call may be tried again for RetryFor. That time limit is extended at most once in
+// answersRenew. The first store that is opened after it removes the answers.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
 )
 
-// slot is used by one call at a time, and numbers its calls. A script that finds a higher
-// number in its slot belongs to a request that arrives after a later call: it is refused.
+// slot is used by one call at a time, and numbers its calls. If a script finds a higher number
+// in its slot, its request arrives after a later call, and is refused.
 type slot struct {
 	field string // of its answers: see lua/write.lua
 	n     uint64
 }
 
 // errMixup means that a connection has returned the answer to another call. The call is tried
-// again, which also brings the connection's requests and answers back in step.
+// again, which also realigns the connection's requests and answers.
 var errMixup = errors.New("redisstore: answer belongs to another call")
 
 // run runs a script and returns its reply without the token. kind is the kind of records, for
 // scripts that work on several kinds. A script that writes takes effect once, however often it
-// is sent. Only an error that wraps ErrUnknown leaves open whether it did.
+// is sent. An error that wraps ErrUnknown means that it may have taken effect; others, that it
+// did not.
 func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any, error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		return err
 	})
 	if err != nil && renewal != "" {
-		s.renewed.Store(nil) // so that the next call renews
+		s.renewed.Store(nil) // makes the next call extend the time limit
 	}
 	switch {
 	case err == nil:
@@ -97,7 +98,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 	return nil, s.ended(ctx)
 }
 
-// ended returns the error of a call that its context or Close has ended.
+// ended returns the error for a call that was ended by its context or by Close.
 func (s *Store) ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,8 +106,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return ErrClosed
 }
 
-// renewal returns until when the answers are to be kept, followed by the store's name, if that
-// has to be renewed now, else "".
+// renewal returns "" unless the stored answers' time limit is due to be extended. Then it
+// returns the new limit, followed by the store's name.
 func (s *Store) renewal() string {
 	now := s.opts.Now()
 	last := s.renewed.Load()
@@ -127,7 +128,7 @@ func (s *Store) send(ctx context.Context, sc *script, command []any, token strin
 		_ = s.redis.Process(ctx, cmd)
 	}
 	out, err := cmd.Slice()
-	// EVAL, which sends the script itself, cannot answer NOSCRIPT: that is the answer to
+	// NOSCRIPT cannot be an answer to EVAL, which sends the script itself: it is the answer to
 	// another call.
 	mixup := redis.HasErrorPrefix(err, "NOSCRIPT")
 	if err != nil && !mixup {
@@ -140,8 +141,8 @@ func (s *Store) send(ctx context.Context, sc *script, command []any, token strin
 	return out[1:], nil
 }
 
-// retry calls call until it succeeds, another attempt cannot help, or RetryFor has
-// passed. The last attempt may last for the client's ReadTimeout beyond that.
+// retry calls call until it succeeds, another attempt cannot help, or RetryFor has passed. The
+// last attempt may take up to the client's ReadTimeout longer.
 func (s *Store) retry(ctx context.Context, writes bool, call func(context.Context) error) error {
 	err := call(ctx)
 	if err == nil {
@@ -149,7 +150,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 		return nil
 	}
 	v := judge(err)
-	// A cluster client may have made several attempts by itself.
+	// A cluster client may have made several attempts of its own.
 	unknown := v.sent || s.cluster
 	if v.again && ctx.Err() == nil && s.cut.Err() == nil {
 		s.stats.fail(s.opts.Logger, err)
@@ -182,33 +183,33 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	return err
 }
 
-// reload makes the client of a cluster ask, in the background, which node has which slots. By
-// itself it asks once a minute.
+// reload makes a cluster client read the map of slots to nodes again, in the background. By
+// itself it does so once a minute.
 func (s *Store) reload(ctx context.Context) {
 	if nodes, ok := s.redis.(*redis.ClusterClient); ok {
 		nodes.ReloadState(ctx)
 	}
 }
 
-// verdict is what a failed attempt means.
+// verdict describes the effect of a failed attempt.
 type verdict struct {
 	again   bool // another attempt may succeed
 	sent    bool // the script may have run
-	refused bool // the script ran and wrote nothing: no earlier attempt succeeded, or it would have returned that one's answer
+	refused bool // the script ran and wrote nothing; hence no earlier attempt succeeded, or its answer would have been returned
 }
 
-// passing has the prefixes of errors that pass: the server is not ready yet, or another node
-// has the slot. A script that has written anything never ends in one of them.
+// passing lists the prefixes of temporary errors: the server is not ready yet, or another node
+// has the slot. A script that has written anything never returns one of them.
 var passing = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK", "BUSY",
 	"max number of clients reached",
 }
 
-// beforeWrites has texts in the errors of scripts that have written nothing, because the
+// beforeWrites lists texts in the errors of scripts that have written nothing, because the
 // server refused their first write, or they refused the call.
 var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
 
-// judge tells what the error of an attempt means.
+// judge classifies the error of an attempt.
 func judge(err error) verdict {
 	var answer redis.Error
 	var op *net.OpError
@@ -219,9 +220,9 @@ func judge(err error) verdict {
 				return verdict{again: true}
 			}
 		}
-		// An error from before the script runs, such as that of a changed password,
-		// says nothing about an earlier attempt. Since Redis 7.0 the errors of scripts
-		// end in "script: 1f2e…, on @user_script:9."
+		// An error from before the script runs, such as after a changed password, tells nothing
+		// about earlier attempts. Since Redis 7.0 the errors of scripts end in "script: 1f2e…,
+		// on @user_script:9."
 		if !strings.Contains(answer.Error(), " script: ") {
 			return verdict{}
 		}
@@ -230,7 +231,7 @@ func judge(err error) verdict {
 				return verdict{refused: true}
 			}
 		}
-		return verdict{sent: true} // such as WRONGTYPE: the script may have written some of it
+		return verdict{sent: true} // for example WRONGTYPE: the script may have made some of its writes
 	case errors.Is(err, redis.ErrClosed):
 		return verdict{}
 	case errors.Is(err, context.Canceled):

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// recordForm is the first byte of an encoded record: the version of its encoding. A new
-// encoding gets a new number, and old records stay readable.
+// recordForm is the first byte of an encoded record: the version of its encoding. A new encoding
+// gets a new number, and old records stay readable.
 const recordForm = 1
 
 // encoder appends values; decoder reads them in the same order.
@@ -25,7 +25,7 @@ func (e *encoder) instant(t time.Time) { *e = binary.BigEndian.AppendUint64(*e, 
 
 var errRecord = errors.New("redisstore: stored record is damaged, or of a newer version")
 
-// decoder keeps the first error; all values after it are zero.
+// decoder reads values. It keeps the first error; all values after it are zero.
 type decoder struct {
 	rest string
 	err  error
@@ -68,7 +68,7 @@ func (d *decoder) text() string { return d.take(d.uvarint()) }
 
 func (d *decoder) number() int64 {
 	n := d.uvarint()
-	return int64(n>>1) ^ -int64(n&1) // as binary.AppendVarint has it
+	return int64(n>>1) ^ -int64(n&1) // the zig-zag encoding of binary.AppendVarint
 }
 
 func (d *decoder) instant() time.Time {

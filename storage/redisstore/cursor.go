@@ -1,24 +1,24 @@
 package redisstore
 
-// A cursor of a log is the number of the last row that was shown, in 16 hexadecimal digits.
+// A log's cursor is the number of the last row shown, as 16 hexadecimal digits.
 
-// isNumber reports whether a cursor is "", or a number in that form.
+// isNumber reports whether a cursor is "" or has that form.
 func isNumber(cursor string) bool {
 	n, err := fromHex(cursor)
 	return cursor == "" || err == nil && cursor == hex(n)
 }
 
-// pager picks the rows of a page out of all that match, in their order.
+// pager selects the rows of a page from all matching rows, which it gets in order.
 type pager struct {
-	cursor string // the last row that was shown already; "" for none
+	cursor string // number of the last row already shown; "" for none
 	asc    bool
-	skip   int // how many rows come before the page
-	room   int // how many more rows the page takes
+	skip   int // number of rows before the page
+	room   int // number of rows that still fit the page
 	last   string
-	more   bool // some follow the page
+	more   bool // more rows follow the page
 }
 
-// takes reports whether the page has the next matching row, and counts it.
+// takes reports whether the next matching row belongs to the page, and counts it.
 func (p *pager) takes(number string) bool {
 	switch {
 	case p.cursor != "" && (p.asc && number <= p.cursor || !p.asc && number >= p.cursor):
@@ -35,7 +35,7 @@ func (p *pager) takes(number string) bool {
 	return true
 }
 
-// next returns the cursor of the next page, "" if there is none.
+// next returns the cursor of the next page, or "" if there is none.
 func (p *pager) next() string {
 	if !p.more {
 		return ""

@@ -10,8 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// appendEvent appends the record of an event, without its id and number. Its last part
-// is the body.
+// appendEvent appends the record of an event, without its id and number. The body comes last.
 func appendEvent(e encoder, ev *deliver.Event, committed time.Time) encoder {
 	e = append(e, recordForm)
 	for _, s := range [...]string{
@@ -57,7 +56,7 @@ func decodeEvent(id, stored string) (*deliver.Event, error) {
 	return ev, d.err
 }
 
-// stateLetters has the states as they are stored.
+// stateLetters maps the states to the letters that are stored.
 var stateLetters = map[deliver.State]string{
 	deliver.StatePending: "p", deliver.StateRetrying: "r", deliver.StateDelivered: "d", deliver.StateFailed: "f",
 }
@@ -71,8 +70,8 @@ func stateOf(letter byte) (deliver.State, error) {
 	return "", errRecord
 }
 
-// appendDelivery encodes a new delivery, without the part that the script puts before
-// it: see lua/delivery.lua.
+// appendDelivery encodes a new delivery, without the part that the script adds in front: see
+// lua/delivery.lua.
 func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []byte {
 	e := make(encoder, 0, 64+len(ev.ID)+len(owner)+len(lane)+len(ev.Source.ID)+len(ev.AuthorUsername))
 	e = appendField(e, ev.ID)
@@ -90,7 +89,7 @@ func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []
 // deleted: see lua/delivery.lua.
 const deletedDue = "0000000000000001"
 
-// Where the parts of a stored delivery begin.
+// Offsets of the parts of a stored delivery.
 const (
 	atDue      = 1
 	atAttempts = atDue + stampLen
@@ -99,15 +98,15 @@ const (
 	atFields   = atSeq + stampLen
 )
 
-// The lower bits of the stored number are the attempts, those above how many of them do
-// not count.
+// The lower bits of the stored number are the number of attempts. The upper bits are the number
+// of attempts that do not count.
 const (
 	attemptBits = 16
 	maxAttempts = 1<<attemptBits - 1
 )
 
-// decodeDelivery decodes a stored delivery. Its event is taken from events, nil if it is
-// not there, and gets its sequence number.
+// decodeDelivery decodes a stored delivery. It takes the delivery's event from events, and sets
+// the event's sequence number. Event is nil if events does not have it.
 func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deliver.Delivery, err error) {
 	if len(stored) < atFields {
 		return d, errRecord
@@ -141,7 +140,7 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	return d, errors.Join(errs[0], errs[1], errs[2], errs[3], errs[4], dec.err)
 }
 
-// eventsByID decodes events: id and record of each.
+// eventsByID decodes a list of ids and records of events.
 func eventsByID(stored []any) (map[string]*deliver.Event, error) {
 	events := make(map[string]*deliver.Event, len(stored)/2)
 	for i := 0; i+1 < len(stored); i += 2 {
@@ -190,8 +189,8 @@ func decodeAttempts(stored string) (log []deliver.Attempt, err error) {
 	return log, nil
 }
 
-// withoutCase maps strings that are equal under strings.EqualFold to the same string, by
-// replacing each letter by the smallest one that it is equal to.
+// withoutCase maps strings that are equal under strings.EqualFold to the same string: it
+// replaces each letter with the smallest rune that it is equal to.
 func withoutCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		smallest := r

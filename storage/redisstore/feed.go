@@ -10,10 +10,10 @@ import (
 // feed implements fleet.Feed.
 type feed struct{ s *Store }
 
-// Feed returns the changes of records, of which it keeps the last 10,000.
+// Feed returns the feed of changed records. It keeps the last 10,000 changes.
 func (s *Store) Feed() fleet.Feed { return feed{s} }
 
-// changeOf is the kind of the records whose changes are stored with a letter: see
+// changeOf maps the letter stored with a change to the kind of the changed record: see
 // lua/changes.lua.
 var changeOf = map[byte]fleet.Kind{'m': fleet.Monitor, 'r': fleet.Rule, 'e': fleet.Endpoint, 'a': fleet.Key}
 

@@ -20,8 +20,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	most := j.removeAfter(batches)
 	for {
-		// Each attempt has its own time, so that the events are committed after those
-		// changes of endpoints that the attempt has learnt of.
+		// Each attempt has its own time: the events must not appear older than the changes of
+		// endpoints that the attempt takes into account.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
 			p.clock = clock(j.s)
@@ -31,10 +31,10 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return err
 		}
 		switch text(out[0]) {
-		case "stale": // endpoints were bound or unbound elsewhere
+		case "stale": // another store changed which endpoints are bound
 			j.s.bound.learn(p.asked(), list(out[1]))
 			continue
-		case "expired": // too many reservations for the script of a commit
+		case "expired": // too many expired reservations for the script of a commit
 			if err := ledger(j).expire(ctx); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 }
 
-// cursorChunk is how many cursors a script reads.
+// cursorChunk is the maximum number of cursors that a script reads.
 const cursorChunk = 1000
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
@@ -73,7 +73,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 			found = append(found, c)
 		}
 	}
-	if len(targets) == 0 { // an error, all the same, if the server cannot be reached
+	if len(targets) == 0 { // still an error if the server cannot be reached
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil

@@ -9,14 +9,14 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store with the scripts for records. The name of a record is the
-// key's Lookup without an owner, because that is unique among all owners.
+// keys implements apikey.Store with the scripts for records. The name of a record is the key's
+// Lookup, without an owner, because that is unique among all owners.
 type keys struct{ s *Store }
 
 // ofKeys is the kind of these records in the names of Redis keys.
 const ofKeys = "apikeys"
 
-// Keys returns the store of API keys. It has their hashes, not their secrets.
+// Keys returns the store of API keys. It stores the keys' hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
 func (ks keys) replyError(out []any, err error) error {
@@ -82,7 +82,7 @@ func (ks keys) List(ctx context.Context, owner string) ([]apikey.Key, error) {
 	return found, nil
 }
 
-// Update keeps the hash that it has read: the script refuses the update if the version
+// Update reads the hash first and writes it back. The script refuses the update if the version
 // has changed since.
 func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 	stored, err := ks.Get(ctx, k.Owner, k.ID)

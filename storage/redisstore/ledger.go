@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledger implements billing.Ledger. Neither the available nor the reserved credits of an
-// owner are ever below zero, and their sum fits an int64.
+// ledger implements billing.Ledger. An owner's available and reserved credits are never
+// negative, and their sum fits an int64.
 type ledger struct{ s *Store }
 
 // How a reservation is resolved.
@@ -20,7 +20,7 @@ const (
 	givenBack = "g" // released or expired
 )
 
-// replyError returns the error that the first word of a reply stands for.
+// replyError returns the error for the first word of a reply.
 func (l ledger) replyError(out []any, err error) error {
 	if err != nil {
 		return err
@@ -38,11 +38,12 @@ func (l ledger) replyError(out []any, err error) error {
 	return nil
 }
 
-// expiredAtOnce is how many expired reservations a script looks at: AT_ONCE in lua/account.lua.
+// expiredAtOnce is the maximum number of expired reservations that a script handles: AT_ONCE in
+// lua/account.lua.
 const expiredAtOnce = 256
 
-// run runs a script. If too many reservations have expired for it to look at them all, it
-// changes nothing, and run has them given back in steps first.
+// run runs a script. If more reservations have expired than the script handles, the script
+// changes nothing; run then gives them back in steps and runs the script again.
 func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, error) {
 	for {
 		out, err := l.s.run(ctx, script, "", args...)
@@ -100,8 +101,8 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	return l.replyError(l.run(ctx, "ledger_append", args...))
 }
 
-// Balance counts expired reservations as given back, although only the next write
-// records that, or Balance itself if they are many.
+// Balance counts expired reservations as given back. The next write records that; if there are
+// many, Balance itself does.
 func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
 	out, err := l.run(ctx, "ledger_balance", escaped(owner), stamp(l.s.opts.Now()), expiredAtOnce)
 	if err != nil {
@@ -123,7 +124,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, err
 	return billing.Balance{Available: billing.Credits(a), Reserved: billing.Credits(r)}, nil
 }
 
-// entryChunk is how many entries a script looks at.
+// entryChunk is the maximum number of entries that a script looks at.
 const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
@@ -175,7 +176,7 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 	}
 }
 
-// appendEntries decodes and appends the stored entries that part takes.
+// appendEntries decodes stored entries and appends those that part takes.
 func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billing.Entry, error) {
 	for i := 0; i+1 < len(stored); i += 2 {
 		numbered := text(stored[i])
@@ -191,7 +192,7 @@ func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billin
 	return entries, nil
 }
 
-// entryRest encodes the part of an entry that scripts do not use.
+// entryRest encodes the fields of an entry that scripts do not use.
 func entryRest(e *billing.Entry) []byte {
 	enc := newEncoder(64)
 	enc.text(string(e.Kind))
@@ -204,7 +205,7 @@ func entryRest(e *billing.Entry) []byte {
 	return enc
 }
 
-// decodeEntry decodes an entry as lua/account.lua stores it.
+// decodeEntry decodes an entry stored by lua/account.lua.
 func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	var balance, amount, owner string
 	e.ID = id
@@ -227,13 +228,13 @@ func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	return e, d.err
 }
 
-// appendPosting appends the arguments with which lua/account.lua posts an entry, without
-// its id.
+// appendPosting appends the arguments that lua/account.lua needs to post an entry, except its
+// id.
 func appendPosting(w []any, e *billing.Entry) []any {
 	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), countedKind(e), e.SourceID, entryRest(e))
 }
 
-// countedKind returns the kind of the total that an entry counts in, "" for none.
+// countedKind returns the kind of the total that an entry adds to, or "" for none.
 func countedKind(e *billing.Entry) string {
 	src, ok := e.Source()
 	if !ok {
@@ -242,8 +243,8 @@ func countedKind(e *billing.Entry) string {
 	return string(src.Kind)
 }
 
-// totalField returns the field of a total, as lua/account.lua and
-// lua/records_delete.lua make it.
+// totalField returns the field of a total, in the form used by lua/account.lua and
+// lua/records_delete.lua.
 func totalField(src billing.Source) []byte {
 	return append(append(appendField(nil, string(src.Kind)), escaped(src.Owner)...), src.ID...)
 }

@@ -15,8 +15,8 @@ const (
 	entriesChunk = 256 // log entries that a script returns, with the bodies of their events
 	eventChunk   = 128 // events that a script returns
 
-	// scannedChunk is how many deliveries a script with conditions looks at, which
-	// takes the server about a microsecond for each.
+	// scannedChunk is the maximum number of deliveries that a script with conditions looks at.
+	// Each takes the server about a microsecond.
 	scannedChunk = 5000
 	datedChunk   = 500 // the same if it has to read their events, too
 )
@@ -57,8 +57,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	return page, nil
 }
 
-// matching reads through all deliveries of the owner, chunk by chunk. Different chunks
-// may be of different moments.
+// matching reads all deliveries of the owner, chunk by chunk. Chunks may show the state at
+// different moments.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
 	with, without := q.Via.Prefixes()
 	since, until := timeBound(q.Since), timeBound(q.Until)
@@ -89,7 +89,7 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	return deliver.LogPage{Total: total, Entries: entries, Next: part.next()}, err
 }
 
-// timeBound formats a time as scripts compare it, "" for no bound.
+// timeBound formats a time for comparison in scripts; "" means no limit.
 func timeBound(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -114,7 +114,7 @@ func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
 }
 
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
-	const most = 1 << 53 // no event has a higher number, which Lua could not count
+	const most = 1 << 53 // Lua cannot count beyond; no event has a higher number
 	if limit <= 0 || afterSeq >= most {
 		return nil, l.s.reach(ctx)
 	}
@@ -140,7 +140,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	}
 }
 
-// eventsOf decodes the reply of log_events: number, id, record of each.
+// eventsOf decodes the reply of log_events: number, id and record of each event.
 func eventsOf(stored []any) ([]deliver.Event, error) {
 	var evs []deliver.Event
 	for i := 0; i+2 < len(stored); i += 3 {
@@ -156,7 +156,7 @@ func eventsOf(stored []any) ([]deliver.Event, error) {
 	return evs, nil
 }
 
-// entries reads deliveries by their ids, and leaves out those that were removed.
+// entries reads deliveries by their ids. It omits those that were removed.
 func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry, error) {
 	entries := make([]deliver.LogEntry, 0, len(ids))
 	for chunk := range slices.Chunk(ids, entriesChunk) {
@@ -173,7 +173,7 @@ func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry
 	return entries, nil
 }
 
-// entriesOf decodes what log_entries in lua/log.lua returns.
+// entriesOf decodes the reply of log_entries in lua/log.lua.
 func entriesOf(out []any) ([]deliver.LogEntry, error) {
 	stored := list(out[0])
 	events, err := eventsByID(list(out[1]))

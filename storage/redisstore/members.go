@@ -17,11 +17,11 @@ import (
 // members implements fleet.Members.
 type members struct{ s *Store }
 
-// Members returns who is in the fleet. Leases go by the server's clock, or by Options.Now
-// if that is set.
+// Members returns the members of the fleet. Leases expire by the server's clock, or by
+// Options.Now if that is set.
 func (s *Store) Members() fleet.Members { return members{s} }
 
-// clock returns the time of Options.Now in microseconds since 1970, "" for the server's
+// clock returns the time of Options.Now in microseconds since 1970, or "" to use the server's
 // clock.
 func clock(s *Store) string {
 	if !s.ownClock {
@@ -42,7 +42,7 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 
 func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	asks := slices.Clone(b.Asks)
-	slices.Reverse(asks) // so that the last one of a budget counts
+	slices.Reverse(asks) // the last ask for a budget counts
 	args := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
 		bitsOf(b.Give), b.Want, float(b.Weight), hex(b.Applied), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
 	for _, term := range b.Suspects {
@@ -71,19 +71,19 @@ func (m members) Look(ctx context.Context) (fleet.State, error) {
 	return decodeState(out, err, "")
 }
 
-// newEpoch returns another epoch, of 53 bits so that any reader of JSON can keep it.
+// newEpoch returns a random epoch of 53 bits, which any JSON reader can keep.
 func newEpoch() uint64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return binary.LittleEndian.Uint64(b[:])>>11 | 1
 }
 
-// float formats a number so that Lua reads the same number.
+// float formats a number in a form that Lua parses to the same number.
 func float(f float64) string {
 	return strconv.FormatFloat(max(min(f, math.MaxFloat64), -math.MaxFloat64), 'g', -1, 64)
 }
 
-// bitsOf returns a set of parts as lua/members.lua has it, "" for the empty one.
+// bitsOf returns a set of parts in the format of lua/members.lua, or "" for the empty set.
 func bitsOf(set fleet.Set) []byte {
 	if set == (fleet.Set{}) {
 		return nil
@@ -102,7 +102,7 @@ func partsOf(bits string) (set fleet.Set) {
 	return set
 }
 
-// Where the parts of the text of a term begin: see lua/members.lua.
+// Offsets of the parts of a stored term: see lua/members.lua.
 const (
 	atLease   = stampLen
 	atBeats   = 2 * stampLen
@@ -111,7 +111,8 @@ const (
 	atGrants  = atParts + fleet.Parts/8
 )
 
-// decodeState decodes what lua/members.lua replies to a call about a term, "" for none.
+// decodeState decodes the state that lua/members.lua returns. term is the term that the call is
+// about, or "" for none.
 func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 	if err != nil {
 		return st, err

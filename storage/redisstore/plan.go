@@ -12,56 +12,56 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// plan is a commit, with the deliveries to those endpoints that are bound by what the store
-// has cached: the ids of deliveries are hashes, which a script cannot make.
+// plan is a commit, prepared before its script runs. It includes the deliveries to the endpoints
+// bound to the sources according to the cache, because scripts cannot compute the ids of
+// deliveries, which are hashes.
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
-	bound   []binding // of sources with endpoints
+	bound   []binding // the sources that have endpoints
 	unbound []sourceName
 	owners  index[string]
 	events  []planned
 	runs    []run
 	charges []billing.Entry
-	cursors []plannedCursor // the last one of each target
+	cursors []plannedCursor // the last cursor of each target
 	fences  index[fleet.Fence]
 	alone   bool   // a batch has no fence
-	clock   string // the store's, if alone: see the function clock
+	clock   string // if alone, the result of the function clock
 	buffer  encoder
 }
 
-// planned is an event with the deliveries that it gets if it is new. If there are any, ev is
-// a copy of the batch's event, which the deliveries share.
+// planned is an event with the deliveries that it gets if it is new. If it has any, ev is a copy
+// of the batch's event, shared by the deliveries.
 type planned struct {
 	p          *plan
 	ev         *deliver.Event
 	deliveries []deliver.Delivery
 }
 
-// run is consecutive events of one owner, at most longestRun, with ids of the same length
-// and without deliveries; or one event with deliveries.
+// run is either up to longestRun consecutive events of one owner, without deliveries and with
+// ids of equal length, or one event with deliveries.
 type run struct{ owner, ids, size, deliveries int }
 
-// longestRun is LONGEST in lua/runs.lua.
+// longestRun equals LONGEST in lua/runs.lua.
 const longestRun = 64
 
 type sourceName struct{ owner, id string }
 
-// binding has the endpoints bound to a source: a field for the id of each.
+// binding lists the endpoints bound to a source: a field for the id of each.
 type binding struct {
 	source sourceName
 	ids    string
 }
 
-// index numbers different names, from 0. It is fast for a name that is the same as the one
-// before.
+// index numbers distinct names, counting from 0. Looking up the previous name again is fast.
 type index[T comparable] struct {
 	names []T
 	at    map[T]int // nil while there are only a few names
 	last  int
 }
 
-// of returns the number of a name, a new one if isNew.
+// of returns the number of a name. isNew means that the name had none before.
 func (x *index[T]) of(name T) (n int, isNew bool) {
 	if len(x.names) > 0 && x.names[x.last] == name {
 		return x.last, false
@@ -90,7 +90,7 @@ func (x *index[T]) of(name T) (n int, isNew bool) {
 	return n, !found
 }
 
-// plan plans a commit that happens at now.
+// plan prepares a commit. now is the time of the commit.
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	p := &plan{now: now, cursors: make([]plannedCursor, 0, len(batches))}
 	n := 0
@@ -152,14 +152,14 @@ func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 	p.runs = append(p.runs, run{owner, len(e.ev.ID), 1, len(e.deliveries)})
 }
 
-// deliveriesOf returns the deliveries of an event: to the endpoints bound to its source,
-// in order of creation, then to its handlers, each once. Those to endpoints outside b.Lanes
-// are due at once.
+// deliveriesOf returns the deliveries of an event, without duplicates: to the endpoints bound to
+// its source, in order of creation, then to its handlers. Deliveries to endpoints outside
+// b.Lanes are due at once.
 func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string, due time.Time) {
 		if slices.ContainsFunc(ds, func(d deliver.Delivery) bool { return d.EndpointID == endpointID }) {
-			return // a handler that is named twice
+			return // the handler is named twice
 		}
 		ds = append(ds, deliver.Delivery{
 			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
@@ -179,7 +179,7 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deli
 	return ds
 }
 
-// asked returns the sources in the order in which the script reads what is bound to them.
+// asked returns the sources in the order in which the script reads their bound endpoints.
 func (p *plan) asked() []sourceName {
 	names := make([]sourceName, 0, len(p.bound)+len(p.unbound))
 	for i := range p.bound {
@@ -190,7 +190,7 @@ func (p *plan) asked() []sourceName {
 
 // distinct reports whether all events have different ids.
 func (p *plan) distinct() bool {
-	if len(p.events) <= 16 { // comparing so few is faster than a map
+	if len(p.events) <= 16 { // for so few, comparing is faster than a map
 		for i := range p.events {
 			for k := range i {
 				if p.events[i].ev.ID == p.events[k].ev.ID {
@@ -207,8 +207,8 @@ func (p *plan) distinct() bool {
 	return len(seen) == len(p.events)
 }
 
-// script returns the name of the script for this commit, which removes up to most old
-// events.
+// script returns the name of the script for this commit. most is the maximum number of old
+// events to remove.
 func (p *plan) script(most int) string {
 	switch {
 	case len(p.charges) > 0 || most > 0:
@@ -219,9 +219,9 @@ func (p *plan) script(most int) string {
 	return "journal_commit"
 }
 
-// applyReply sets the fields of the batches that a commit sets. answer is the script's: a flag
-// for each event, 1 for a new one, or no flags if all are new; the last sequence number that
-// each owner had before; and the positions of the charges that were not made.
+// applyReply sets the result fields of the batches. answer is the script's reply: a flag for
+// each event, 1 if it is new (or no flags if all are new); the last sequence number of each
+// owner before the commit; and the positions of the charges that were refused.
 func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
 		return errRecord
@@ -262,15 +262,15 @@ func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	return nil
 }
 
-// bindings caches which endpoints are bound to sources, in the form in which the scripts
-// store it: a field for the id of each active endpoint, in order of creation. It may be
-// out of date: the script of a commit checks it.
+// bindings caches the endpoints bound to each source, in the stored form: a field for the id of
+// each active endpoint, in order of creation. The cache may be out of date: the script of a
+// commit checks it.
 type bindings struct {
 	mu sync.Mutex
 	of map[sourceName]string
 }
 
-// maxBindings bounds the cached sources; beyond it all are forgotten and read again.
+// maxBindings is the maximum number of cached sources. Beyond it the cache is emptied.
 const maxBindings = 20_000
 
 func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
@@ -296,8 +296,8 @@ func (b *bindings) learn(sources []sourceName, bound []any) {
 	}
 }
 
-// splitFields returns the fields of a list, up to the first damaged one. The script of the
-// commit notices if that leaves out an endpoint.
+// splitFields returns the fields of a list, up to the first damaged one. If that leaves out an
+// endpoint, the script of the commit notices.
 func splitFields(s string) (fields []string) {
 	for s != "" {
 		f, rest, err := cutField(s)

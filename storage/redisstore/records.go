@@ -9,22 +9,22 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records implements what monitor.Store and rule.Store have in common: all but List. A
-// record has a version, and is changed by compare-and-set.
+// records implements the methods that monitor.Store and rule.Store share: all but List. A record
+// has a version and is changed by compare-and-set.
 //
-// A record is stored whole, as JSON with the names of its Go fields, so that a new field
-// needs no new version of the data. What scripts need is stored beside it.
+// A record is stored as JSON with the names of its Go fields: a new field needs no new version
+// of the data. The fields that scripts need are also stored separately.
 type records[T any] struct {
 	s       *Store
-	kind    string // in the names of Redis keys
+	kind    string // part of the names of Redis keys
 	keys    func(*T) (owner, id, unique, status string)
 	version func(*T) *int64
-	charged billing.Kind // the kind of their entries in the ledger
+	charged billing.Kind // kind of the records' ledger entries
 
 	notFound, duplicate, conflict error
 }
 
-// replyError returns the error that the first word of a reply stands for.
+// replyError returns the error for the first word of a reply.
 func (rs records[T]) replyError(out []any, err error) error {
 	if err != nil {
 		return err
@@ -78,12 +78,12 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	return rs.replyError(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged), rs.kind[:1]))
 }
 
-// scanChunk is how many records Scan reads at a time.
+// scanChunk is the number of records that Scan reads at a time.
 const scanChunk = 64
 
-// Scan calls fn for the records by owner, each owner's oldest first. It reads 64 at a
-// time, and stops when the context ends. Records that are created or deleted meanwhile
-// may be shown or not; all others are shown once.
+// Scan calls fn for the records by owner, each owner's oldest first. It reads 64 at a time, and
+// stops when the context ends. A record that is created or deleted during Scan may be included
+// or not; every other record is included once.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	for beyond := ""; ; {
 		out, err := rs.s.run(ctx, "records_scan", rs.kind, beyond, scanChunk)
@@ -108,8 +108,8 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	}
 }
 
-// list returns a page of the owner's records with a status, "" for all, and how many
-// there are.
+// list returns a page of the owner's records with a status, and the number of such records. The
+// status "" means any.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	from, count := pageBounds(page, size)
 	out, err := rs.s.run(ctx, "records_list", rs.kind, escaped(owner), status, from, count)

@@ -14,7 +14,7 @@ import (
 // replays implements deliver.Replays.
 type replays struct{ s *Store }
 
-// replayError returns the error that the first word of a reply stands for.
+// replayError returns the error for the first word of a reply.
 func replayError(out []any, err error) error {
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Re
 	return decodeReplay(text(out[1]))
 }
 
-// decodeReplay decodes a replay as lua/replay.lua stores it. The fields beside the record
-// have precedence over it.
+// decodeReplay decodes a replay stored by lua/replay.lua. If a value is both in a field and in
+// the record, the field counts.
 func decodeReplay(stored string) (r deliver.Replay, err error) {
 	var owner, id, state, cursor, last, created, reopened, left, removed, due, updated, fixed string
 	if _, err := cutFields(stored, &owner, &id, &state, &cursor, &last, &created, &reopened, &left, &removed, &due, &updated, &fixed); err != nil {
@@ -97,8 +97,8 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 	return due, nil
 }
 
-// Step reads the next events, and then runs a script that makes their deliveries. The ids
-// of deliveries are hashes, which the script cannot make.
+// Step reads the next events, then runs a script that creates their deliveries. The script
+// cannot compute the ids of deliveries, which are hashes.
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
 	r, err := rs.Get(ctx, q.Owner, q.EndpointID)
 	if err == nil && (r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning) {
@@ -141,15 +141,15 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		if err != nil {
 			return r, nil, err
 		}
-		if d.Event != nil && d.Due.Equal(r.Due) { // else it was claimed or settled before the answer came
+		if d.Event != nil && d.Due.Equal(r.Due) { // otherwise it was claimed or settled before the answer came
 			made = append(made, d)
 		}
 	}
 	return r, made, nil
 }
 
-// next returns the owner's events after a number and up to last, as many as one script
-// returns, and the number up to which it looked.
+// next returns the owner's events with numbers above after and up to last, as many as one script
+// returns. stop is the last number that it looked at.
 func (l deliveryLog) next(ctx context.Context, owner string, after, last uint64) (evs []deliver.Event, stop uint64, err error) {
 	out, err := l.s.run(ctx, "log_events", "", escaped(owner), after+1, eventChunk)
 	if err != nil {

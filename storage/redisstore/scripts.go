@@ -13,8 +13,8 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// luaKeys has the Lua files, and the keys that each reads or writes. A key with a star is
-// of a kind of records: *names is monitors:names for monitors.
+// luaKeys lists the Lua files, and the keys that each reads or writes. A star stands for the
+// kind of records: *names is monitors:names for monitors.
 var luaKeys = map[string]string{
 	// Parts of several scripts.
 	"base":            "",
@@ -103,8 +103,8 @@ var luaKeys = map[string]string{
 	"erase_cursors":    "journal",
 }
 
-// scriptFiles has the scripts, and the files that each consists of after base, which all begin
-// with. A file may use what the files before it define.
+// scriptFiles lists the scripts, and the files that each consists of. All begin with base, which
+// is not listed. A file may use definitions of the files before it.
 var scriptFiles = map[string]string{
 	"open": "open",
 
@@ -123,8 +123,8 @@ var scriptFiles = map[string]string{
 	"endpoints_update": "write changes endpoint endpoints_update",
 	"endpoints_delete": "write changes endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
 
-	// A commit without deliveries, one with some, and one that has charges or removes old
-	// events. The fewer functions a script defines, the faster a call is.
+	// Three variants of a commit: without deliveries, with some, and with charges or the removal
+	// of old events. The fewer functions a script defines, the faster a call is.
 	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
 	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
 	"journal_commit_full":       "write runs settled count queue receivers account removal removal_entries removal_events charges journal_commit",
@@ -177,18 +177,18 @@ var scriptFiles = map[string]string{
 	"erase_cursors":    "write erase_cursors",
 }
 
-// script is a Lua script as it is sent.
+// script is a Lua script in the form in which it is sent.
 type script struct {
 	name   string
 	source string
 	hash   string   // its SHA-1, for EVALSHA
-	keys   []string // that it declares
-	ofKind bool     // some of its keys are of a kind of records
+	keys   []string // the keys that it declares
+	ofKind bool     // some of its keys depend on the kind of records
 	writes bool     // its arguments begin with the header of lua/write.lua
 	limits bool     // the limits of lua/removal.lua follow the header
 }
 
-// scripts returns the scripts by name. They are made when they are first needed.
+// scripts returns the scripts by name. They are built when they are first needed.
 var scripts = sync.OnceValue(func() map[string]*script {
 	all := make(map[string]*script)
 	for name, files := range scriptFiles {
@@ -197,7 +197,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return all
 })
 
-// newScript joins files, after a table of the keys that they use.
+// newScript joins files into a script. A table of the keys that they use comes first.
 func newScript(name string, files []string) *script {
 	s := &script{name: name, writes: slices.Contains(files, "write"), limits: slices.Contains(files, "removal")}
 	source := ""
@@ -227,8 +227,7 @@ func luaFile(name string) string {
 	return string(text)
 }
 
-// keysOf returns the names of a script's keys in this store. Those with a star are of the
-// given kind of records.
+// keysOf returns the names of a script's keys in this store. kind replaces the star in a key.
 func (s *Store) keysOf(sc *script, kind string) []any {
 	if known, ok := s.keys.Load(sc); ok {
 		return known.([]any)

@@ -11,12 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// signals implements fleet.Signals by a channel of Redis: a sharded one on a cluster, so
-// that only the nodes that have the store's slot pass signals on.
+// signals implements fleet.Signals with a Redis channel. On a cluster the channel is sharded:
+// only the nodes with the store's slot pass signals on.
 type signals struct{ s *Store }
 
 // Signals returns the signals between the engines that use this store. Each Receive has a
-// connection of its own. It notices within 6 s that the server does not answer any more.
+// connection of its own, and notices within 6 s that the server no longer answers.
 func (s *Store) Signals() fleet.Signals { return signals{s} }
 
 func (g signals) channel() string { return g.s.prefix + "signals" }
@@ -79,12 +79,12 @@ func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	return s.ended(ctx)
 }
 
-// quiet is after how long without a message a connection is pinged. It is given up after twice
-// that.
+// quiet is the time without a message after which a connection is pinged. After twice that time
+// it is closed.
 const quiet = 3 * time.Second
 
-// listen calls fn for each signal until the connection breaks, first with a SignalLook if
-// some were missed. heard says whether there was a connection.
+// listen calls fn for each signal until the connection breaks. If missed is set, it first calls
+// fn with a SignalLook. heard reports whether there was a connection.
 func (g signals) listen(ctx context.Context, missed bool, fn func(fleet.Signal)) (heard bool) {
 	subscribe := g.s.redis.Subscribe
 	if g.s.cluster {

@@ -9,22 +9,20 @@ import (
 type Stats struct {
 	// Retries is the number of attempts of calls beyond the first.
 	Retries int64
-	// Mixups is the number of answers that belonged to another call, and were not
-	// used.
+	// Mixups is the number of answers that belonged to another call and were discarded.
 	Mixups int64
-	// Lost is the number of queued deliveries whose records were missing, because
-	// something else has removed data of this store. Each was removed from the queue
-	// and logged to Options.Logger.
+	// Lost is the number of queued deliveries with a missing record, because another program has
+	// removed data of this store. Each was removed from the queue and logged to Options.Logger.
 	Lost int64
 }
 
-// Stats returns the present counts. It may be called at any time, even after Close.
+// Stats returns the current counts. It may be called at any time, even after Close.
 func (s *Store) Stats() Stats {
 	return Stats{Retries: s.stats.retries.Load(), Mixups: s.stats.mixups.Load(), Lost: s.stats.lost.Load()}
 }
 
-// stats counts what Stats has. failing is whether the last attempt of any call failed, so that
-// only the first failure and the recovery are logged.
+// stats holds the counts of Stats. failing is true if the last attempt of any call failed; it
+// limits the log to the first failure and the recovery.
 type stats struct {
 	retries, mixups, lost atomic.Int64
 	failing               atomic.Bool

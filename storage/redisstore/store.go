@@ -32,21 +32,21 @@ type Store struct {
 	ownClock bool // Options.Now is not the default
 	redis    redis.UniversalClient
 	cluster  bool
-	prefix   string // of all keys: the hash tag
-	client   string // names this store among those that share its data
+	prefix   string // of all keys; includes the hash tag
+	client   string // identifies this store among those that share its data
 
-	slots   chan *slot                // those not in use
+	slots   chan *slot                // the slots not in use
 	reads   atomic.Uint64             // counts calls that only read
 	renewed atomic.Pointer[time.Time] // when renewal last returned a time; nil for never
-	added   atomic.Int64              // events of commits since one removed old events
+	added   atomic.Int64              // number of events committed since a commit last removed old events
 	bound   *bindings
-	keys    sync.Map // []any by *script, of scripts that are not for kinds of records
+	keys    sync.Map // []any by *script, only for scripts without a kind of records
 	stats   stats
 
 	cut      context.Context
-	cutNow   context.CancelFunc // ends the calls under way
+	cutNow   context.CancelFunc // ends the calls in progress
 	closing  context.Context
-	closeNow context.CancelFunc // ends those that would go on for ever
+	closeNow context.CancelFunc // ends the calls that have no end of their own
 	calling  gate
 }
 
@@ -56,7 +56,7 @@ func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
 // Rules returns the store of filter rules.
 func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
 
-// Endpoints returns the store of webhook endpoints. Secrets are stored as given.
+// Endpoints returns the store of webhook endpoints. It stores secrets unencrypted.
 func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
 
 // Journal returns the journal, which records detections.
@@ -68,18 +68,18 @@ func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 // Replays returns the store of replays. A step looks at up to 128 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log returns the log of deliveries and events. A query with conditions, such as a source,
-// an author or a state, reads all deliveries that are retained of the owner.
+// Log returns the log of deliveries and events. A query with conditions, such as a source, an
+// author or a state, reads all retained deliveries of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
-// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt
-// does not expire.
+// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt never
+// expires.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
-// Close makes later calls, also of Close, return ErrClosed, waits for the calls under way,
-// and closes the connections. If ctx ends first, these calls are ended with ErrClosed,
-// wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). The data
-// stays.
+// Close waits for the calls in progress and closes the connections. Every later call returns
+// ErrClosed, including a second Close. If ctx ends first, the calls in progress return
+// ErrClosed, wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). The
+// data stays on the server.
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.cutNow()
-	e := s.redis.Close() // ends calls that still wait for an answer
+	e := s.redis.Close() // ends the calls that still wait for an answer
 	<-idle
 	if e != nil {
 		err = errors.Join(err, fmt.Errorf("redisstore: %w", e))
@@ -100,7 +100,7 @@ func (s *Store) Close(ctx context.Context) error {
 	return err
 }
 
-// gate counts the calls under way until it is shut.
+// gate counts the calls in progress until it is shut.
 type gate struct {
 	mu      sync.Mutex
 	callers int
@@ -138,11 +138,11 @@ func (g *gate) shut() (idle <-chan struct{}, err error) {
 	return g.idle, nil
 }
 
-// maxPage bounds a page of records or entries. It is more than the ports allow.
+// maxPage is the maximum size of a page of records or entries. It is more than the ports allow.
 const maxPage = 10_000
 
-// pageBounds returns the first item, from 0, and the number of items on a page of size
-// items. Pages count from 1; zero means page 1 and size 20.
+// pageBounds returns the first item of a page, counted from 0, and the number of items. Pages
+// count from 1. A zero page means 1, a zero size means 20.
 func pageBounds(page, size int) (from, count int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {
@@ -155,7 +155,7 @@ func pageBounds(page, size int) (from, count int) {
 	return (page - 1) * size, size
 }
 
-// Replies consist of texts and lists of texts, with nil for what is not there.
+// Replies consist of texts and lists of texts; nil stands for a missing value.
 
 func text(v any) string {
 	s, _ := v.(string)

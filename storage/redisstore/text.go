@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Members of sorted sets begin with names. Names are escaped there, so that none is a prefix of
-// another: NUL becomes NUL 1, and NUL NUL ends the name.
+// Members of sorted sets begin with names. Names are escaped, which keeps any name from being a
+// prefix of another: NUL becomes NUL 1, and NUL NUL ends the name.
 const nameEnd = "\x00\x00"
 
 func escaped(name string) string {
@@ -25,8 +25,8 @@ func unescaped(s string) (string, error) {
 	return strings.ReplaceAll(name, "\x00\x01", "\x00"), nil
 }
 
-// Times that are sorted are 16 hexadecimal digits: Unix nanoseconds less the smallest int64.
-// They reach from 1677 to 2262; a time outside is stored as the nearest one inside. The zero
+// Times that are sorted are 16 hexadecimal digits: Unix nanoseconds minus the smallest int64.
+// They range from 1677 to 2262; a time outside is stored as the nearest one inside. The zero
 // time is stored as the smallest, which is read as the zero time.
 var (
 	firstTime = time.Unix(0, math.MinInt64)
@@ -77,7 +77,7 @@ func fromHex(s string) (uint64, error) {
 	return n, nil
 }
 
-// appendField appends a text as a field, which scripts can read: "3:abc".
+// appendField appends a text as a field, in the form that scripts read: "3:abc".
 func appendField[T string | []byte](b []byte, text T) []byte {
 	b = strconv.AppendInt(b, int64(len(text)), 10)
 	b = append(b, ':')
@@ -86,7 +86,7 @@ func appendField[T string | []byte](b []byte, text T) []byte {
 
 var errFields = errors.New("redisstore: stored fields are damaged")
 
-// cutField returns the first field, and the rest.
+// cutField returns the first field and the rest.
 func cutField(s string) (text, rest string, err error) {
 	// A length has at most 10 digits: Redis keeps no text longer than 512 MB.
 	colon := strings.IndexByte(s[:min(len(s), 11)], ':')
@@ -101,7 +101,7 @@ func cutField(s string) (text, rest string, err error) {
 	return s[:n], s[n:], nil
 }
 
-// cutFields sets into to the first fields, and returns the rest.
+// cutFields stores the first fields in into, and returns the rest.
 func cutFields(s string, into ...*string) (rest string, err error) {
 	for _, f := range into {
 		if *f, s, err = cutField(s); err != nil {
