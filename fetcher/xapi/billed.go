@@ -8,19 +8,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Prices returns what X charges for what it returns, in US dollars, by its price list
-// of 22 August 2026 (docs.x.com/x-api/getting-started/pricing): $0.005 for a post,
-// $0.010 for an account and $0.005 for an event of the Activity API, each once a day.
-// Empty and failed answers are free. A program's own data and contracts have other
-// prices.
+// Prices returns X's prices in US dollars, from its price list of 22 August 2026
+// (docs.x.com/x-api/getting-started/pricing): $0.005 for a post, $0.010 for an account
+// and $0.005 for an event of the Activity API. X charges for each of them once a day.
+// Empty and failed answers are free. Other prices apply to an app owner's own data and
+// to contracts.
 func Prices() fetcher.Prices {
 	return fetcher.Prices{Post: 0.005, User: 0.010, Event: 0.005}
 }
 
-// maxBilled bounds the ids that a ledger has of one day: some 20 MB.
+// maxBilled is how many ids of one day a ledger remembers, in some 20 MB.
 const maxBilled = 500_000
 
-// resource is what X charges for.
+// resource is a kind of thing that X charges for.
 type resource uint8
 
 const (
@@ -29,13 +29,14 @@ const (
 	billedEvent
 )
 
-// ledger counts what X has not charged for yet on a UTC day. It is safe for concurrent
-// use. Beyond its bound everything counts.
+// ledger remembers what X has charged for on the current UTC day, because X charges for
+// the same thing once a day. When it is full, it counts anything new as charged each
+// time. It is safe for concurrent use.
 type ledger struct {
-	most int
+	most int // ids to remember
 
 	mu   sync.Mutex
-	day  int64 // since 1970: the newest one of an answer
+	day  int64 // the current UTC day, in days since 1970
 	seen map[charged]struct{}
 }
 
@@ -46,8 +47,8 @@ type charged struct {
 
 func newLedger(most int) *ledger { return &ledger{most: most, seen: map[charged]struct{}{}} }
 
-// charge returns 1 when X charges for what it returns at a time, and 0 when it has
-// charged for that on the same day.
+// charge returns 1 if X charges for a resource returned at that time, or 0 if it has
+// already charged for it that day.
 func (l *ledger) charge(at time.Time, kind resource, id string) int64 {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -69,7 +70,7 @@ func (l *ledger) charge(at time.Time, kind resource, id string) int64 {
 	return 1
 }
 
-// bill counts what X charges for in an answer with posts.
+// bill returns what X charges for an answer with posts.
 func (c *client) bill(d *document[post]) (b fetcher.Billed) {
 	at := c.now()
 	for i := range d.Data {
@@ -78,8 +79,7 @@ func (c *client) bill(d *document[post]) (b fetcher.Billed) {
 	return b.Plus(d.Includes.bill(c.ledger, at))
 }
 
-// bill counts what X charges for in records that posts refer to: their authors, and the
-// posts.
+// bill returns what X charges for the included posts and accounts.
 func (in *includes) bill(l *ledger, at time.Time) (b fetcher.Billed) {
 	for _, posts := range [][]post{in.Posts, in.Tweets} {
 		for i := range posts {

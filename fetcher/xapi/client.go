@@ -18,21 +18,21 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// client makes the requests to the API, for all roles. It is safe for concurrent use.
+// client makes the API requests of all roles. It is safe for concurrent use.
 type client struct {
 	base    *url.URL
 	http    *http.Client
 	agent   string
-	token   func() string // a function, so that fmt does not show it
+	token   func() string // a func, because fmt would print a string
 	maxBody int64
 	now     func() time.Time
 	ledger  *ledger
 }
 
-// defaultMaxBody is Config.MaxBody where it is 0, in bytes.
+// defaultMaxBody is the default of Config.MaxBody, in bytes.
 const defaultMaxBody = 8 << 20
 
-// newClient checks what a client needs of cfg, and returns one.
+// newClient checks the fields of cfg that a client uses, and returns a client.
 func newClient(cfg *Config) (*client, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL
@@ -40,8 +40,8 @@ func newClient(cfg *Config) (*client, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("xapi: Config.Token is missing: want the bearer token of an app")
 	}
-	// Package upstream has the rules of these fields; its own client knows neither
-	// X's problems nor POST.
+	// upstream.New checks these fields. Its client is not used: it knows neither X's
+	// problems nor POST.
 	if _, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody}); err != nil {
 		return nil, fmt.Errorf("xapi: %w", err)
 	}
@@ -73,7 +73,7 @@ func newClient(cfg *Config) (*client, error) {
 type answer struct {
 	body []byte
 	rate fetcher.RateLimit
-	at   time.Time // of the Date header, zero if missing
+	at   time.Time // from the Date header; zero if it is missing or invalid
 }
 
 // get requests a path, such as "/2/users/12/tweets", with an encoded query.
@@ -81,8 +81,8 @@ func (c *client) get(ctx context.Context, path, query string) (*answer, error) {
 	return c.call(ctx, http.MethodGet, path, query, nil)
 }
 
-// call makes a request, with a body as JSON unless it is nil, and reads the answer.
-// Anything but a 2xx is an error: see answerError.
+// call makes a request and reads the answer. It sends body as JSON unless it is nil. A
+// status outside 2xx is an error: see answerError.
 func (c *client) call(ctx context.Context, method, path, query string, body any) (*answer, error) {
 	resp, err := c.send(ctx, method, path, query, body)
 	if err != nil {
@@ -114,10 +114,10 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 	return a, nil
 }
 
-// send makes a request and returns a 2xx answer with its body unread, for the caller to
-// close.
+// send makes a request and returns a 2xx answer with its body unread. The caller must
+// close the body. A status outside 2xx is an error: see answerError.
 func (c *client) send(ctx context.Context, method, path, query string, body any) (*http.Response, error) {
-	// A path is made of ids that were checked; this is for one that was not.
+	// Ids in a path have been checked before. This catches one that has not.
 	ref, err := url.Parse(path)
 	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
 		return nil, fmt.Errorf("path %q is not allowed: want one that begins with /2/", path)

@@ -17,46 +17,46 @@ type Config struct {
 	BaseURL string
 	// Token is the bearer token of an app. It prints as ***. Required.
 	Token secret.Value
-	// HTTP makes the requests. Defaults to a client that gives up after 30 s. It is
-	// never let off to another host.
+	// HTTP makes the requests. Defaults to a client with a timeout of 30 s. Redirects
+	// to another host are never followed.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	// MaxBody limits a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
-	// Expand asks for more than posts. Each part may be billed.
+	// Expand asks for other records besides posts. Each may be billed.
 	Expand Expand
-	// FirstPage is how many of the newest posts are asked for of an account or a
-	// query that is read for the first time: 5 to 100 of an account, 10 to 100 of a
-	// query. Each is billed. Defaults to 5, and 10 for a query. A query's Limit goes
-	// before.
+	// FirstPage is how many of the newest posts to ask for when a query has no Since
+	// and no Limit, as at the first read of an account: 5 to 100, and at least 10 for a
+	// search. Each post is billed. Defaults to 5, or 10 for a search.
 	FirstPage int
-	// AuditEvery is how often an account is read by time instead of from the newest
-	// known post on, which finds posts that became visible late. Each audit returns what
-	// was posted since the one before once more: free on the same UTC day, and charged
-	// for after midnight, 1 % of the posts at 15 min and 4 % at 1 h. With a time shorter
-	// than the interval of polls each is an audit, and returns what the overlap has. X
-	// calls the once-a-day rule a soft guarantee. Defaults to 15 min; at most 24 h.
+	// AuditEvery is the interval between audits: reads of an account by time, instead
+	// of from the newest known post, to find posts that became visible late. An audit
+	// returns the posts since the previous audit again. That is free on the same UTC
+	// day (X calls this a soft guarantee). After midnight they are charged again: 1 %
+	// of all posts at 15 min, 4 % at 1 h. If AuditEvery is shorter than the interval
+	// between polls, each poll is an audit. Defaults to 15 min; at most 24 h.
 	AuditEvery time.Duration
-	// QueryLength is how long a search query may be, in characters. Defaults to 512,
-	// the bound of self-serve access; Enterprise access has 4,096.
+	// QueryLength is the length of the longest search query, in characters. Defaults
+	// to 512, the limit of self-serve access. Enterprise access allows 4,096.
 	QueryLength int
-	// MaxRemembered is how many accounts and queries are remembered, some 100 bytes
-	// each; one that is not is read from its time bound on. Defaults to 100,000.
+	// MaxRemembered is how many accounts are remembered, at some 100 bytes each. An
+	// account that is not remembered is read by time. Defaults to 100,000.
 	MaxRemembered int
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Expand asks for records in addition to the posts. X's price list does not say whether they
-// are billed; clients of the API report that they are: a user at $0.010, a post at
-// $0.005, each once a day. So none is asked for by default.
+// Expand selects records to request in addition to posts; by default, none. X's price list
+// does not say whether they are billed. Users of the API report that they are: $0.010 for
+// an account and $0.005 for a post, each once a day.
 type Expand struct {
-	// Authors asks for the author of each post. Without it a post of a search has none.
+	// Authors asks for the author of each post. Without it, posts found by a search
+	// have no author.
 	Authors bool
-	// Posts asks for the posts that a post reposts, quotes or answers. Without it a post
-	// of the Fetcher does not tell which those are, and the text of a repost is cut at
-	// 140 characters.
+	// Posts asks for the posts that a post reposts, quotes or answers. Without it, a
+	// post from a Fetcher lacks their ids, and a repost's text is cut at 140
+	// characters.
 	Posts bool
 	// Media, Polls and Places ask for attachments of a post.
 	Media, Polls, Places bool
@@ -70,7 +70,7 @@ const (
 	defaultRemembered       = 100_000
 )
 
-// check fills in the defaults and returns an error for a value that is not allowed.
+// check sets the defaults. It returns an error if a value is not allowed.
 func (cfg *Config) check() error {
 	if cfg.AuditEvery == 0 {
 		cfg.AuditEvery = defaultAudit

@@ -9,25 +9,25 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// reading is a read of several pages, of which a cursor carries what the next one
-// needs: so a read goes on in the next process as it began.
+// reading is the state of a read over several pages. The cursor has all of it, so another
+// process can continue the read.
 type reading struct {
-	sinceID string // posts with this id and smaller ones are left out, "" for none
-	start   int64  // Unix time in seconds: posts from then on, 0 for all
-	since   int64  // what the caller wants posts from, in Unix milliseconds, 0 for all
-	audit   int64  // Unix time in seconds when an audit began, 0 for no audit
+	sinceID string // only posts with greater ids; "" for no such limit
+	start   int64  // only posts since this Unix time, in seconds; 0 for no such limit
+	since   int64  // the caller's Since, in Unix milliseconds; 0 if it has none
+	audit   int64  // when the audit began, as Unix time in seconds; 0 if it is not one
 	newest  string // id of the newest post on the pages so far
-	token   string // X's token of the page, "" for the first
+	token   string // X's token for the page; "" for the first page
 }
 
 const (
 	cursorMark = "x1"
 	cursorCut  = "~"
-	// maxToken bounds a token of X, which has some 30 characters.
+	// maxToken is the longest accepted token, in bytes. X's tokens have some 30.
 	maxToken = 1024
 )
 
-// next is the cursor of the page with a token.
+// next returns the cursor of the page that has X's token.
 func (r *reading) next(token string) string {
 	return strings.Join([]string{cursorMark, r.sinceID, number(r.start), number(r.since), number(r.audit), r.newest, token}, cursorCut)
 }
@@ -39,7 +39,7 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// parseCursor reads what next wrote.
+// parseCursor parses a cursor made by next.
 func parseCursor(cursor string) (reading, error) {
 	var r reading
 	bad := errors.New("cursor is not allowed: want one that a page gave as Next")
@@ -68,14 +68,14 @@ func parseCursor(cursor string) (reading, error) {
 	return r, nil
 }
 
-// soundToken reports whether a text can be a token of X: letters, digits, - and _.
+// soundToken reports whether a text can be a token of X: letters, digits and any of -_=.
 func soundToken(token string) bool {
 	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '=' && c != '.'
 	}) < 0
 }
 
-// numericID reads a post's id as a number, by which newer posts are greater.
+// numericID parses a post's id. The number of a newer post is greater.
 func numericID(id string) (uint64, bool) {
 	if len(id) > 20 || strings.HasPrefix(id, "+") {
 		return 0, false
@@ -84,11 +84,11 @@ func numericID(id string) (uint64, bool) {
 	return n, err == nil
 }
 
-// maxAhead is how far a post's time may be ahead of the clock. An id of further ahead
-// is no lower bound: it would hide what comes before.
+// maxAhead is how far a post's time may be ahead of the clock. A later id is not used as
+// a lower bound, because that would hide all posts until then.
 const maxAhead = time.Minute
 
-// see notes the posts of a page.
+// see updates newest from the posts of a page.
 func (r *reading) see(posts []post, now time.Time) {
 	newest, _ := numericID(r.newest)
 	for i := range posts {

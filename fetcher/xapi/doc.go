@@ -1,11 +1,11 @@
-// Package xapi reads accounts and searches of X through its API, version 2, and knows
-// what that costs.
+// Package xapi reads accounts and searches of X through its API, version 2, and counts
+// what X charges for them.
 //
 //	x, err := xapi.New(xapi.Config{Token: token})
 //	page, err := x.Timeline(ctx, fetcher.TimelineQuery{Username: "nasa"})
 //
-// The token is the bearer token of an app: console.x.com makes one, and bills it by use.
-// All roles here need that alone.
+// The token is the bearer token of an app. Create one at console.x.com; X bills the app
+// by use. All roles here need only this token.
 //
 // # Roles
 //
@@ -17,116 +17,120 @@
 //	Activity        posts and deletions of accounts, pushed
 //	FilteredStream  posts that match queries, pushed
 //
-// An engine takes timelines, searches and the buckets of their limits from a Fetcher as
-// it is. Probes cost extra, and streams keep a connection: they are set in Roles.
+// A Fetcher alone gives an engine timelines, searches and the buckets of their limits.
+// Probes cost extra, and streams keep a connection open: set them in Roles.
 //
 // # What it costs
 //
-// X charges for what it returns, by Prices: $0.005 for a post, $0.010 for an account, each
-// once a UTC day however often it is returned. Calls that return nothing are free, and so
-// are failed ones. Page.Billed and Probe.Billed say what an answer costs; the Fetcher
-// remembers 500,000 charged things a day, and counts further ones as new. After a restart
-// a post that is read again on the same day counts twice, and X charges less.
+// X charges for each post ($0.005) and each account ($0.010) that it returns, once per
+// UTC day, no matter how often it returns the same one: see Prices. Empty and failed
+// answers are free. Page.Billed and Probe.Billed count what an answer costs. The Fetcher
+// remembers up to 500,000 charged ids per day and counts the rest as new. It forgets them
+// at a restart: a post read again that day is counted twice, but X charges it once.
 //
-// 1,000 accounts that post once a day each, in US dollars:
+// The cost of 1,000 accounts with one post a day each, in US dollars:
 //
-//	                                                   at first      a day
+//	                                                    at start    per day
 //	timelines every 90 s                                  35.00       5.05
 //	  of which look-ups of the accounts' ids              10.00          –
 //	  and the newest 5 posts of each                      25.00          –
-//	  and old posts that are read again after midnight        –       0.05
+//	  and old posts read again after midnight                 –       0.05
 //	Activity, and an audit every 30 min                   35.00      10.20
 //	UsersProbe, at any rate, in addition to timelines         –      10.00
 //	ListProbe, 100 posts in a call, in addition               – up to 10.50
 //	Expand.Authors, in addition                           10.00      10.00
 //
-// An account that an engine has read before costs nothing at a start: its first read has
-// a lower bound as well. 1,000 accounts every 90 s use up the 10,000 calls in 15 minutes:
-// then polls wait for the end of the window, up to a minute.
+// An account that an engine has read before costs nothing at a restart, because its
+// first read has a lower bound, too. 1,000 accounts every 90 s use up the 10,000 calls
+// per 15 minutes; polls then wait up to a minute for the end of the window.
 //
-// detect.Config.Cost takes Prices and a limit for a day; an engine then says what was
+// Set detect.Config.Cost to Prices and a daily limit. The engine then reports what was
 // charged, and its plans what will be.
 //
-// A probe, which elsewhere saves calls, is dear here, and reading often is free. A
-// source without credits answers 402: a *fetcher.RateLimitError with All and a Reason
-// closes it for 15 minutes at a time. A usage cap asks for an hour, of which an engine
-// waits 15 minutes before it asks again, and a stream all.
+// Probes save calls on other platforms; here they are expensive, while frequent polls
+// are free. Without credits, X answers 402. The Fetcher returns a *fetcher.RateLimitError
+// with All and a Reason, and the source pauses for 15 minutes. A usage cap sets
+// RetryAfter to an hour: a stream waits that long, an engine's polls 15 minutes.
 //
 // # Reads with a lower bound
 //
-// TimelineQuery.Since says from when on posts are wanted. A Fetcher asks for those
-// (start_time), or, where the newest post that an earlier read has shown lies after it and
-// the caller knows that post, for what follows it (since_id). X's ids are not quite in the
-// order in which posts become visible: every Config.AuditEvery, and after a start, an
-// account is read by time from the audit before on, which finds those that came late. After
-// a start that audit is not known, and was AuditEvery before Since, 30 minutes at most. It
-// returns posts again that X has charged for that day; the first audit after midnight is
-// charged for posts of the day before: 1/96 of a day's posts.
+// TimelineQuery.Since is the time from which posts are wanted. A Fetcher usually asks for
+// posts after the newest one it has read (since_id), if that is later than Since and the
+// caller's Seen knows it. Otherwise it asks for posts since Since (start_time).
 //
-// A page that has no Next has everything back to Since, also when it is empty. Without
-// Since a page has the newest posts, Config.FirstPage of them. X shows the newest 3,200 of
-// an account.
+// Some posts become visible late, after posts with greater ids. To find them, an audit
+// reads the account by time, every Config.AuditEvery and after a start. It goes back to
+// the previous audit's Since. After a start, that is not known, and the audit goes back
+// to AuditEvery, but at most 30 minutes, before Since. An audit returns posts that X has
+// already charged that day, which is free. The first audit after midnight is charged for
+// posts of the day before: at 15 minutes, 1/96 of a day's posts.
 //
-// A search is bounded by an id that is made of Since, to the millisecond. It reaches 7
-// days back.
+// A page without Next has all posts since Since, even if it is empty. If Since is zero, a
+// page has the newest posts, as many as Config.FirstPage. X shows at most the newest
+// 3,200 posts of an account.
+//
+// A search has an id as its lower bound, computed from Since to the millisecond. A search
+// reaches back at most 7 days.
 //
 // # Posts
 //
-// Fields and parameters have the names that X gave them in August 2026 (post.fields), and
-// those of before (tweet.fields) on streams, which still take these. By today's names only
-// Expand tells a search's authors, and which posts a post answers, quotes or reposts.
+// Requests use the names of fields and parameters that X introduced in August 2026
+// (post.fields). Streams still use the old names (tweet.fields). With the new names, the
+// authors of found posts are known only with Expand.Authors, and which post a post
+// answers, quotes or reposts only with Expand.Posts.
 //
 // PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
-// post; a repost is "RT @handle: " and the original, whole with Expand.Posts, else cut at
-// 140 characters. An edited post is a new post with an id of its own; timelines show the
-// newest version alone, and a stream's EditTweetIDs has them all. What X does not tell
-// stays empty, and so does a member of another type than X's documents say.
+// post. A repost's text is "RT @handle: " and the original text, which is cut at 140
+// characters without Expand.Posts. An edited post is a new post with its own id. Timelines
+// show only the newest version; on a stream, EditTweetIDs has the ids of all versions.
+// Fields that X does not send, or sends with an undocumented type, stay empty.
 //
-// Problems that X reports with or instead of posts never fail the source: an account
-// that is gone is fetcher.ErrNotFound, a protected or suspended one ErrProtected.
+// A problem with an account is not an error of the whole source: a missing account is
+// fetcher.ErrNotFound, a protected or suspended one fetcher.ErrProtected.
 //
 // # Streams
 //
-// Two Streamers receive posts as they are published. X replays nothing to either without
-// Enterprise access: what was posted while a connection was down is found by polls.
+// Two Streamers receive posts as they are published. Without Enterprise access X replays
+// nothing: posts made while a connection was down are found by polls.
 //
 // An Activity, for fetcher.Roles.Stream, receives all posts and deletions of accounts
-// within a second, at the price of a post each. It subscribes the app to two kinds of
-// events of each account, post.create and post.delete; self-serve access has 1,500
+// within a second. Each event costs as much as a post. It subscribes the app to two kinds
+// of events for each account, post.create and post.delete. Self-serve access allows 1,500
 // subscriptions: 750 accounts, or 1,500 without deletions (ActivityConfig.PostsOnly).
-// Others are polled as without it. Protected accounts have no events.
+// Other accounts are polled as usual. Protected accounts have no events.
 //
 // A FilteredStream, for fetcher.Roles.SearchStream, receives the posts that match queries,
-// some seconds after their publication. It keeps a rule for each query that one can be
-// made of, see rule/query's Translate; the others are searched for.
+// some seconds after their publication. It creates a rule for each query that can be
+// translated (see Translate of rule/query). The engine searches for the other queries.
 //
 //	activity, err := xapi.NewActivity(xapi.ActivityConfig{Token: token})
 //	stream, err := xapi.NewFilteredStream(xapi.FilteredStreamConfig{Token: token, Fetcher: x})
 //	cfg.Fetcher, cfg.Roles = x, fetcher.Roles{Stream: activity, SearchStream: stream}
 //
-// Subscriptions and rules belong to the app, and stay. Each Streamer changes those alone
-// that have its own tag, and reads hourly what there is; one that another program of the
-// app has already is not made twice, and polled. Programs that share an app need a tag
-// each, and one of them at most can have a FilteredStream: X lets an app have one
-// connection of the filtered stream, and two of the Activity API.
+// Subscriptions and rules belong to the app and remain after the program ends. Each
+// Streamer changes only those with its own tag, and lists all of them every hour. If
+// another program already has the same subscription or rule, X refuses a second one, and
+// the account or query is polled. Programs that share an app need different tags. Only
+// one of them can use a FilteredStream: X allows an app one connection of the filtered
+// stream and two of the Activity API.
 //
-// X refuses a connection when it still counts one that broke off without its knowledge.
-// Such connections of the filtered stream are ended, and the log says so. X documents no
-// way to end those of the Activity API: they are waited for.
+// After a connection has broken, X may still count it and refuse a new one. A
+// FilteredStream then ends the app's connections and logs that. X documents no way to end
+// connections of the Activity API; an Activity tries again until X no longer counts them.
 //
-// A Streamer that X refuses asks to be left alone for 5 s after an error and a minute
-// after a rate limit, longer where X says so, or where credits or a cap are used up; the
-// engine waits longer with each failure. A connection without a line for 45 s is
-// given up: X sends an empty one every 20 s.
+// When X refuses a connection, the error's RetryAfter is at least 5 s, and at least one
+// minute after a rate limit. It is longer if X says so, or if credits or a cap are used
+// up. The engine waits longer with each failure. X sends an empty line every 20 s; a
+// connection without a line for 45 s is closed.
 //
 // # Tests
 //
-// Package xapitest is a fake of the API that bills. TestPrism has Prism check the requests
-// against X's OpenAPI document, at the path in XAPI_OPENAPI; TestSimulator reads an account
-// of a simulator, named by XAPI_URL and XAPI_ACCOUNT. Without these variables they are
-// skipped and say so. X itself has not been asked by any test.
+// Package xapitest is a fake of the API, including its billing. TestPrism checks the
+// requests with Prism against X's OpenAPI document; XAPI_OPENAPI is the document's path.
+// TestSimulator reads an account of a simulator: XAPI_URL is the simulator, XAPI_ACCOUNT
+// the account. Both are skipped without these variables. No test uses X itself.
 //
-// The facts are those of docs.x.com (pricing, rate limits, timelines, search, errors,
-// activity, filtered stream, connections, disconnections) of August 2026 and of its
-// OpenAPI document, version 2.168. What the documents leave open is read leniently.
+// This package follows docs.x.com of August 2026 (pricing, rate limits, timelines, search,
+// errors, activity, filtered stream, connections, disconnections) and X's OpenAPI
+// document, version 2.168. Where these are unclear, answers are read leniently.
 package xapi

@@ -11,18 +11,17 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Timeline reads one page of an account's posts, replies and reposts included, in one
-// request, and one more for its id if neither the query nor an earlier call knows it.
+// Timeline reads one page of an account's posts, including replies and reposts, in one
+// request. It makes another request for the account's id if that is neither in the query
+// nor remembered.
 //
-// With TimelineQuery.Since the page has what is newer: what follows the newest post that
-// an earlier read has shown, if Seen knows it, and every Config.AuditEvery everything
-// since, so that a post which became visible late is found. Without it the page has the
-// newest posts. X shows the newest 3,200.
+// With TimelineQuery.Since, the page has only newer posts: see "Reads with a lower bound"
+// in the package documentation. Without it, the page has the newest posts.
 //
-// Errors are those of package fetcher: ErrNotFound also means a handle that nobody has,
-// ErrProtected private posts or a suspended account, ErrUnauthorized a token that X
-// refuses, and a *RateLimitError says in Reason when credits or a cap are used up, which
-// closes the whole source. With an error the page has Billed alone.
+// Errors are those of package fetcher: ErrNotFound, also for an unknown handle;
+// ErrProtected for private posts and suspended accounts; ErrUnauthorized for a token that
+// X refuses; *RateLimitError, which has All and a Reason if credits or a cap are used up.
+// With an error, only Billed of the page is set.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, &q)
 	page.Billed.Users += f.users.owed.Swap(0)
@@ -84,7 +83,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	return page, nil
 }
 
-// timelineQuery is what a read asks of a timeline.
+// timelineQuery returns the query parameters for a page of a timeline.
 func (r *reading) timelineQuery(size int) string {
 	var p parameters
 	p.count("max_results", size)
@@ -96,19 +95,19 @@ func (r *reading) timelineQuery(size int) string {
 	return p.String()
 }
 
-// setAuthor names the account as the author of a post without one: a
-// timeline holds nobody else's posts.
+// setAuthor sets the polled account as the author of a post that lacks its author's id
+// or name. A timeline has no posts of other accounts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
 	}
 	if t.Username == "" && t.UserID == id && username != "" {
-		t.Username, t.Permalink = username, "" // which follows from it
+		t.Username, t.Permalink = username, "" // the default permalink has the name
 	}
 }
 
-// accountFault returns the error of the account of an answer without posts, nil for
-// none. A problem of a post that others refer to is no fault of the account.
+// accountFault returns the error of the account in an answer without posts, or nil if
+// there is none. It ignores problems of posts, media, polls and places.
 func (d *document[T]) accountFault() error {
 	for i := range d.Errors {
 		switch p := &d.Errors[i]; strings.ToLower(p.ResourceType) {
@@ -120,8 +119,8 @@ func (d *document[T]) accountFault() error {
 	return nil
 }
 
-// accountError is what a problem of an account means: it is the account's fault, never
-// the source's.
+// accountError returns the error for a problem of an account: ErrProtected, ErrNotFound
+// or one with the problem's text. It is never an error of the whole source.
 func accountError(p *problem) error {
 	text := p.text()
 	switch p.kind() {

@@ -12,59 +12,60 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// holdings are what X keeps for an app: its subscriptions, or its rules. Each has a key
-// of ours and an id of X's.
+// holdings are the subscriptions or the rules that X keeps for an app. Each has a key,
+// chosen by this package, and an id, chosen by X.
 type holdings interface {
-	// list reads the ids of those of the program by key, and counts those of others.
+	// list reads all holdings from X. It returns the ids of the program's own by key,
+	// and the number of others.
 	list(ctx context.Context) (own map[string]string, foreign int, err error)
-	// add makes some, at most as many as batch: it returns ids by key, and why X refuses
-	// others.
+	// add creates holdings, at most batch() of them. It returns the ids of those made,
+	// and X's reasons for refusing others, both by key.
 	add(ctx context.Context, keys []string) (made, refused map[string]string, err error)
-	// remove deletes some, of which X may have lost a few.
+	// remove deletes holdings by id. Some may already be gone.
 	remove(ctx context.Context, ids []string) error
-	// batch is how many one call makes.
+	// batch returns how many holdings one call of add can create.
 	batch() int
-	// usedFrom is when X uses what was just made or listed.
+	// usedFrom returns when X starts to use the holdings just added or listed.
 	usedFrom() time.Time
 }
 
-// upkeep adds and deletes holdings until they are those that are wanted, by one call
-// after the other.
+// upkeep adds and deletes holdings until X has the wanted ones. It makes one call at a
+// time.
 type upkeep struct {
 	of   holdings
-	most int // holdings of the app, those of other programs included
+	most int // limit of holdings for the app, including those of other programs
 	log  *slog.Logger
 
-	changed batch.Bell    // rung when others are wanted
-	told    batch.Bell    // rung when other holdings may be in force
-	begun   chan struct{} // closed when all is done that could be at first
-	listed  time.Time     // when X was last asked for all
+	changed batch.Bell    // rung when wanted has changed
+	told    batch.Bell    // rung when the holdings that X uses may have changed
+	begun   chan struct{} // closed after the first series of calls, or its first error
+	listed  time.Time     // when list last read all holdings
 
 	mu      sync.Mutex
-	wanted  [][]string      // keys: where room is short, those of the first list come first
+	wanted  [][]string      // lists of keys; earlier lists have priority if room is short
 	own     map[string]held // by key
-	foreign int
-	refused map[string]bool // until X is asked for all, or something is deleted
-	left    int             // how many were left out when it was last logged
+	foreign int             // number of other programs' holdings
+	refused map[string]bool // keys refused since the last list or remove
+	left    int             // number of keys without room when choose last ran
 }
 
-// held is what X has.
+// held is a holding that X has.
 type held struct {
 	id   string
-	from time.Time // when X uses it, or before
+	from time.Time // when X starts to use it, at the latest
 }
 
 const (
-	// listEvery is how often X is asked for all: others may change it.
+	// listEvery is how often all holdings are listed: other programs may change them.
 	listEvery = time.Hour
 	// tellEvery is how often told is rung during a long series of calls.
 	tellEvery = 5 * time.Second
-	// callTimeout bounds a call.
+	// callTimeout limits the time of a call.
 	callTimeout = 30 * time.Second
-	// maxDeleted is how many one call deletes.
+	// maxDeleted is how many holdings one call deletes.
 	maxDeleted = 100
-	// leastWait and mostWait bound the wait after a call that failed, which doubles.
-	// leastLimit is the least one after a rate limit.
+	// leastWait is the wait after the first failed call. It doubles with each failure,
+	// up to mostWait. leastLimit is the shortest wait after a rate limit.
 	leastWait, mostWait = 5 * time.Second, 320 * time.Second
 	leastLimit          = time.Minute
 )
@@ -73,7 +74,7 @@ func newUpkeep(of holdings, most int, log *slog.Logger) *upkeep {
 	return &upkeep{of: of, most: most, log: log, changed: batch.NewBell(), told: batch.NewBell(), begun: make(chan struct{}), refused: map[string]bool{}}
 }
 
-// want sets the keys that are wanted.
+// want sets the wanted keys. If there is not room for all, earlier lists have priority.
 func (u *upkeep) want(lists ...[]string) {
 	u.mu.Lock()
 	u.wanted = lists
@@ -81,7 +82,7 @@ func (u *upkeep) want(lists ...[]string) {
 	u.changed.Ring()
 }
 
-// has reports whether X has a key's holding, and whether it uses it already.
+// has reports whether X has the holding of a key, and whether X already uses it.
 func (u *upkeep) has(key string) (has, used bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -89,7 +90,7 @@ func (u *upkeep) has(key string) (has, used bool) {
 	return has, has && !h.from.After(time.Now())
 }
 
-// run goes on until ctx ends. X was asked for all.
+// run makes calls until ctx ends. The caller must have called list before.
 func (u *upkeep) run(ctx context.Context) {
 	begun := sync.OnceFunc(func() { close(u.begun) })
 	tell, failures := time.Now().Add(tellEvery), 0
@@ -102,9 +103,9 @@ func (u *upkeep) run(ctx context.Context) {
 		case err != nil:
 			wait = max(min(leastWait<<min(failures, 10), mostWait), fetcher.RetryAfter(leave(err)))
 			failures++
-			u.log.Warn("xapi: cannot change what the stream brings", "retry in", wait, "error", err)
+			u.log.Warn("xapi: cannot change the stream's subscriptions or rules", "retry in", wait, "error", err)
 			if limit := (*fetcher.RateLimitError)(nil); !errors.As(err, &limit) {
-				u.listed = time.Time{} // the call may have had its effect
+				u.listed = time.Time{} // list again: the call may have succeeded
 			}
 		case more && time.Now().Before(tell):
 			continue
@@ -122,7 +123,7 @@ func (u *upkeep) run(ctx context.Context) {
 	}
 }
 
-// next is when there is something to do again.
+// next returns the time of the next task: to list all holdings, or to tell that X uses one.
 func (u *upkeep) next() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,8 +136,8 @@ func (u *upkeep) next() time.Time {
 	return at
 }
 
-// rest waits until something else is wanted, or to the end. It reports false when ctx
-// has ended.
+// rest waits for the given time or, unless toTheEnd is set, until wanted changes. It
+// returns false if ctx ends first.
 func (u *upkeep) rest(ctx context.Context, wait time.Duration, toTheEnd bool) bool {
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -155,7 +156,7 @@ func (u *upkeep) rest(ctx context.Context, wait time.Duration, toTheEnd bool) bo
 	}
 }
 
-// step makes the next call that is needed, and reports false when none is.
+// step makes the next call that is needed. It returns false if none is.
 func (u *upkeep) step(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -172,7 +173,7 @@ func (u *upkeep) step(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// list asks X for all.
+// list reads all holdings from X.
 func (u *upkeep) list(ctx context.Context) error {
 	own, foreign, err := u.of.list(ctx)
 	if err != nil {
@@ -188,8 +189,8 @@ func (u *upkeep) list(ctx context.Context) error {
 	return nil
 }
 
-// difference gives keys of holdings to delete, and of some to make, as many as one call
-// takes.
+// difference returns the keys of holdings to delete and of holdings to add, of each at
+// most as many as one call accepts.
 func (u *upkeep) difference() (gone, missing []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -208,7 +209,7 @@ func (u *upkeep) difference() (gone, missing []string) {
 	return gone, missing
 }
 
-// ordered goes through the keys that are wanted.
+// ordered iterates over the wanted keys, list by list.
 func (u *upkeep) ordered() func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, list := range u.wanted {
@@ -221,8 +222,8 @@ func (u *upkeep) ordered() func(yield func(string) bool) {
 	}
 }
 
-// choose gives the keys that there is room for: of each list those that X has come
-// first.
+// choose returns the wanted keys that there is room for, without refused ones. Earlier
+// lists have priority and, within a list, keys that X already has.
 func (u *upkeep) choose() map[string]bool {
 	chosen, left := map[string]bool{}, 0
 	room := u.most - u.foreign
@@ -243,13 +244,13 @@ func (u *upkeep) choose() map[string]bool {
 		}
 	}
 	if left > u.left {
-		u.log.Warn("xapi: X has no room for some of what the stream should bring: it is polled", "left out", left, "most", u.most)
+		u.log.Warn("xapi: X allows too few subscriptions or rules: the rest is polled", "left out", left, "most", u.most)
 	}
 	u.left = left
 	return chosen
 }
 
-// add makes holdings.
+// add creates holdings, and remembers the keys that X refuses.
 func (u *upkeep) add(ctx context.Context, keys []string) error {
 	made, refused, err := u.of.add(ctx, keys)
 	if err != nil {
@@ -262,12 +263,12 @@ func (u *upkeep) add(ctx context.Context, keys []string) error {
 	}
 	for key, reason := range refused {
 		u.refused[key] = true
-		u.log.Warn("xapi: X refuses a part of what the stream should bring: it is polled", "part", key, "error", reason)
+		u.log.Warn("xapi: X refuses a subscription or rule: its account or query is polled", "part", key, "error", reason)
 	}
 	return nil
 }
 
-// remove deletes holdings.
+// remove deletes the holdings of keys.
 func (u *upkeep) remove(ctx context.Context, keys []string) error {
 	u.mu.Lock()
 	ids := make([]string, len(keys))
@@ -284,11 +285,12 @@ func (u *upkeep) remove(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		delete(u.own, key)
 	}
-	clear(u.refused) // there is room
+	clear(u.refused) // there is room now
 	return nil
 }
 
-// leave adds to an answer that is an error how long X wants to be left alone at least.
+// leave raises the RetryAfter of err to at least leastLimit for a *RateLimitError, or
+// leastWait for a *StatusError.
 func leave(err error) error {
 	if limit := (*fetcher.RateLimitError)(nil); errors.As(err, &limit) {
 		limit.RetryAfter = max(limit.RetryAfter, leastLimit)

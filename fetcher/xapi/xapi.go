@@ -4,14 +4,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Fetcher reads timelines and searches of one app's access. It is safe for concurrent
-// use. Its probes share its limits and its bill.
+// Fetcher reads timelines and searches with the token of one app. UsersProbe and ListProbe
+// share its rate limits and its count of charges. It is safe for concurrent use.
 type Fetcher struct {
-	cfg    Config // less the token
+	cfg    Config // Token is cleared because fmt prints unexported fields too
 	client *client
 	users  *users
 	bounds *bounds
-	asks   string // the parameters that select the members of a post
+	asks   string // the query parameters that select the fields of a post
 }
 
 var (
@@ -33,15 +33,15 @@ func New(cfg Config) (*Fetcher, error) {
 		bounds: newBounds(cfg.MaxRemembered, cfg.AuditEvery)}, nil
 }
 
-// Buckets of calls: the endpoints that limits are counted by.
+// The buckets of calls: endpoints with separate rate limits.
 const (
 	bucketTimelines = "users/:id/tweets"
 	bucketUsers     = "users/by"
 	bucketSearch    = "tweets/search/recent"
 )
 
-// Bucket names the endpoint that a call counts against. A timeline of an account
-// without a known id counts against the look-up of accounts.
+// Bucket returns the endpoint that limits a call. For the timeline of an account without
+// a known id, that is the look-up of accounts.
 func (f *Fetcher) Bucket(c fetcher.Call) string {
 	switch {
 	case c.Role == fetcher.RoleSearch:
