@@ -1,21 +1,20 @@
 package due
 
-// chunkSize is how many entries a chunk has: two cache lines.
+// chunkSize is the number of entries in a chunk: two cache lines.
 const chunkSize = 16
 
-// chunks are where buckets have their entries: all in one array, in runs of
-// chunkSize, so that a bucket has less than one run to spare, and reading it is
-// not a chase from entry to entry. Chunk 0 is not used.
+// chunks stores the entries of buckets, all in one array, in runs of chunkSize. A bucket
+// wastes less than one run, and its entries are read in sequence. Chunk 0 is not used.
 type chunks struct {
 	words []uint64
-	next  []uint32 // by chunk: of the same bucket, or of the free ones
-	free  uint32   // the first of those, 0 for none
+	next  []uint32 // by chunk: the next chunk of the same bucket, or the next free chunk
+	free  uint32   // the first free chunk, 0 if there is none
 }
 
-// bucket is entries in no order. All its chunks but the first are full.
+// bucket is a number of entries in no order. All its chunks but the first are full.
 type bucket struct{ n, chunk uint32 }
 
-// push adds e to b, and says at which word.
+// push adds e to b, and returns its index in words.
 func (c *chunks) push(b *bucket, e uint64) int {
 	in := b.n % chunkSize
 	if in == 0 {
@@ -28,8 +27,8 @@ func (c *chunks) push(b *bucket, e uint64) int {
 	return i
 }
 
-// cut takes the word at i out of b. The last of b, which may be that itself,
-// takes its place.
+// cut removes the word at i from b. The last word of b, possibly the same one, moves to i
+// and is returned.
 func (c *chunks) cut(b *bucket, i int) (moved uint64) {
 	moved = c.words[b.chunk*chunkSize+(b.n-1)%chunkSize]
 	c.words[i] = moved
@@ -39,7 +38,7 @@ func (c *chunks) cut(b *bucket, i int) (moved uint64) {
 	return moved
 }
 
-// pop takes all of the first chunk out of b, and says how many they are.
+// pop removes the entries of b's first chunk, and returns their number.
 func (c *chunks) pop(b *bucket, entries *[chunkSize]uint64) int {
 	n := (b.n-1)%chunkSize + 1
 	copy(entries[:n], c.words[b.chunk*chunkSize:])
@@ -48,7 +47,7 @@ func (c *chunks) pop(b *bucket, entries *[chunkSize]uint64) int {
 	return int(n)
 }
 
-// alloc is a chunk that is free.
+// alloc returns a free chunk.
 func (c *chunks) alloc() uint32 {
 	at := c.free
 	if at != 0 {

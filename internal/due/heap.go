@@ -1,12 +1,12 @@
 package due
 
-// What is near is a 4-ary heap of entries, with each slot's index beside it.
+// Entries due soon are in a 4-ary heap; where holds the index of each slot's entry.
 
-// root is where the heap begins in its array: so the four children of an entry
-// share a cache line, and index 0 is free to mean "not scheduled".
+// root is the index at which the heap begins: the four children of an entry then share a
+// cache line, and index 0 is free to mean "not scheduled".
 const root = 3
 
-// change replaces the entry at i by e, and puts it where it belongs.
+// change replaces the entry at i by e, and moves it up or down as necessary.
 func (q *Queue) change(i int, e uint64) {
 	if e < q.near[i] {
 		q.up(i, e)
@@ -15,7 +15,7 @@ func (q *Queue) change(i int, e uint64) {
 	}
 }
 
-// cut takes out the entry at i.
+// cut removes the entry at i.
 func (q *Queue) cut(i int) {
 	last := len(q.near) - 1
 	moved := q.near[last]
@@ -29,7 +29,7 @@ func (q *Queue) cut(i int) {
 	}
 }
 
-// up puts e at i, or above where it belongs.
+// up puts e at i, or further up as necessary.
 func (q *Queue) up(i int, e uint64) {
 	for i > root {
 		p := parent(i)
@@ -42,7 +42,7 @@ func (q *Queue) up(i int, e uint64) {
 	q.write(i, e)
 }
 
-// down puts e at i, or below where it belongs.
+// down puts e at i, or further down as necessary.
 func (q *Queue) down(i int, e uint64) {
 	for {
 		first := 4 * (i - 2)

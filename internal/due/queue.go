@@ -2,48 +2,48 @@ package due
 
 import "fmt"
 
-// MaxSlots bounds the slots of one queue: they are 0 to MaxSlots-1.
+// MaxSlots is the number of slots of one queue: they are 0 to MaxSlots-1.
 const MaxSlots = 1 << slotBits
 
-// An entry is one word, so that entries compare as numbers: the due time in
-// milliseconds since the queue's base above the slot.
+// An entry is one word, and entries compare as numbers: the upper bits are the due time in
+// milliseconds since the queue's base, the lower bits the slot.
 const (
 	slotBits = 24
 	maxDue   = 1<<(64-slotBits) - 1 // 34.8 years in ms
-	margin   = 1 << 38              // ms, 8.7 years: how far the base lies before the first due
+	margin   = 1 << 38              // ms, 8.7 years: how far base is before the first due time
 	msec     = 1_000_000            // ns
-	lastMsec = (1<<63 - 1) / msec   // of an int64 of nanoseconds
+	lastMsec = (1<<63 - 1) / msec   // the last ms of an int64 of nanoseconds
 )
 
-// plain is how many entries a heap alone keeps: the tables of a wheel would be
-// much for fewer, and the processor's caches hold these.
+// plain is how many entries are kept in a heap alone: for fewer, a wheel's tables would
+// take much memory, and the heap fits into the processor's caches.
 const plain = 32 << 10
 
-// Queue orders slots by due time. What is due soon lies in a heap, all else in
-// the buckets of a timing wheel, which is in no order: so a change costs the
-// same among a million slots as among a few, and touches little memory. All are
-// plain values, of which the garbage collector has nothing to mark; changes
-// allocate only to grow. The zero value is empty and ready. Slots count from 0
-// and should be dense: 4 bytes are kept for each up to the highest one seen,
-// and 8 more for each that is scheduled; up to an eighth of that is room to
-// grow, and some 120 KB are the wheel's, from 32,768 slots on. Not safe for
-// concurrent use, Next included.
+// Queue orders slots by due time. Slots that are due soon are in a heap, all others in the
+// unordered buckets of a timing wheel. A change therefore costs the same among a million
+// slots as among a few, and touches little memory. The garbage collector finds no pointers
+// to mark, and changes allocate only to grow. The zero value is empty and ready. Slots
+// count from 0 and should be dense: each slot up to the highest one used takes 4 bytes, and
+// each scheduled slot 8 more. Up to an eighth of that is room to grow, and the wheel takes
+// about 120 KB from 32,768 slots on. A Queue, including Next, is not safe for concurrent
+// use.
 //
-// Due times may lie from 8.7 years before to 26 years after the first one that
-// an empty queue is given. Times outside are moved to that range's ends: what is
-// long past stays past, and what is far ahead stays ahead.
+// Due times may range from 8.7 years before to 26 years after the first one given to an
+// empty queue. Times outside are moved to the ends of that range: the distant past stays
+// past, and the distant future stays future.
 type Queue struct {
-	base    int64    // ms on the caller's clock
-	n       int      // slots scheduled
-	where   []place  // by slot
-	near    []uint64 // the heap, from root on: what is due before the horizon
-	horizon uint64   // ms since base
-	most    int      // entries of near before all is laid out anew
-	wheel   *wheel   // what is due from the horizon on; nil until there was much
+	base    int64    // in ms of the caller's clock
+	n       int      // number of scheduled slots
+	where   []place  // place of each slot
+	near    []uint64 // the heap, from root on: entries due before the horizon
+	horizon uint64   // in ms since base
+	most    int      // length of near from which layOut is called
+	wheel   *wheel   // entries due from the horizon on; nil until there were more than plain
 }
 
-// place is where an entry lies: its index in near, or in the wheel's words with
-// its level + 1 above. 0 is nowhere: near begins at root.
+// place says where an entry is. The lower bits are its index in near or in the wheel's
+// words. For the wheel, the upper bits are its level + 1. 0 is nowhere, because near begins
+// at root.
 type place uint32
 
 const indexBits = 29
@@ -56,8 +56,8 @@ func dueOf(e uint64) uint64 { return e >> slotBits }
 func slotOf(e uint64) int32 { return int32(e & (MaxSlots - 1)) }
 
 // Next returns the slot due first, and when it is due: the time given to Set, rounded up to
-// the millisecond. ok is false if none is scheduled. Of slots due in the same millisecond the
-// lowest comes first.
+// the millisecond. ok is false if none is scheduled. If several are due in the same
+// millisecond, it returns the lowest slot.
 func (q *Queue) Next() (slot int32, due int64, ok bool) {
 	if len(q.near) <= root && !q.load() {
 		return 0, 0, false
@@ -71,7 +71,7 @@ func (q *Queue) Has(slot int32) bool {
 	return uint32(slot) < uint32(len(q.where)) && q.where[slot] != 0
 }
 
-// At returns when a slot is due, as Next would; ok is false if it is not scheduled.
+// At returns when a slot is due, rounded as by Next; ok is false if it is not scheduled.
 func (q *Queue) At(slot int32) (due int64, ok bool) {
 	if !q.Has(slot) {
 		return 0, false
@@ -85,8 +85,8 @@ func (q *Queue) At(slot int32) (due int64, ok bool) {
 
 func (q *Queue) timeOf(e uint64) int64 { return (q.base + int64(dueOf(e))) * msec }
 
-// Set schedules a slot, or moves it. It panics when slot is negative or
-// MaxSlots or more.
+// Set schedules a slot, or changes its due time. It panics if slot is negative or at least
+// MaxSlots.
 func (q *Queue) Set(slot int32, due int64) {
 	if uint32(slot) >= MaxSlots {
 		panic(fmt.Sprintf("due: slot %d is not allowed: want 0 to %d", slot, MaxSlots-1))
@@ -114,7 +114,7 @@ func (q *Queue) Set(slot int32, due int64) {
 	}
 }
 
-// Remove takes a slot out; one that is not scheduled is left alone.
+// Remove removes a slot. It does nothing if the slot is not scheduled.
 func (q *Queue) Remove(slot int32) {
 	if !q.Has(slot) {
 		return
@@ -124,7 +124,7 @@ func (q *Queue) Remove(slot int32) {
 	q.n--
 }
 
-// begin readies an empty queue for times about at, all of them in the heap.
+// begin prepares an empty queue for times around at, with all entries in the heap.
 func (q *Queue) begin(at int64) {
 	q.base, q.horizon, q.most = at-margin, maxDue+1, root+plain
 	if q.near == nil {
@@ -132,7 +132,7 @@ func (q *Queue) begin(at int64) {
 	}
 }
 
-// put puts e, of a slot that is nowhere, where it belongs.
+// put adds e to the heap or the wheel. Its slot must be nowhere.
 func (q *Queue) put(e uint64) {
 	if dueOf(e) >= q.horizon {
 		q.where[slotOf(e)] = q.wheel.put(e, q.horizon)
@@ -143,7 +143,8 @@ func (q *Queue) put(e uint64) {
 	q.up(i, e)
 }
 
-// takeOut takes out the entry at p. where still has p for its slot: the caller changes that.
+// takeOut removes the entry at p. The caller must update where for its slot, which still
+// has p.
 func (q *Queue) takeOut(p place) {
 	if p.inWheel() {
 		q.where[slotOf(q.wheel.cut(p))] = p
@@ -152,8 +153,8 @@ func (q *Queue) takeOut(p place) {
 	}
 }
 
-// load moves the horizon on until something is near; false when nothing is
-// left.
+// load moves the horizon ahead until near is not empty. It returns false if nothing is
+// scheduled.
 func (q *Queue) load() bool {
 	if q.n == 0 {
 		return false
@@ -167,9 +168,9 @@ func (q *Queue) load() bool {
 	return true
 }
 
-// layOut puts all entries again, with a horizon just after the entry that is due first: near
-// has grown too large, because there are many entries or because times before the horizon
-// were set.
+// layOut distributes all entries again, with a horizon just after the entry that is due
+// first. It is called when near has grown too large, because there are many entries or
+// because times before the horizon were set.
 func (q *Queue) layOut() {
 	if q.wheel == nil {
 		q.wheel = new(wheel)
@@ -177,7 +178,7 @@ func (q *Queue) layOut() {
 	near, buckets := q.near[root:], q.wheel.clear()
 	q.horizon = endOf(dueOf(near[0]))
 	q.near = q.near[:root]
-	for _, e := range near { // put writes behind what is read
+	for _, e := range near { // put writes only where the loop has read already
 		q.put(e)
 	}
 	for _, b := range buckets {
@@ -189,12 +190,11 @@ func (q *Queue) layOut() {
 	q.limit()
 }
 
-// limit sets how far near may grow. layOut moves every entry, so it comes only after at least an
-// eighth of them was put.
+// limit sets how far near may grow. layOut moves every entry, so at least an eighth of them
+// must be put before it is called again.
 func (q *Queue) limit() { q.most = root + max(plain, 2*len(q.near), q.n/8) }
 
-// unload puts the entries of a bucket, which is not the wheel's any more, where
-// they belong now.
+// unload distributes the entries of a bucket that was taken out of the wheel.
 func (q *Queue) unload(b bucket) {
 	for b.n > 0 {
 		var entries [chunkSize]uint64
@@ -204,8 +204,8 @@ func (q *Queue) unload(b bucket) {
 	}
 }
 
-// ceil is a time in whole milliseconds, rounded up as far as an int64 of
-// nanoseconds goes.
+// ceil converts a time to milliseconds, rounding up as far as an int64 of nanoseconds
+// allows.
 func ceil(due int64) int64 {
 	ms := due / msec
 	if due > ms*msec && ms < lastMsec {
@@ -214,8 +214,8 @@ func ceil(due int64) int64 {
 	return ms
 }
 
-// grow lengthens s to n, and its array by an eighth more than that when it has
-// to: doubling would leave up to half of the arrays unused.
+// grow lengthens s to n. If it must allocate, it allocates an eighth more: doubling would
+// leave up to half of the arrays unused.
 func grow[E any](s []E, n int) []E {
 	if n <= cap(s) {
 		return s[:n]

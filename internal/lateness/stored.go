@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// target is the name of the cursor that keeps the overlap.
+// target is the name of the cursor that stores the overlap.
 const target = "overlap"
 
-// Position returns the name and position of a cursor to store, so that another process can
-// begin with the overlap; ok is false if the overlap is stored already, or is the one that every
-// process begins with.
+// Position returns the name and position of a cursor to store, with which another process
+// can begin. ok is false if the overlap is stored already, or is the default.
 func (t *Tracker) Position() (name, position string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return target, t.overlap.String(), t.overlap != t.known
 }
 
-// Stored notes that a position is stored.
+// Stored records that a position is stored.
 func (t *Tracker) Stored(position string) {
 	if overlap, err := time.ParseDuration(position); err == nil {
 		t.mu.Lock()
@@ -27,9 +26,9 @@ func (t *Tracker) Stored(position string) {
 	}
 }
 
-// Begin sets the overlap to the position that load reads, "" for none, as far as Min and Max
-// allow, as if a post of the period before had needed it. It is called once; an error of load
-// is logged.
+// Begin sets the overlap to the position that load reads ("" for none), limited by Min and
+// Max, as if a post of the previous period had needed it. Call it once. It logs an error of
+// load.
 func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, target string) (position string, err error), logger *slog.Logger) {
 	position, err := load(ctx, target)
 	if err != nil && ctx.Err() == nil {
@@ -37,7 +36,7 @@ func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, targ
 	}
 	overlap, err := time.ParseDuration(position)
 	if err != nil {
-		return // none, or of another version
+		return // no position, or one of another version
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

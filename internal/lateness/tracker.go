@@ -8,47 +8,47 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Config bounds the overlap. The zero value begins with 180 s and goes from
-// there up to 30 min, and back.
+// Config limits the overlap. With the zero value it begins at 180 s, grows up to 30 min,
+// and shrinks back to 180 s at most.
 type Config struct {
-	Initial time.Duration // Defaults to 180 s, or the nearest that Min and Max allow
+	Initial time.Duration // Defaults to 180 s, limited by Min and Max
 	Min     time.Duration // Defaults to Initial. A lower one reads fewer pages, and may miss late posts
 	Max     time.Duration // Defaults to 30 min, or Initial if that is more
 }
 
 const (
-	defaultInitial = 180 * time.Second // reported of some timelines
+	defaultInitial = 180 * time.Second // the lateness reported for some timelines
 	defaultMax     = 30 * time.Minute
 )
 
-// The recent past is two periods of at least this long and this many posts.
-// After 1,000 posts the odds that the next needs more than all of them are about
-// 1 in 1,000, and twice as much far less.
+// The recent past is two periods of at least this time and this many posts. After 1,000
+// posts the probability that the next one needs more than all of them is about 1 in 1,000,
+// and twice as much is far less likely.
 const (
 	periodTime  = time.Hour
 	periodPosts = 1000
 )
 
-// margin is how many times later than the latest of the recent past a post may
-// come and still be found.
+// margin is the factor by which a post may be later than all of the recent past and still
+// be found.
 const margin = 2
 
-// Tracker knows the lateness of one upstream. It is safe for concurrent use.
+// Tracker measures the lateness of one upstream. It is safe for concurrent use.
 type Tracker struct {
 	min, max time.Duration
 	needed   latency.Histogram
 
 	mu      sync.Mutex
 	overlap time.Duration
-	began   time.Time     // of the current period: its first post, zero before any
-	posts   int           // in the current period
-	largest time.Duration // needed in the current period
-	before  time.Duration // needed in the one before it
+	began   time.Time     // time of the current period's first post, zero before any
+	posts   int           // number of posts in the current period
+	largest time.Duration // largest need in the current period
+	before  time.Duration // largest need in the previous period
 	beyond  int64
-	known   time.Duration // the overlap that another process would begin with: stored, or Config.Initial
+	known   time.Duration // the overlap with which another process would begin: the stored one, or Config.Initial
 }
 
-// New checks cfg and gives a Tracker with the overlap of Config.Initial.
+// New checks cfg and returns a Tracker with the overlap Config.Initial.
 func New(cfg Config) (*Tracker, error) {
 	for _, f := range []struct {
 		name  string
@@ -76,11 +76,11 @@ func New(cfg Config) (*Tracker, error) {
 	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial, known: cfg.Initial}, nil
 }
 
-// Observe records a new post found at now, and the overlap that was needed to find it: how
-// long before the start of the previous complete poll of its timeline it was published; 0 or
-// less means that none was needed. It reports whether the overlap has grown. Do not observe
-// the first poll of a timeline, which shows history, nor posts whose authors choose the date:
-// a few backdated posts an hour would keep the overlap long.
+// Observe records a new post found at now, and the overlap needed to find it: how long
+// before the start of the previous complete poll of its timeline it was published; 0 or
+// less means none. It reports whether the overlap has grown. Do not observe the first poll
+// of a timeline, which shows history, nor posts with a date chosen by their authors: a few
+// backdated posts an hour would keep the overlap long.
 func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 	needed = max(0, needed)
 	t.needed.Record(needed)
@@ -106,7 +106,7 @@ func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 	return grown
 }
 
-// enough is the overlap for posts that need up to margin times as much.
+// enough returns needed × margin, at most Max.
 func (t *Tracker) enough(needed time.Duration) time.Duration {
 	if needed > t.max/margin {
 		return t.max
@@ -114,26 +114,26 @@ func (t *Tracker) enough(needed time.Duration) time.Duration {
 	return needed * margin
 }
 
-// Overlap is how far beyond the start of the previous complete poll the next one
-// should read: Config.Min to Config.Max.
+// Overlap returns how far beyond the start of the previous complete poll the next poll
+// should read, from Config.Min to Config.Max.
 func (t *Tracker) Overlap() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.overlap
 }
 
-// Least returns Config.Min, below which Overlap never is.
+// Least returns Config.Min, the lower limit of Overlap.
 func (t *Tracker) Least() time.Duration { return t.min }
 
-// Snapshot is what a Tracker has learnt.
+// Snapshot is the state of a Tracker.
 type Snapshot struct {
 	Overlap time.Duration    // now
-	Recent  time.Duration    // the most that a post of the recent past needed, of what Max allows
-	Beyond  int64            // posts ever that needed more than Max
-	Needed  latency.Snapshot // of all posts ever
+	Recent  time.Duration    // largest need of a post of the recent past, of those within Max
+	Beyond  int64            // number of posts so far that needed more than Max
+	Needed  latency.Snapshot // needs of all posts so far
 }
 
-// Snapshot is for statistics: the histogram lacks the posts that are observed
+// Snapshot returns the present state, for statistics: the histogram may lack posts observed
 // while it is copied.
 func (t *Tracker) Snapshot() Snapshot {
 	needed := t.needed.Snapshot()

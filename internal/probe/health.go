@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// priorMisses of priorPosts is the prior of the miss rate: the share of posts that
-	// marks do not show.
+	// priorMisses / priorPosts is the prior of the miss rate, which is the share of posts
+	// that marks do not show.
 	priorMisses, priorPosts = 0.025, 5
-	// leastMissed is the lowest miss rate assumed, so that audits do not end.
+	// leastMissed is the lowest miss rate assumed. It keeps audits from ending.
 	leastMissed = 0.001
-	// memory is how many posts the miss rate is measured over.
+	// memory is the number of posts over which the miss rate is measured.
 	memory = 1000
-	// auditCost is the mean wait of a post for the budget's polls, as a fraction of the mean
-	// wait at equal intervals: see package pace.
+	// auditCost is the mean time that a post waits for the budget's polls, as a fraction of
+	// the mean wait at equal intervals: see package pace.
 	auditCost = 0.44
-	// leastShare is the share of the calls that probes get even if they show nothing, so
-	// that it is noticed when they do.
+	// leastShare is the share of the calls that probes get even if they show nothing;
+	// otherwise it would not be noticed when they begin to.
 	leastShare = 0.01
 )
 
-// Polls because of a changed mark are bounded, so that a Prober that reports all accounts as
-// changed costs little: each such poll costs one token, a post that it finds brings perFind,
-// and every other poll brings perPoll.
+// Polls of changed accounts are limited: a Prober that reports all accounts as changed must
+// not cost much. Each such poll takes one token, each post that it finds adds perFind, and
+// every other poll adds perPoll.
 const (
 	firstTokens = 50
 	mostTokens  = 1000
@@ -34,41 +34,41 @@ const (
 	perPoll     = 0.005
 )
 
-// Stats counts what probes of a detector did.
+// Stats counts the probes of a detector and their results.
 type Stats struct {
 	Calls       int64 // calls of the Prober
 	Errors      int64 // calls that failed
 	Changes     int64 // marks that had changed
-	Ignored     int64 // changes that caused no poll: marks changed too often without a post
+	Ignored     int64 // changes without a poll, because marks changed too often without a post
 	Found       int64 // changes that led to a post
-	FalseAlarms int64 // changes that led to none, twice
-	Missed      int64 // posts that polls found, and no mark had shown
+	FalseAlarms int64 // changes that led to no post, even after a repeated poll
+	Missed      int64 // posts found by polls that no mark had shown
 	MissRate    float64
-	// Lag is from publication until a probe showed the change. It contains the
-	// wait for the probe.
+	// Lag is the time from publication until a probe showed the change, including the wait
+	// for the probe.
 	Lag latency.Snapshot
 }
 
-// Health is how good a Prober's marks are. It is safe for concurrent use.
+// Health measures the quality of a Prober's marks. It is safe for concurrent use.
 type Health struct {
-	limit float64 // accounts in a call
+	limit float64 // accounts per call
 
 	mu            sync.Mutex
 	stats         Stats
 	lag           latency.Histogram
-	found, missed float64 // posts that marks have shown and not shown, older ones counted less
+	found, missed float64 // posts that marks have shown and not shown; older ones count less
 	tokens        float64
-	followed      float64 // polls because of a mark, as a share of the shared calls
-	down          bool    // the last call of the Prober failed: probes get no share
+	followed      float64 // polls of changed accounts, as a share of the shared calls
+	down          bool    // the last call of the Prober failed; probes get no share then
 }
 
-// NewHealth returns the Health of a Prober that takes limit accounts in a call.
+// NewHealth returns the Health of a Prober with limit accounts per call.
 func NewHealth(limit int) *Health { return &Health{limit: float64(limit), tokens: firstTokens} }
 
-// Share returns which share of the calls is best spent on probes, polls because of a mark
-// excluded. It minimizes the mean wait (1-ε)/(k·p) + 0.44·ε/(1-p) as a fraction of that at
-// equal intervals, for the share p, with k accounts in a call and the miss rate ε: posts that
-// marks show wait for probes, others for polls.
+// Share returns the share of the calls that is best spent on probes, not counting polls of
+// changed accounts. It minimizes the mean wait (1-ε)/(k·p) + 0.44·ε/(1-p), as a fraction of
+// the wait at equal intervals. p is the share, k the accounts per call and ε the miss rate:
+// posts that marks show wait for probes, others for polls.
 func (h *Health) Share() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,8 @@ func (h *Health) missRate() float64 {
 	return min(max(rate, leastMissed), 1)
 }
 
-// Speedup returns the mean wait with probes at Share as a multiple of that without: 1 or less.
+// Speedup returns the mean wait with probes at Share, divided by the mean wait without; at
+// most 1.
 func (h *Health) Speedup() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +110,7 @@ func (h *Health) Stats() Stats {
 	return s
 }
 
-// change counts a mark that has changed, and reports whether its account is to be polled.
+// change counts a changed mark, and reports whether to poll its account.
 func (h *Health) change() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,19 +123,19 @@ func (h *Health) change() bool {
 	return true
 }
 
-// followMemory is how many shared calls followed is averaged over.
+// followMemory is the number of shared calls over which followed is averaged.
 const followMemory = 500
 
-// shared counts a call that probes and polls share. Since the last one, n accounts were polled
-// because of a mark.
+// shared counts a call that probes and polls share. n is how many accounts with changed
+// marks were polled since the last one.
 func (h *Health) shared(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.followed += (float64(n) - h.followed) / followMemory
 }
 
-// call counts a call of the Prober. After one that failed, probes have no share until
-// one succeeds.
+// call counts a call of the Prober. After a failure, probes get no share until a call
+// succeeds.
 func (h *Health) call(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +153,7 @@ func (h *Health) poll() {
 	h.tokens = min(h.tokens+perPoll, mostTokens)
 }
 
-// find counts a change that led to a post, which was published lag before the probe.
+// find counts a change that led to a post. lag is the time from publication to the probe.
 func (h *Health) find(lag time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,15 +164,15 @@ func (h *Health) find(lag time.Duration) {
 	h.forget()
 }
 
-// falseAlarm counts a change that led to nothing.
+// falseAlarm counts a change that led to no post.
 func (h *Health) falseAlarm() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stats.FalseAlarms++
 }
 
-// miss counts posts that no mark has shown; a negative number takes back some that
-// a mark shows after all.
+// miss counts n posts that no mark has shown. A negative n takes back posts that a mark
+// shows after all.
 func (h *Health) miss(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

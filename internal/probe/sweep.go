@@ -17,17 +17,17 @@ type Config struct {
 	Prober   fetcher.Prober
 	Health   *Health
 	Accounts Accounts
-	// PerSecond is how many calls a second probes have to themselves; 0 if they share
-	// the calls of the polls.
+	// PerSecond is how many calls per second are reserved for probes; 0 if they share the
+	// calls of the polls.
 	PerSecond float64
-	Timeout   time.Duration // of a call
-	// Backoff is the wait after the n-th failure in a row, n from 1.
+	Timeout   time.Duration // limit on the time of a call
+	// Backoff returns the wait after the n-th consecutive failure, n from 1.
 	Backoff func(n int) time.Duration
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
 
-// Accounts are those of the shard, by slot.
+// Accounts holds the accounts of a shard, by slot.
 type Accounts interface {
 	// Size returns one more than the highest slot that was ever used.
 	Size() int32
@@ -38,43 +38,43 @@ type Accounts interface {
 	Hurry(slot int32, now int64)
 }
 
-// Sweep goes round the accounts of a shard. Only the shard's goroutine uses it, except for
-// Make. Times are nanoseconds of the detector's clock.
+// Sweep probes the accounts of a shard in turn. Only the shard's goroutine uses it, except
+// for Make. Times are nanoseconds of the detector's clock.
 type Sweep struct {
 	cfg   Config
 	epoch time.Time
 	limit int
-	next  int32   // slot where the sweep goes on
+	next  int32   // slot at which the sweep continues
 	marks []state // by slot
 
-	turns   float64 // shared calls that probes have saved up
-	waiting int     // polls because of a mark that go before the next probe
+	turns   float64 // shared calls that probes have saved
+	waiting int     // polls of changed accounts that go before the next probe
 	hurried int     // accounts hurried since the last shared call
-	at      int64   // when the next call is due, if probes have a rate of their own
-	rest    int64   // until when no call is made, after one that failed
-	failed  int     // calls that failed in a row
-	off     bool    // the platform has no probe
+	at      int64   // when the next call is due, if probes have their own rate
+	rest    int64   // time until which no call is made after a failure
+	failed  int     // consecutive failed calls
+	off     bool    // the platform does not support probes
 	repeats []repeat
 }
 
-// BytesPerAccount is what a Sweep keeps of an account.
+// BytesPerAccount is the memory that a Sweep uses per account.
 const BytesPerAccount = int(unsafe.Sizeof(state{}))
 
-// state is what is known of an account.
+// state is a Sweep's state of an account.
 type state struct {
-	mark  uint32 // folded, 0 for none
-	at    uint32 // when it was probed last, in ticks since Sweep.epoch
+	mark  uint32 // folded; 0 for none
+	at    uint32 // time of the last probe, in ticks since Sweep.epoch
 	flags uint8
 }
 
 const (
-	changed  uint8 = 1 << iota // a mark has changed, and no poll has ended since
-	repeated                   // the poll found nothing and is made again
-	seen                       // a poll found posts after the last probe: its mark will change
-	missed                     // a poll found posts that the mark has not shown
+	changed  uint8 = 1 << iota // the mark has changed, and no poll has ended since
+	repeated                   // the poll after a change found nothing and is repeated
+	seen                       // a poll found posts after the last probe, so the mark will change
+	missed                     // a poll found posts that the mark had not shown
 )
 
-// repeat is a poll to be made again: a mark may change before the timeline does.
+// repeat is a poll to be repeated, because a mark may change before the timeline does.
 type repeat struct {
 	slot int32
 	at   int64
@@ -82,22 +82,22 @@ type repeat struct {
 
 const repeatAfter = 1500 * time.Millisecond
 
-// New makes a Sweep.
+// New returns a Sweep.
 func New(cfg Config) *Sweep {
 	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: cfg.Prober.ProbeLimit()}
 }
 
-// tick is the unit of state.at, whose 32 bits last for two years.
+// tick is the unit of state.at: 32 bits of it last for two years.
 const tick = time.Second / 64
 
 // probedAt returns when an account was probed last.
 func (s *Sweep) probedAt(st *state) time.Time { return s.epoch.Add(time.Duration(st.at) * tick) }
 
-// Shares reports whether probes take turns with polls.
+// Shares reports whether probes share the calls of the polls.
 func (s *Sweep) Shares() bool { return s.cfg.PerSecond == 0 }
 
-// SetRate changes how many calls a second probes have to themselves, unless they share those of
-// the polls; 0 for none.
+// SetRate sets how many calls per second are reserved for probes; 0 means none. It does
+// nothing if probes share the calls of the polls.
 func (s *Sweep) SetRate(perSecond float64, now int64) {
 	if s.Shares() {
 		return
@@ -108,13 +108,14 @@ func (s *Sweep) SetRate(perSecond float64, now int64) {
 	}
 }
 
-// leastRate stands for a rate of 0, so that times do not overflow.
+// leastRate replaces a rate of 0, because times would overflow.
 const leastRate = 1e-9
 
-// never is a time that does not come.
+// never is a time after all others.
 const never = int64(1<<63 - 1)
 
-// NextAt returns when a call of the probes' own may be made, or a poll repeated.
+// NextAt returns when the next call with the probes' own rate may be made, or the next poll
+// repeated.
 func (s *Sweep) NextAt() int64 {
 	at := never
 	if !s.off && !s.Shares() {
@@ -126,13 +127,13 @@ func (s *Sweep) NextAt() int64 {
 	return at
 }
 
-// mostTurns bounds how many shared calls in a row go to accounts whose marks have changed, and
-// how many the probes get in a row after them.
+// mostTurns limits how many shared calls in a row go to accounts with changed marks, and
+// how many the probes then get in a row.
 const mostTurns = 10
 
-// Turn reports whether the next call that probes share with polls is a probe's.
-// Accounts whose marks have changed go first: a probe finds posts that may be there, a
-// poll of theirs one that most likely is.
+// Turn reports whether the next call that probes share with polls is a probe's. Accounts
+// with changed marks go first: a probe may find that there are posts, but their polls most
+// likely find some.
 func (s *Sweep) Turn(now int64) bool {
 	if s.off || !s.Shares() || now < s.rest {
 		return false
@@ -140,7 +141,7 @@ func (s *Sweep) Turn(now int64) bool {
 	s.cfg.Health.shared(s.hurried)
 	s.hurried = 0
 	if s.failed > 0 {
-		return true // try again the call that failed
+		return true // repeat the failed call
 	}
 	s.turns = min(s.turns+s.cfg.Health.Share(), mostTurns)
 	if s.waiting > 0 {
@@ -154,10 +155,10 @@ func (s *Sweep) Turn(now int64) bool {
 	return true
 }
 
-// Due reports whether probes may make a call of their own now.
+// Due reports whether a call with the probes' own rate may be made now.
 func (s *Sweep) Due(now int64) bool { return !s.off && !s.Shares() && now >= max(s.at, s.rest) }
 
-// Repeat hurries the accounts whose poll is to be repeated by now.
+// Repeat hurries the accounts with a poll that is due to be repeated by now.
 func (s *Sweep) Repeat(now int64) {
 	for len(s.repeats) > 0 && s.repeats[0].at <= now {
 		slot := s.repeats[0].slot
@@ -183,7 +184,7 @@ type Call struct {
 	err      error
 }
 
-// Start returns the next call with its accounts, nil if there are none.
+// Start returns the next call with its accounts, nil if there are no accounts.
 func (s *Sweep) Start(now int64) *Call {
 	if !s.Shares() {
 		s.at = max(s.at, now) + int64(1e9/s.cfg.PerSecond)
@@ -214,7 +215,7 @@ func (s *Sweep) Start(now int64) *Call {
 	return c
 }
 
-// Make calls the Prober. It runs on a goroutine of its own.
+// Make calls the Prober. It runs on its own goroutine.
 func (s *Sweep) Make(ctx context.Context, c *Call) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -226,7 +227,7 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	}()
 	p, err := s.cfg.Prober.Probe(ctx, c.accounts)
 	if err != nil {
-		_ = err.Error() // an error whose Error panics, such as a nil pointer, panics here
+		_ = err.Error() // an Error method that panics, as of a nil pointer, must do so here
 	}
 	if err == nil && len(p.Marks) != len(c.slots) {
 		err = fmt.Errorf("detect: prober answered for %d accounts with %d marks: want one for each", len(c.slots), len(p.Marks))
@@ -234,7 +235,7 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	c.marks, c.err = p.Marks, err
 }
 
-// Landed handles a call that has ended.
+// Landed handles the result of a call.
 func (s *Sweep) Landed(c *Call, now int64) {
 	s.cfg.Health.call(c.err)
 	if c.err != nil {
@@ -252,7 +253,7 @@ func (s *Sweep) Landed(c *Call, now int64) {
 	}
 }
 
-// fail waits after a failed call.
+// fail sets the wait after a failed call.
 func (s *Sweep) fail(err error, now int64) {
 	if errors.Is(err, fetcher.ErrUnsupported) {
 		s.off = true
@@ -271,7 +272,7 @@ func (s *Sweep) fail(err error, now int64) {
 	s.rest = max(s.rest, now+int64(wait))
 }
 
-// fold hashes a mark to 32 bits, never 0, which stands for no mark.
+// fold hashes a mark to 32 bits. It never returns 0, which means no mark.
 func fold(m fetcher.Mark) uint32 {
 	h := uint64(m) * 0x9e3779b97f4a7c15
 	if f := uint32(h >> 32); f != 0 {
@@ -287,7 +288,7 @@ func (s *Sweep) state(slot int32) *state {
 	return &s.marks[slot]
 }
 
-// compare stores a mark, and hurries its account if the mark has changed.
+// compare stores an account's mark, and hurries the account if the mark has changed.
 func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	st := s.state(slot)
 	was := st.mark
@@ -302,9 +303,9 @@ func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	s.hurry(slot, now)
 }
 
-// Polled notes a complete poll of an account. found has the times of publication of its new
-// posts. If first is set, this was the account's first poll: what is known of it is forgotten,
-// and the posts do not count.
+// Polled records a complete poll of an account. found has the publication times of its new
+// posts. If first is set, this was the account's first poll: its state is reset, and the
+// posts do not count.
 func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	st := s.state(slot)
 	switch {
@@ -318,7 +319,7 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 		s.repeats = append(s.repeats, repeat{slot, now + int64(repeatAfter)})
 	case st.flags&changed != 0:
 		switch {
-		case st.flags&missed != 0: // the mark was late
+		case st.flags&missed != 0: // the mark came late
 			s.cfg.Health.miss(-1)
 		case st.flags&seen == 0:
 			s.cfg.Health.falseAlarm()
@@ -332,8 +333,8 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	}
 }
 
-// audit judges posts that a poll found without a changed mark: the last probe should have shown
-// those that were published before it.
+// audit counts the posts of a poll that no changed mark had asked for: the last probe
+// should have shown those that were published before it.
 func (s *Sweep) audit(st *state, found []time.Time) {
 	hidden := 0
 	for _, at := range found {
@@ -350,7 +351,7 @@ func (s *Sweep) audit(st *state, found []time.Time) {
 	}
 }
 
-// Forget drops what is known of an account.
+// Forget drops the state of an account.
 func (s *Sweep) Forget(slot int32) {
 	if int(slot) < len(s.marks) {
 		s.marks[slot] = state{}

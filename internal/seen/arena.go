@@ -2,15 +2,15 @@ package seen
 
 import "encoding/binary"
 
-// Chunks of an arena: the first is small, for most sets are; each following one
-// has twice the size, up to the largest.
+// Chunks of an arena: the first is small because most sets are. Each further chunk is twice
+// as large, up to largestChunk.
 const (
 	firstChunk   = 512
 	largestChunk = 256 << 10
 )
 
-// arena keeps ids that are not numbers: each behind its length, in chunks that
-// never move. A reference is the chunk's number above 32 bits of offset.
+// arena stores ids that are not numbers, each after its length, in chunks that never move.
+// A reference is the chunk's number in the upper 32 bits and the offset in the lower ones.
 type arena struct {
 	chunks [][]byte
 }
@@ -33,7 +33,7 @@ func (a *arena) put(id string) (ref uint64) {
 	return ref
 }
 
-// is reports whether the id at ref is this one.
+// is reports whether the id at ref equals id.
 func (a *arena) is(ref uint64, id string) bool {
 	at := a.chunks[ref>>32][uint32(ref):]
 	length, n := binary.Uvarint(at)

@@ -14,7 +14,7 @@ type builder struct {
 
 type entry struct {
 	key  uint64
-	id   string // only with text
+	id   string // set only with text
 	text bool
 }
 
@@ -28,7 +28,7 @@ func (b *builder) keep(l *layout, i int) {
 	b.all = append(b.all, entry{key: l.base + l.offset(i)})
 }
 
-// add takes the ids that are not in the window yet.
+// add adds the ids that are not in the window yet.
 func (b *builder) add(l *layout, ids []string) {
 	for _, id := range ids {
 		if want, possible := l.want(id); !possible || l.find(want, id) < 0 {
@@ -48,8 +48,8 @@ func (b *builder) put(id string) {
 
 func (b *builder) endRun() { b.last = len(b.all) }
 
-// finish lays the ids out. One id that is not a number makes all be kept as
-// text: platforms have one kind or the other.
+// finish returns the string of the ids. One id that is not a number makes all ids be stored
+// as text, because a platform has only one kind of id.
 func (b *builder) finish() string {
 	if b.textual {
 		for i := range b.all {
@@ -62,7 +62,7 @@ func (b *builder) finish() string {
 	return pack(compact(b.all[:b.last]), compact(b.all[b.last:]), b.textual)
 }
 
-// compact sorts a run and takes out what is there twice.
+// compact sorts a run and removes duplicates.
 func compact(run []entry) []entry {
 	slices.SortFunc(run, func(a, b entry) int {
 		if c := cmp.Compare(a.key, b.key); c != 0 {

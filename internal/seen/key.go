@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// How many digits the ids of posts have on X from 2010 to 2079, and on Mastodon.
+// The number of digits of post ids on X from 2010 to 2079, and on Mastodon.
 const leastUsual, mostUsual = 17, 19
 
-// numericKey is the number of an id that is one in its plain form: digits, no
-// leading zero, below 2⁶⁴. Every such number has one id and every id one number.
+// numericKey returns the number of an id that is a plain number: digits without a leading
+// zero, below 2⁶⁴. Every such number has exactly one id.
 func numericKey(id string) (uint64, bool) {
 	if usual(id) {
 		return usualKey(id)
@@ -19,24 +19,24 @@ func numericKey(id string) (uint64, bool) {
 
 func usual(id string) bool { return leastUsual <= len(id) && len(id) <= mostUsual }
 
-// usualKey is numericKey of an id of a usual length. It calls nothing, which
-// makes it cheaper.
+// usualKey is numericKey for an id of a usual length. It is cheaper because it calls
+// nothing.
 func usualKey(id string) (uint64, bool) {
 	if !usual(id) {
-		return 0, false // for the compiler, which then knows the bounds
+		return 0, false // tells the compiler the bounds
 	}
 	a, b, c := load64(id, 0), load64(id, 8), load64(id, len(id)-8)
-	// A byte below '0' or above '9' sets its highest bit in one of these.
+	// A byte below '0' or above '9' sets the highest bit of its byte in one of these.
 	const sevens, highest = 0x4646464646464646, 0x8080808080808080
 	wrong := (a - zeros) | (a + sevens) | (b - zeros) | (b + sevens) | (c - zeros) | (c + sevens)
-	// Of c, one to three bytes are left.
+	// Keep the last one to three bytes of c.
 	rest := uint(len(id)) % 8
 	c = (c - zeros) &^ (^uint64(0) >> (8 * rest))
 	n := (eightNumber(a)*100_000_000+eightNumber(b))*tens[rest] + c>>40&0xff*100 + c>>48&0xff*10 + c>>56
 	return n, wrong&highest == 0 && id[0] != '0'
 }
 
-// unusualKey is numericKey of any id.
+// unusualKey is numericKey for any id.
 func unusualKey(id string) (uint64, bool) {
 	if id == "" || len(id) > 1 && id[0] == '0' {
 		return 0, false
@@ -54,11 +54,11 @@ func unusualKey(id string) (uint64, bool) {
 
 var tens = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 
-// zeros are eight digits 0.
+// zeros is eight digits '0'.
 const zeros = 0x3030303030303030
 
-// eightNumber is the number that eight digits make, the first in the lowest
-// byte: pairs are joined, then pairs of pairs, in three multiplications.
+// eightNumber returns the number of eight digits, the first digit in the lowest byte. It
+// joins pairs, then pairs of pairs, in three multiplications.
 func eightNumber(word uint64) uint64 {
 	const pairs = 0x000000ff000000ff
 	word -= zeros
@@ -66,16 +66,14 @@ func eightNumber(word uint64) uint64 {
 	return ((word&pairs)*(100+1_000_000<<32) + (word>>16&pairs)*(1+10_000<<32)) >> 32
 }
 
-// load64 reads eight bytes, the first one lowest. The compiler makes one load
-// of it.
+// load64 reads eight bytes, the first one lowest. The compiler turns it into one load.
 func load64(s string, i int) uint64 {
 	s = s[i : i+8]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// textKey is FNV-1a with a final mix. What it maps to one key is told apart by
-// the ids themselves.
+// textKey is FNV-1a with a final mix. Ids with the same key are compared themselves.
 func textKey(id string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(id) {

@@ -5,33 +5,33 @@ import (
 	"math/bits"
 )
 
-// A window's ids lie in one string, which has no room to spare and nothing for
-// the garbage collector to follow:
+// A window's ids are stored in one string, without spare room and without pointers for the
+// garbage collector to follow:
 //
-//	keys     count × width bits: two runs, each ascending, less the base
+//	keys     count × width bits: two runs, each ascending, minus the base
 //	ends     count × 4 bytes: where each id ends in the text; only with text
 //	text     the ids; only with text
 //	trailer  base 8 bytes, count 4, last 4, form 1; all numbers little-endian
 //
-// Posts of one account are close in time, so that the upper bits of their ids
-// are mostly the same: a page over a month takes 54 bits a snowflake id. With
-// text the keys are hashes. The trailer stands last, next to the newest keys,
-// and a load of eight bytes never reaches past it.
+// Posts of one account are close in time, so the upper bits of their ids are mostly the
+// same: a page over a month takes 54 bits per snowflake id. With text the keys are hashes.
+// The trailer is at the end, next to the newest keys, and a load of eight bytes never
+// reaches past it.
 const (
 	trailerSize = 8 + 4 + 4 + 1
-	textForm    = 0xff // else the form is the width
-	// Beyond widestPacked a key with its shift does not fit into one load.
+	textForm    = 0xff // any other form is the width
+	// A key wider than widestPacked does not fit into one load with its shift.
 	widestPacked = 57
 )
 
-// layout is the string, read.
+// layout is a decoded string.
 type layout struct {
 	data  string
 	base  uint64
-	mask  uint64 // width ones
+	mask  uint64 // width one bits
 	count int
 	last  int   // length of the first run
-	width uint8 // bits
+	width uint8 // bits per key
 	text  bool
 }
 
@@ -49,13 +49,13 @@ func readLayout(data string) layout {
 	return l
 }
 
-// offset is the i-th key less the base.
+// offset returns the i-th key minus the base.
 func (l *layout) offset(i int) uint64 {
 	bit := i * int(l.width)
 	return load64(l.data, bit>>3) >> (bit & 7) & l.mask
 }
 
-// id is the i-th id, with text.
+// id returns the i-th id, with text.
 func (l *layout) id(i int) string {
 	ends := l.count * 8
 	text := ends + l.count*4
@@ -68,7 +68,8 @@ func (l *layout) id(i int) string {
 
 func (l *layout) end(ends, i int) int { return int(uint32(load64(l.data, ends+4*i))) }
 
-// want is the offset that an id would have; false for a text among numbers.
+// want returns the offset that an id would have. It returns false for a text id in a window
+// of numbers.
 func (l *layout) want(id string) (uint64, bool) {
 	if l.text {
 		return textKey(id), true
@@ -77,7 +78,7 @@ func (l *layout) want(id string) (uint64, bool) {
 	return key - l.base, numeric
 }
 
-// find is the index of an id with the offset want, -1 when it is not here.
+// find returns the index of an id with the offset want, -1 if it is not in the window.
 func (l *layout) find(want uint64, id string) int {
 	if i := l.search(want, id, 0, l.last); i >= 0 || l.last == l.count {
 		return i
@@ -85,7 +86,7 @@ func (l *layout) find(want uint64, id string) int {
 	return l.search(want, id, l.last, l.count)
 }
 
-// search looks in one run; ids with the same hash stand next to each other.
+// search searches one run; ids with the same hash are adjacent.
 func (l *layout) search(want uint64, id string, from, to int) int {
 	end := to
 	for from < to {
@@ -104,7 +105,7 @@ func (l *layout) search(want uint64, id string, from, to int) int {
 	return -1
 }
 
-// pack lays out two runs, each sorted and without doubles.
+// pack returns the string of two runs, each sorted and without duplicates.
 func pack(first, second []entry, text bool) string {
 	count := len(first) + len(second)
 	if count == 0 {
@@ -131,7 +132,7 @@ func pack(first, second []entry, text bool) string {
 		form = textForm
 		size += count*4 + length
 	}
-	var small [512]byte // most windows fit, and the string is a copy
+	var small [512]byte // most windows fit; the string is a copy
 	out := append(small[:0], make([]byte, size)...)
 	i, end := 0, 0
 	for _, run := range [2][]entry{first, second} {

@@ -1,38 +1,37 @@
 package seen
 
-// A segment is filled to three quarters at most, and then grows by a quarter.
-// At 64 KiB it splits instead, so that one add never moves more ids than fit.
+// A segment is filled to three quarters at most, and then grows by a quarter. At 64 KiB it
+// splits instead, which limits how many ids one add moves.
 const (
 	leastSlots = 8
 	maxSlots   = 8192
 	fullIDs    = maxSlots / 4 * 3
 )
 
-// table is a set of hashes, with their ids if they are text: extendible
-// hashing over segments with open addressing. The zero value is empty.
+// table is a set of hashes, with their ids if these are text. It uses extendible hashing
+// over segments with open addressing. The zero value is empty.
 type table struct {
-	// dir is indexed by the upper depth bits of a hash. A segment that goes by
-	// fewer bits is there several times in a row.
+	// dir is indexed by the upper depth bits of a hash. A segment with a smaller depth fills
+	// several adjacent entries.
 	dir   []*segment
 	depth uint8
 	count int
 	arena arena
 }
 
-// segment has the hashes whose upper depth bits are the same. Where one stands
-// follows from its lower 32 bits, and from what was there before: it is in the
-// first free slot from its own on.
+// segment holds the hashes with the same upper depth bits. A hash is in the first slot that
+// was free when it was added, searching from the slot given by its lower 32 bits.
 type segment struct {
-	slots []uint64 // 0 when free
-	refs  []uint64 // where each slot's id is in the arena; nil without text
+	slots []uint64 // hashes; 0 for a free slot
+	refs  []uint64 // position in the arena of each slot's id; nil without text
 	count int
 	depth uint8
 }
 
-// home is a hash's own slot.
+// home returns the slot at which the search for a hash begins.
 func (s *segment) home(h uint64) int { return int(uint64(uint32(h)) * uint64(len(s.slots)) >> 32) }
 
-// atHome is what a hash's own slot has.
+// atHome returns the content of a hash's home slot.
 func (t *table) atHome(h uint64) uint64 {
 	if t.count == 0 {
 		return 0
@@ -49,8 +48,8 @@ func (t *table) has(h uint64, id string) bool {
 	return s.slots[t.find(s, h, id)] != 0
 }
 
-// find is the slot of an id, or the free one where it would go. Ids that share
-// a hash are told apart by themselves.
+// find returns the slot of an id, or the free slot for it. Text ids with the same hash are
+// compared themselves.
 func (t *table) find(s *segment, h uint64, id string) int {
 	slots := s.slots
 	for i := s.home(h); ; {
@@ -64,7 +63,7 @@ func (t *table) find(s *segment, h uint64, id string) int {
 	}
 }
 
-// add reports whether the id was not there yet.
+// add adds an id and reports whether it was new.
 func (t *table) add(h uint64, id string, text bool) bool {
 	if t.dir == nil {
 		t.dir = []*segment{newSegment(leastSlots, 0, text)}
@@ -88,9 +87,9 @@ func (t *table) add(h uint64, id string, text bool) bool {
 	return true
 }
 
-// makeRoom replaces the full segment that h belongs to. Hashes that all begin
-// alike, which no seed should let happen, must not double the directory without
-// end: it has at most one entry for each quarter of a full segment.
+// makeRoom replaces the full segment of h by larger or more ones. The directory has at most
+// one entry per quarter of a full segment: hashes with the same upper bits, which the seed
+// makes improbable, must not double it without end.
 func (t *table) makeRoom(s *segment, h uint64) {
 	if len(s.slots) < maxSlots || s.depth == t.depth && t.count/(fullIDs/4) < len(t.dir) {
 		grown := newSegment(quarterMore(len(s.slots)), s.depth, s.refs != nil)
@@ -130,10 +129,10 @@ func newSegment(slots int, depth uint8, text bool) *segment {
 	return s
 }
 
-// Lists above 32 KiB come from the allocator in whole pages of 8 KiB.
+// The allocator rounds slices above 32 KiB up to whole pages of 8 KiB.
 const pageSlots = 1024
 
-// quarterMore is the next size of a segment: filled to 0.6 to 0.7 at first.
+// quarterMore returns the next size of a segment, which is then filled to 0.6 to 0.7.
 func quarterMore(slots int) int {
 	if slots < 4*pageSlots {
 		return slots + max(leastSlots, slots/4&^7)
@@ -141,11 +140,11 @@ func quarterMore(slots int) int {
 	return (slots + slots/4) &^ (pageSlots - 1)
 }
 
-// slotsFor is the size of a segment that comes of a split: half of a full one
-// fills it to 0.6.
+// slotsFor returns the size of a segment made by a split: half of a full segment fills it
+// to 0.6.
 func slotsFor(count int) int { return max(1, (count*8/5+pageSlots-1)/pageSlots) * pageSlots }
 
-// move takes slot i of another segment, if it is not free.
+// move copies slot i of another segment, if it is not free.
 func (s *segment) move(from *segment, i int) {
 	h := from.slots[i]
 	if h == 0 {
@@ -173,8 +172,8 @@ func (t *table) double() {
 	t.depth++
 }
 
-// replace puts two segments, or twice the same, into the entries of the one
-// that h belongs to.
+// replace puts two segments, or one of them twice, into the directory entries of h's
+// segment.
 func (t *table) replace(s *segment, h uint64, low, high *segment) {
 	n := 1 << (t.depth - s.depth)
 	first := int(h>>(64-t.depth)) &^ (n - 1)

@@ -2,19 +2,19 @@ package seen
 
 import "math/bits"
 
-// Window is the set of ids that a timeline showed lately. The zero value is
-// empty and ready to use. It is not safe for concurrent use, but Has may be
-// called by many while nothing else is. A copy is a window of its own: what is
-// stored never changes, Renew and Add lay it out anew.
+// Window is the set of ids that a timeline showed recently. The zero value is empty and
+// ready to use. It is not safe for concurrent use, except that Has may be called
+// concurrently while no other method is. A copy is independent: stored bytes never change,
+// because Renew and Add write new ones.
 //
-// It takes 17 bytes and, of numeric ids, as many bits for each as the span
-// between the lowest and the highest takes (a full 64 above 57). Others take
-// their length and 12 bytes. Those of many accounts lie in Windows.
+// It takes 17 bytes plus, for each numeric id, as many bits as the difference between the
+// lowest and the highest id has (64 instead of more than 57). Another id takes its length
+// plus 12 bytes. Windows stores those of many accounts.
 type Window struct {
 	data string // see layout
 }
 
-// Len is the number of ids remembered.
+// Len returns the number of ids remembered.
 func (w Window) Len() int {
 	l := readLayout(w.data)
 	return l.count
@@ -27,19 +27,19 @@ func (w Window) Has(id string) bool {
 	return possible && l.find(want, id) >= 0
 }
 
-// Poll is the view that one poll has of a window: it notes which of the ids
-// remembered were shown again. It is not safe for concurrent use.
+// Poll is one poll's view of a window: it records which of the remembered ids were shown
+// again. It is not safe for concurrent use.
 type Poll struct {
 	known layout
-	at    int      // where the id last asked for was found
-	few   uint64   // bit i: key i was shown, of the first 64
-	more  []uint64 // the same of those beyond
+	at    int      // index of the id last asked for
+	few   uint64   // bit i is set if id i was shown, for the first 64
+	more  []uint64 // the same for further ids
 }
 
-// Poll begins one. It sees the window as it is now. A caller that keeps the
-// Poll's value in a place of its own spares the allocation.
+// Poll begins a poll, with the window as it is now. Copying the result into a variable
+// avoids an allocation.
 func (w Window) Poll() *Poll {
-	p := new(Poll) // in here alone, so that it is inlined and p can stay on the stack
+	p := new(Poll) // the only statement here, so Poll is inlined and p can stay on the stack
 	p.begin(w.data)
 	return p
 }
@@ -52,8 +52,8 @@ func (p *Poll) begin(data string) {
 	}
 }
 
-// Has reports whether the window remembers the id, which the poll has shown.
-// It is quickest for a timeline's order, newest first.
+// Has reports whether the window remembers an id that the poll has shown. It is fastest in
+// a timeline's order, newest first.
 func (p *Poll) Has(id string) bool {
 	l := &p.known
 	if next := p.at - 1; next >= 0 && usual(id) && !l.text {
@@ -65,7 +65,7 @@ func (p *Poll) Has(id string) bool {
 	return p.look(id)
 }
 
-// look is Has for an id that is not the one expected.
+// look is Has for an id other than the expected one.
 func (p *Poll) look(id string) bool {
 	l := &p.known
 	want, possible := l.want(id)
@@ -80,7 +80,7 @@ func (p *Poll) look(id string) bool {
 	return true
 }
 
-// note keeps that the i-th id was shown.
+// note records that the i-th id was shown.
 func (p *Poll) note(i int) {
 	p.at = i
 	if i < 64 {
@@ -97,7 +97,7 @@ func (p *Poll) shown(i int) bool {
 	return p.more[i/64-1]>>(i%64)&1 != 0
 }
 
-// all reports whether every id remembered was shown.
+// all reports whether every remembered id was shown.
 func (p *Poll) all() bool {
 	n := bits.OnesCount64(p.few)
 	for _, word := range p.more {
@@ -106,10 +106,9 @@ func (p *Poll) all() bool {
 	return n == p.known.count
 }
 
-// Renew ends a complete poll. From now on the window remembers the ids that the poll showed,
-// which are newIDs and those that its Has has found, and the other ids that the last complete
-// poll showed. Ids given twice count once. The poll is one of this window, or of a copy, since
-// its last change.
+// Renew ends a complete poll. From now on the window remembers newIDs, the ids that p.Has
+// has found, and the other ids that the last complete poll showed. Duplicates count once. p
+// must come from this window, or a copy, in its present state.
 func (w *Window) Renew(p *Poll, newIDs []string) {
 	l := &p.known
 	if len(newIDs) == 0 && l.count == l.last && p.all() {
@@ -131,7 +130,8 @@ func (w *Window) Renew(p *Poll, newIDs []string) {
 	w.data = b.finish()
 }
 
-// Add ends a poll that was not complete: the window remembers newIDs beside all others.
+// Add ends a poll that was not complete: the window remembers newIDs in addition to all
+// others.
 func (w *Window) Add(newIDs []string) {
 	if len(newIDs) == 0 {
 		return

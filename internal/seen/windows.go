@@ -5,46 +5,46 @@ import (
 	"strings"
 )
 
-// Windows are the windows of many accounts, by numbers that count from 0 and
-// should be dense. The zero value has an empty one for every number. They lie
-// close together in blocks, without pointers, so that a million of them cost the
-// garbage collector next to nothing: each takes 4 bytes and, unless it is empty, another 6
-// and its own bytes, rounded up to a multiple of 4. Up to an eighth of the memory, or
-// 128 KB, is free to be used again.
+// Windows holds the windows of many accounts, by numbers that count from 0 and should be
+// dense. The zero value has an empty window for every number. Windows are stored close
+// together in blocks, without pointers, so a million of them cost the garbage collector
+// next to nothing. Each takes 4 bytes. A window that is not empty takes another 6 and its
+// own bytes, rounded up to a multiple of 4. Up to an eighth of the memory, or 128 KB, is
+// free for reuse.
 //
-// It is not safe for concurrent use, but what At gave is a value of its own:
-// others may use it and its Polls while the Windows change.
+// Windows is not safe for concurrent use. A Window that At returned is independent: others
+// may use it and its Polls while the Windows change.
 type Windows struct {
 	refs   []*[refChunk]uint32
 	blocks []block
-	free   []uint32        // empty blocks
-	filled strings.Builder // of the block that is being filled
-	into   uint32          // its number, 0 when there is none
-	large  map[int]Window  // those that blocks have no room for
+	free   []uint32        // numbers of empty blocks
+	filled strings.Builder // contents of the block that is being filled
+	into   uint32          // number of that block, 0 if there is none
+	large  map[int]Window  // windows that are too large for blocks
 
 	used    int // bytes of all entries
-	garbage int // bytes of entries that are no account's any more
+	garbage int // bytes of entries that no account uses any more
 }
 
-// block is a run of entries, each of a window, its size (2 bytes) and its account
-// (4), with as many bytes in front as make its end a multiple of 4. So one look
-// at the end, where a window's trailer is too, is enough to read it. What is
-// written never changes: strings of it stay good.
+// block is a sequence of entries. An entry is padding that makes its end a multiple of 4,
+// the window, its size (2 bytes) and its account (4). One read at the end, where the
+// window's trailer also is, is enough to decode it. Written bytes never change: strings of
+// them stay valid.
 type block struct {
 	data string
-	live int // bytes of the entries that are their account's
+	live int // bytes of the entries in use
 }
 
-// A reference is a block's number and where in it an entry ends, in units of 4
-// bytes less 1; 0 is an empty window, since there is no block 0.
+// A reference is a block's number and the position of an entry's end in it, in units of 4
+// bytes minus 1. 0 means an empty window, since there is no block 0.
 const (
 	refChunk   = 1024
 	entryTail  = 2 + 4
 	entryUnit  = 4
 	blockSize  = 1 << 16
 	blockUnits = blockSize / entryUnit
-	inLarge    = 1<<32 - 1 // of the last block, which is never used
-	// Beyond largest a window would leave too much of a block empty.
+	inLarge    = 1<<32 - 1 // in the last block, which is never used
+	// A window larger than largest would leave too much of a block empty.
 	largest = blockSize / 16
 )
 
@@ -71,7 +71,7 @@ func (ws *Windows) At(i int) Window {
 	}
 }
 
-// readEntry reads the entry that ends there, and says where it begins.
+// readEntry reads the entry that ends at end, and returns where it begins.
 func readEntry(data string, end int) (account int, w Window, begin int) {
 	tail := load64(data, end-8) >> 16
 	size := int(uint16(tail))
@@ -79,8 +79,7 @@ func readEntry(data string, end int) (account int, w Window, begin int) {
 	return int(tail >> 16), Window{data[begin : begin+size]}, begin / entryUnit * entryUnit
 }
 
-// Set makes w the window of account i. One that has not changed since At costs
-// nothing.
+// Set makes w the window of account i. If it has not changed since At, Set returns at once.
 func (ws *Windows) Set(i int, w Window) {
 	if ws.At(i).data == w.data {
 		return
@@ -102,7 +101,7 @@ func (ws *Windows) Set(i int, w Window) {
 	}
 }
 
-// drop frees an entry, and its block if that was the last one in it.
+// drop frees an entry, and its block if that has no other entry in use.
 func (ws *Windows) drop(ref uint32) {
 	b, end := ref/blockUnits, int(ref%blockUnits+1)*entryUnit
 	_, _, begin := readEntry(ws.blocks[b].data, end)
@@ -113,7 +112,7 @@ func (ws *Windows) drop(ref uint32) {
 	}
 }
 
-// clear makes a block without live entries free to be filled again.
+// clear frees a block without entries in use, to be filled again.
 func (ws *Windows) clear(b uint32) {
 	n := len(ws.blocks[b].data)
 	ws.used -= n
@@ -122,7 +121,7 @@ func (ws *Windows) clear(b uint32) {
 	ws.free = append(ws.free, b)
 }
 
-// put writes an entry and gives its reference.
+// put writes an entry and returns its reference.
 func (ws *Windows) put(i int, w Window) uint32 {
 	size := len(w.data) + entryTail
 	pad := -size & (entryUnit - 1)
@@ -149,7 +148,8 @@ func (ws *Windows) put(i int, w Window) uint32 {
 	return ws.into*blockUnits + uint32(len(b.data)/entryUnit) - 1
 }
 
-// makeRoom has the block that is being filled take an entry of size bytes.
+// makeRoom makes room for an entry of size bytes in the block that is being filled,
+// beginning a new block if necessary.
 func (ws *Windows) makeRoom(size int) {
 	if ws.into != 0 && ws.filled.Len()+size <= blockSize {
 		return
@@ -157,18 +157,18 @@ func (ws *Windows) makeRoom(size int) {
 	full := ws.into
 	if last := len(ws.free) - 1; last >= 0 {
 		ws.into, ws.free = ws.free[last], ws.free[:last]
-	} else { // 2^18 blocks of 64 KiB are more than a process has
+	} else { // a process never has 2^18 blocks of 64 KiB
 		ws.into = uint32(max(1, len(ws.blocks)))
 		ws.blocks = append(ws.blocks, make([]block, int(ws.into)+1-len(ws.blocks))...)
 	}
 	ws.filled.Reset()
-	ws.filled.Grow(blockSize) // never moves: strings of it stay good
+	ws.filled.Grow(blockSize) // the buffer never moves: strings of it stay valid
 	if full != 0 && ws.blocks[full].live == 0 {
 		ws.clear(full)
 	}
 }
 
-// emptiest is the block with the least live bytes of those that are full.
+// emptiest returns the full block with the fewest bytes in use.
 func (ws *Windows) emptiest() uint32 {
 	var least uint32
 	for b := range ws.blocks {
@@ -179,7 +179,7 @@ func (ws *Windows) emptiest() uint32 {
 	return least
 }
 
-// move writes a block's live entries anew, so that the block is free.
+// move writes a block's entries in use again, which frees the block.
 func (ws *Windows) move(b uint32) {
 	data := ws.blocks[b].data
 	for end := len(data); end > 0; {
