@@ -116,7 +116,7 @@ func (s *sharing) account(ctx context.Context, username string, sees func(owner 
 	}
 	found, err := s.d.deps.Journal.Cursors(ctx, accounts.Key(username))
 	if err != nil {
-		return AccountStatus{}, false, fmt.Errorf("detect: read cursors: %w", err)
+		return AccountStatus{}, false, fmt.Errorf("detect: cannot read cursors: %w", err)
 	}
 	st = AccountStatus{Username: strings.TrimPrefix(username, "@"), Sources: wants.Sources, Interval: wants.Shortest, Elsewhere: true}
 	for _, c := range found {

@@ -193,7 +193,7 @@ func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*po
 	for from := 0; from < len(targets); from += cursorChunk {
 		found, err := s.d.deps.Journal.Cursors(ctx, targets[from:min(from+cursorChunk, len(targets))]...)
 		if err != nil {
-			return nil, fmt.Errorf("detect: read cursors: %w", err)
+			return nil, fmt.Errorf("detect: cannot read cursors: %w", err)
 		}
 		for i := range found {
 			c := &found[i]

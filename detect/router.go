@@ -69,7 +69,7 @@ func (r *router) run(ctx context.Context) {
 			if errors.Is(err, fleet.ErrFenced) {
 				level = slog.LevelDebug
 			}
-			r.d.deps.Logger.Log(ctx, level, "routing of queries failed", "error", err)
+			r.d.deps.Logger.Log(ctx, level, "cannot route queries: retrying", "error", err)
 			wait = rerouteWait
 		}
 		if loading.Wait(); err == nil && r.d.gate.From(0) {

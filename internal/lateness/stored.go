@@ -32,7 +32,7 @@ func (t *Tracker) Stored(position string) {
 func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, target string) (position string, err error), logger *slog.Logger) {
 	position, err := load(ctx, target)
 	if err != nil && ctx.Err() == nil {
-		logger.Error("reading the overlap failed: it is learnt anew", "error", err)
+		logger.Error("cannot read the stored overlap: starting with the default", "error", err)
 	}
 	overlap, err := time.ParseDuration(position)
 	if err != nil {

@@ -9,34 +9,35 @@ import (
 // floor is the default of Account.Min, in seconds.
 const floor = 1.0
 
-// defaultCeiling is the default longest interval as a multiple of an equal
-// share. A longer one lowers the mean little and delays rare posters much.
+// defaultCeiling is the default longest interval as a multiple of an equal share. A larger
+// value would lower the mean little and delay rare posters much.
 const defaultCeiling = 2.2
 
-// longest bounds every interval, in seconds, so that due times do not overflow.
+// longest limits every interval, in seconds, because due times must not overflow.
 const longest = 1e8
 
-// Weights outside these bounds count as the nearer bound.
+// Weights outside these limits count as the nearer limit.
 const leastWeight, mostWeight = 1e-30, 1e30
 
-// bounds is the budget, and what the accounts ask of it together.
+// bounds holds the budget, and the sums of the accounts' terms.
 type bounds struct {
-	budget  float64 // requests a second
-	n       int     // accounts
+	budget  float64 // requests per second
+	n       int     // number of accounts
 	weights float64 // Σ weight
 	demand  float64 // Σ 1/max of the accounts with a Max of their own
-	ownMax  int     // how many have one
+	ownMax  int     // number of accounts with a Max of their own
 }
 
-// share is the interval in seconds when all accounts are polled equally often.
+// share returns the interval, in seconds, at which all accounts could be polled equally
+// often.
 func (b *bounds) share() float64 { return float64(b.n) / b.budget }
 
-// ceiling is the default longest interval, in seconds.
+// ceiling returns the default longest interval, in seconds.
 func (b *bounds) ceiling() float64 {
 	return min(max(defaultCeiling*b.share(), floor), longest)
 }
 
-// min is the shortest interval of an account, in seconds.
+// min returns the shortest interval of an account, in seconds.
 func (b *bounds) min(s *state) float64 {
 	if s.min > 0 {
 		return s.min.value()
@@ -44,7 +45,7 @@ func (b *bounds) min(s *state) float64 {
 	return floor
 }
 
-// max is the longest interval of an account, in seconds.
+// max returns the longest interval of an account, in seconds.
 func (b *bounds) max(s *state) float64 {
 	if s.max > 0 {
 		return s.max.value()
@@ -52,7 +53,7 @@ func (b *bounds) max(s *state) float64 {
 	return max(b.ceiling(), b.min(s))
 }
 
-// add counts what an account asks for, and keeps it in the account's state.
+// add adds an account's terms to the sums, and stores them in its state.
 func (b *bounds) add(s *state, a Account) {
 	s.weight = shorten(1)
 	if a.Weight > 0 {
@@ -78,11 +79,11 @@ func (b *bounds) remove(s *state) {
 	b.ownMax--
 	b.demand -= 1 / s.max.value()
 	if b.ownMax == 0 {
-		b.demand = 0 // drop what rounding has left
+		b.demand = 0 // clear the rounding error
 	}
 }
 
-// total is the requests a second that the Max of all accounts ask for.
+// total returns the requests per second that the Max of all accounts require.
 func (b *bounds) total() float64 {
 	others := float64(b.n - b.ownMax)
 	if others == 0 {
@@ -98,7 +99,7 @@ func checkBudget(name string, perSecond float64) error {
 	return nil
 }
 
-// checkAsk checks a weight and bounds. Its errors begin with the name of the field.
+// checkAsk validates a weight and bounds. Its errors begin with the name of the field.
 func checkAsk(weight float64, least, most time.Duration) error {
 	lowest := least
 	if lowest == 0 {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// The parts of a day: most accounts post at hours of their own.
+// The parts of a day. Most accounts post at hours of their own.
 const (
 	dayParts     = 12
 	dayPartNanos = 24 * int64(time.Hour) / dayParts
 
 	// evenDays is the prior of each part, in posts.
 	evenDays = 2
-	// dailyWeek is about how many posts of an account are counted in a week.
+	// dailyWeek is about how many of an account's posts are counted per week.
 	dailyWeek = 12
-	// dayShare is the longest equal share, in seconds, for which the hour counts: it
-	// matters little for intervals that are much longer.
+	// dayShare is the longest equal share, in seconds, for which the hour of the day is used:
+	// it matters little for much longer intervals.
 	dayShare = 3600
 )
 
@@ -36,8 +36,8 @@ func (d *daily) add(at int64) {
 
 func (d *daily) count(i int) float64 { return float64(d[i/2] >> (i % 2 * 4) & 15) }
 
-// at returns the rate at a time relative to the day's mean, above 0. It is
-// interpolated between the middles of two parts.
+// at returns the rate at a time relative to the day's mean, above 0. It is interpolated
+// between the middles of two parts.
 func (d *daily) at(t int64) float64 {
 	const nibbles, ones = 0x0f0f0f0f0f0f0f0f, 0x0101010101010101
 	all := uint64(binary.LittleEndian.Uint32(d[:])) | uint64(binary.LittleEndian.Uint16(d[4:]))<<32
@@ -47,8 +47,8 @@ func (d *daily) at(t int64) float64 {
 	return (here + evenDays) / (float64(sum)/dayParts + evenDays)
 }
 
-// dayPart returns the part of the day, and which share of it has passed. Times may
-// lie before the epoch.
+// dayPart returns the part of the day, and the share of it that has passed. Times may be
+// before the epoch.
 func dayPart(at int64) (part int, passed float64) {
 	in := at % (dayParts * dayPartNanos)
 	if in < 0 {
@@ -57,23 +57,22 @@ func dayPart(at int64) (part int, passed float64) {
 	return int(in / dayPartNanos), float64(in%dayPartNanos) / float64(dayPartNanos)
 }
 
-// habit is how far all accounts together keep to the hours at which they posted
+// habit measures how far all accounts together keep to the hours at which they posted
 // before.
 type habit struct {
-	trust  float64 // 0 for not at all, 1 for entirely
-	weight float64 // how much was learnt
+	trust  float64 // 0 for not at all, 1 for fully
+	weight float64 // weight of the observations
 }
 
 const (
-	habitPrior  = 50     // weight of the trust of 0 to begin with
-	habitEnough = 20_000 // older ones count less
+	habitPrior  = 50     // weight of the initial trust of 0
+	habitEnough = 20_000 // weight above which older observations count less
 )
 
-// factor is what an account's rate is multiplied by at an hour with that relative
-// rate.
+// factor returns the factor of an account's rate at an hour with the given relative rate.
 func (h *habit) factor(relative float64) float64 { return 1 + h.trust*(relative-1) }
 
-// learn takes in how many posts a poll found and how many were expected: one step
+// learn updates the trust from the posts that a poll found and the posts expected: one step
 // of Newton's method towards the most likely trust.
 func (h *habit) learn(relative, found, expected float64) {
 	x := (relative - 1) / h.factor(relative)
@@ -85,8 +84,9 @@ func (h *habit) learn(relative, found, expected float64) {
 	}
 }
 
-// remember counts a post. Of accounts that post much it counts only a share of the
-// posts, chosen by a hash of their times, so that the counts reach back for weeks.
+// remember counts a post by part of the day. For accounts that post much it counts only a
+// share of the posts, chosen by a hash of their times: the counts then reach back for
+// weeks.
 func (s *state) remember(at int64) {
 	chance := uint64(at/1e6) * 0x9e3779b97f4a7c15 >> 40 // 0 to 2^24
 	if float64(chance)*float64(s.slow) < dailyWeek*(1<<24) {

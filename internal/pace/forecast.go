@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// Group is a number of accounts that are alike, so that a forecast for a million
-// accounts is made from some thousand groups.
+// Group is a number of similar accounts. A forecast for a million accounts needs only some
+// thousand groups.
 type Group struct {
 	Accounts int
-	Rate     float64       // posts a second of each account; 0 for one that never posts
+	Rate     float64       // posts per second of each account; 0 for one that never posts
 	Weight   float64       // as in Account. Defaults to 1
-	Interval time.Duration // as they are polled now, for Intervals; 0 under a budget
+	Interval time.Duration // the accounts' present interval, for Intervals; 0 under a budget
 	Min, Max time.Duration // as in Account, for Budget
 }
 
-// Forecast is what a way of polling will bring and cost. Latency is a post's
-// time from publication to the start of the poll that finds it: what the
-// upstream takes to show it and to answer comes on top.
+// Forecast predicts the latency and cost of a way of polling. Latency is the time from a
+// post's publication to the start of the poll that finds it, without the time that the
+// upstream takes to show it and to answer.
 type Forecast struct {
 	Mean, P95       time.Duration // over posts
-	CallsPerMinute  float64       // one account a call
-	LongestInterval time.Duration // of any account
+	CallsPerMinute  float64       // with one account per call
+	LongestInterval time.Duration // the longest of any account
 	Feasible        bool          // the budget suffices to keep every Max
-	Shortfall       float64       // calls a minute that keeping them takes beyond the budget
+	Shortfall       float64       // further calls per minute that keeping every Max would take
 }
 
-// Intervals forecasts accounts that are polled at the fixed Interval of their group:
-// waits are uniform in the interval, whether posts come in bursts or not. Groups
-// without accounts or Interval are left out; a Rate that is not a finite number above
-// 0 counts as 0.
+// Intervals returns the forecast for polls at the fixed Interval of each group: waits are
+// uniform in the interval, whether posts come in bursts or not. It ignores groups without
+// accounts or Interval. A Rate that is not a finite number above 0 counts as 0.
 func Intervals(groups []Group) Forecast {
 	parts := make([]part, 0, len(groups))
 	for _, g := range groups {
@@ -48,9 +47,9 @@ func Intervals(groups []Group) Forecast {
 	return forecast(parts)
 }
 
-// IntervalsWithin is Intervals where at most perSecond accounts can be polled a
-// second. If that is too few, polls are made in the order in which they are due, and
-// all are late by the same time.
+// IntervalsWithin is Intervals with at most perSecond accounts polled per second. If that
+// is too few, polls are made in the order in which they are due, and all are late by the
+// same time.
 func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	f := Intervals(groups)
 	short := f.CallsPerMinute/60 - perSecond
@@ -75,24 +74,23 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	return f
 }
 
-// Budget forecasts accounts that a Pacer with this budget polls, for rates that
-// it knows and that stay as they are. For no accounts all figures are 0. For
-// calls that carry k accounts each, pass k times the budget of calls, and
-// divide the calls of the Forecast by k.
+// Budget returns the forecast for accounts that a Pacer with this budget polls, given known
+// rates that stay as they are. Without accounts all figures are 0. For calls that carry k
+// accounts each, pass k times the budget of calls, and divide the calls of the Forecast by
+// k.
 //
-// A forecast is an upper estimate. A Pacer's rates are estimates, which costs up to
-// 5 % of the mean where posts are independent (Poisson). But a Pacer follows bursts:
-// in generated worlds the mean was up to 7 % below the forecast when each post
-// brought about half a post, and 9 to 20 % when it brought 0.8 of one. For equal
-// weights and bounds the mean is never above that of one Interval for all at the same
-// cost. A forecast leaves out the cap of owners, and that intervals beyond an equal
-// share are shortened. Groups have no owners: where the cap keeps
-// an owner from its Max, the forecast reports the Max as kept, and the others wait
-// less than it says.
+// A forecast is an upper estimate. A Pacer only estimates rates, which costs up to 5 % of
+// the mean if posts are independent (Poisson). On the other hand, a Pacer follows bursts:
+// in generated worlds the mean was up to 7 % below the forecast if each post caused about
+// half a further post, and 9 to 20 % if it caused 0.8. For equal weights and bounds the
+// mean is never above that of one Interval for all at the same cost. A forecast ignores the
+// cap of owners, because groups have no owners, and the shortening of intervals beyond an
+// equal share. If the cap keeps an owner from its Max, the forecast still counts the Max as
+// kept, and the others wait less than predicted.
 //
-// When the budget is too small for the Max of all accounts, the forecast is of
-// what a Pacer does then: every poll is late by the same time. When it exceeds
-// what the Min of all accounts allow, the rest is not spent.
+// If the budget is too small for the Max of all accounts, the forecast assumes that every
+// poll is late by the same time, as a Pacer does. If the budget exceeds the calls that the
+// Min of all accounts allow, the rest is not spent.
 func Budget(groups []Group, budget float64) (Forecast, error) {
 	if err := checkBudget("budget", budget); err != nil {
 		return Forecast{}, err
@@ -146,35 +144,35 @@ func Budget(groups []Group, budget float64) (Forecast, error) {
 	return f, nil
 }
 
-// rarest stands for a rate of 0, in posts a second, so that such accounts are polled
-// least of all, and equally often.
+// rarest replaces a rate of 0, in posts per second: such accounts are polled least of all,
+// and equally often.
 const rarest = 1e-12
 
-// rounding is the share of the budget by which a sum may differ from it through
-// rounding alone.
+// rounding is the share of the budget by which a sum may differ from it because of
+// rounding.
 const rounding = 1e-9
 
-// steps of a bisection: the start, at most some thousand units wide, is halved
-// to less than the rounding of a float64.
+// steps is the number of steps of a bisection: they halve the start, at most some thousand
+// units wide, to less than the rounding of a float64.
 const steps = 60
 
-// plan is how the policy polls the accounts of a group, in seconds.
+// plan holds a group's intervals under the policy, in seconds.
 type plan struct {
 	accounts    float64
-	share       float64 // interval for a price of one unit
+	share       float64 // interval at a price of one unit
 	least, most float64
 }
 
-// interval is the policy's, for (2ν)^exponent.
+// interval returns the policy's interval for unit = (2ν)^exponent.
 func (pl *plan) interval(unit float64) float64 {
 	return min(max(unit*pl.share, pl.least), pl.most)
 }
 
-// priceOf finds (2ν)^exponent for which the intervals use up the budget, in calls
-// a second, or as much of it as the least intervals allow. The calls fall as it
-// rises.
+// priceOf returns (2ν)^exponent such that the intervals use up the budget, in calls per
+// second, or as much of it as the shortest intervals allow. The number of calls falls as
+// the price rises.
 func priceOf(plans []plan, budget float64) float64 {
-	low, high := math.Inf(1), math.Inf(-1) // logarithms: all at their least, all at their most
+	low, high := math.Inf(1), math.Inf(-1) // logarithms: all intervals at their least, all at their most
 	for i := range plans {
 		low = min(low, math.Log(plans[i].least/plans[i].share))
 		high = max(high, math.Log(plans[i].most/plans[i].share))
@@ -188,9 +186,8 @@ func priceOf(plans []plan, budget float64) float64 {
 	}))
 }
 
-// lateness finds how many seconds every poll is late when even the longest
-// intervals need more than the budget: the poll due first is made first, so that
-// all wait equally.
+// lateness returns how many seconds every poll is late when even the longest intervals need
+// more than the budget. The poll due first is made first, so all wait equally.
 func lateness(plans []plan, budget float64) float64 {
 	var accounts float64
 	for i := range plans {
@@ -205,8 +202,8 @@ func lateness(plans []plan, budget float64) float64 {
 	})
 }
 
-// bisect returns the least x in [low, high] for which enough reports true, or high.
-// If enough is true of an x, it must be true of all above.
+// bisect returns the lowest x in [low, high] for which enough reports true, or high. If
+// enough is true for an x, it must be true for all larger ones.
 func bisect(low, high float64, enough func(x float64) bool) float64 {
 	for range steps {
 		if mid := low + (high-low)/2; enough(mid) {
@@ -218,14 +215,14 @@ func bisect(low, high float64, enough func(x float64) bool) float64 {
 	return high
 }
 
-// part is the share of a group in a forecast.
+// part is a group's part of a forecast.
 type part struct {
 	accounts float64
-	posts    float64 // a second, of all its accounts
+	posts    float64 // per second, of all its accounts
 	interval float64 // seconds
 }
 
-// forecast mixes the uniform waits of the parts by their posts.
+// forecast combines the uniform waits of the parts, weighted by their posts.
 func forecast(parts []part) Forecast {
 	var posts, waits, calls, most float64
 	for _, q := range parts {
@@ -249,7 +246,8 @@ func forecast(parts []part) Forecast {
 	return f
 }
 
-// duration rounds seconds to nanoseconds, and ends where a Duration does.
+// duration converts seconds to a Duration, rounded to nanoseconds and limited to the
+// largest Duration.
 func duration(seconds float64) time.Duration {
 	ns := math.Round(seconds * 1e9)
 	if ns >= math.MaxInt64 {
@@ -258,7 +256,7 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// check checks the group with index i.
+// check validates the group; i is its index.
 func (g *Group) check(i int) error {
 	switch {
 	case g.Accounts < 0:

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	exponent = 0.42 // ½ is best for the mean alone, less shortens the tail
-	gentle   = 0.85 // power of intervals beyond an equal share: rare posters pay less
+	exponent = 0.42 // ½ is best for the mean alone, a lower one shortens the tail
+	gentle   = 0.85 // power of intervals beyond an equal share: shortens those of rare posters
 )
 
-// Observe records a successful poll at now that found new posts of these
-// times, in any order, and returns when the next poll is planned. An error means
-// that nothing was recorded.
+// Observe records a successful poll at now that found new posts with the given publication
+// times, in any order, and returns when the next poll is planned. If it returns an error,
+// it has recorded nothing.
 func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err error) {
 	if !p.Has(slot) {
 		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
@@ -33,10 +33,10 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	return p.due(s), nil
 }
 
-// History records an account's first successful poll, in place of Observe,
-// when its page shows the past: the times of the posts, and since when it shows
-// all of them. That is the oldest post's time if the page is full, else the time
-// the account began, or math.MinInt64 if that is not known.
+// History replaces Observe for an account's first successful poll, if its page shows the
+// past. times are the publication times of the posts, and since is the time from which on
+// the page shows all posts: the time of the oldest post if the page is full, otherwise when
+// the account was created, or math.MinInt64 if that is not known.
 func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64, err error) {
 	switch {
 	case !p.Has(slot):
@@ -61,13 +61,13 @@ func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64,
 	return p.due(s), nil
 }
 
-// plan chooses the interval after a successful poll and lets the account rest.
+// plan chooses the interval after a successful poll and makes the account rest.
 func (p *Pacer) plan(slot int32, s *state) {
 	b := &p.bounds
 	rate := s.weight.value() * p.rates.of(s, b.share())
 	interval := p.price.interval(rate)
 	most, least := p.ahead(slot, s), b.min(s)
-	if interval < 3600 { // else the minute matters little
+	if interval < 3600 { // for longer intervals the minute matters little
 		if shape, ok := s.shape(); ok {
 			interval = shape.interval(s.last, rate, math.Exp(p.price.ln), min(most, 2*3600))
 		}
@@ -90,9 +90,9 @@ func (p *Pacer) plan(slot int32, s *state) {
 	p.order.rest(slot, s.last+int64(least*1e9))
 }
 
-// ahead is the longest interval that is planned for an account: its Max. One of
-// its own ends the lag earlier, so that the poll comes when the Max ends, unless
-// its owner is beyond its cap.
+// ahead returns the longest interval that is planned for an account: its Max. A Max of its
+// own is shortened by the lag, so the poll comes when the Max ends, unless its owner is
+// above its cap.
 func (p *Pacer) ahead(slot int32, s *state) float64 {
 	most := p.bounds.max(s)
 	if s.max == 0 || p.owners.of(slot).stretch > 0 {
@@ -101,12 +101,12 @@ func (p *Pacer) ahead(slot int32, s *state) float64 {
 	return max(most-p.price.lag, most/2, p.bounds.min(s))
 }
 
-// due is when an account's next poll is planned.
+// due returns when an account's next poll is planned.
 func (p *Pacer) due(s *state) int64 {
 	return s.last + int64(max(s.planned.value(), p.bounds.min(s))*1e9)
 }
 
-// deadline is when an account's Max ends, as its owner's cap lengthens it.
+// deadline returns when an account's Max ends, as lengthened by its owner's cap.
 func (p *Pacer) deadline(slot int32, s *state) int64 {
 	return s.last + int64(p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling())*1e9)
 }

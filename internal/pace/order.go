@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// order keeps the accounts that are not being polled, each in one queue. One that is
-// hurried may rest until its turn, and be in ready or overdue meanwhile.
+// order holds the accounts that are not being polled, each in one queue. An account that is
+// hurried may be in resting until its turn, and also in ready or overdue.
 type order struct {
-	ready     due.Queue // may be polled, by planned time
-	overdue   due.Queue // may be polled, and late by patience, by the end of its Max
-	resting   due.Queue // within Min or a back-off, or before its turn, by its end
-	lastTurn  int64     // of an account that was hurried
-	lastPlace int64     // of an account that was resumed: see place
-	placed    bool      // some may wait for the first poll since
+	ready     due.Queue // accounts that may be polled, by planned time
+	overdue   due.Queue // accounts that may be polled and are late by patience, by the end of their Max
+	resting   due.Queue // accounts within Min or a back-off, or before their turn, by its end
+	lastTurn  int64     // turn of the last hurried account
+	lastPlace int64     // place of the last resumed account: see place
+	placed    bool      // accounts may be waiting for a first poll at a place
 }
 
 // has reports whether an account waits for a poll.
@@ -28,15 +28,15 @@ func (o *order) remove(slot int32) {
 	o.resting.Remove(slot)
 }
 
-// rest has an account wait until a time before it may be polled.
+// rest makes an account wait until the given time.
 func (o *order) rest(slot int32, until int64) {
 	o.ready.Remove(slot)
 	o.overdue.Remove(slot)
 	o.resting.Set(slot, until)
 }
 
-// atOnce has an account go before all plans from at on, within what package due can
-// order. One that is there already keeps its place.
+// atOnce puts an account before all plans from at on, as far as package due can order them.
+// An account that is there already keeps its place.
 func (o *order) atOnce(slot int32, at int64) {
 	place := at - longest*1e9
 	if was, ok := o.ready.At(slot); ok {
@@ -46,17 +46,17 @@ func (o *order) atOnce(slot int32, at int64) {
 	o.ready.Set(slot, place)
 }
 
-// quarter is how many polls pass from one that goes first to the next: what is left of
-// the budget keeps the bounds of the others.
+// quarter is the number of polls from one that goes first to the next: the rest of the
+// budget keeps the bounds of the other accounts.
 const quarter = 4
 
-// after is a time so many seconds after another, not before now.
+// after returns the time step seconds after last, not before now.
 func after(last, now int64, step float64) int64 {
 	return max(now, last+int64(min(step, longest)*1e9))
 }
 
-// place returns when the first poll of an account is due, after the last one: together they
-// take half of the budget. Places lie within two equal shares.
+// place returns when the first poll of an account is due, given the time of the previous
+// one: together first polls take half of the budget. Places are within two equal shares.
 func (o *order) place(last *int64, now int64, b *bounds) int64 {
 	next := after(*last, now, 2/b.budget)
 	if next > now+int64(math.Ceil(min(2*b.share(), longest)*1e9)) {
@@ -66,8 +66,8 @@ func (o *order) place(last *int64, now int64, b *bounds) int64 {
 	return next
 }
 
-// hasten brings the places of first polls within two equal shares again, all by the same
-// factor, once the budget has grown.
+// hasten moves the places of first polls to within two equal shares again, all by the same
+// factor, after the budget has grown.
 func (p *Pacer) hasten() {
 	o, excess := &p.order, 1.0
 	if !o.placed {
@@ -94,8 +94,8 @@ func (p *Pacer) hasten() {
 	}
 }
 
-// next is when an account may be polled, in the past if one may be already; ok is
-// false when all are being polled.
+// next returns when an account may be polled, a past time if one may be polled already. ok
+// is false if all are being polled.
 func (o *order) next() (at int64, ok bool) {
 	if _, _, any := o.ready.Next(); any {
 		return math.MinInt64, true
@@ -107,10 +107,10 @@ func (o *order) next() (at int64, ok bool) {
 	return at, ok
 }
 
-// Next takes out the account to poll now. Of those that may be polled it is one
-// that is hurried, else the overdue one whose Max ends first, else the one due
-// first, even when that lies in the future. The caller then calls Observe,
-// History, Fail or Remove for it. ok is false when no account may be polled.
+// Next removes and returns the account to poll now: a hurried one, otherwise the overdue
+// one with the Max that ends first, otherwise the one due first, even if it is due in the
+// future. The caller must then call Observe, History, Fail or Remove for it. ok is false if
+// no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
 	p.findOverdue(now)
@@ -125,16 +125,16 @@ func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	return slot, ok
 }
 
-// patience is how late a poll may come, in equal shares, before its account goes
-// by the end of its Max rather than by its plan. With less of it, bursts and
-// schedules of many accounts are followed less closely.
+// patience is how late a poll may be, in equal shares, before its account is ordered by the
+// end of its Max instead of by its plan. With less patience, bursts and schedules of many
+// accounts are followed less closely.
 const patience = 0.28
 
-// findOverdue moves accounts whose poll is late by patience from ready to
-// overdue. No account is planned beyond its Max, so all whose Max ended that
-// long ago are there, in order of these ends. Among accounts of the default Max
-// this is the order of their last polls. As these were a request apart, no more
-// than one a request becomes overdue because of its Max, and is polled at once.
+// findOverdue moves accounts with a poll that is late by patience from ready to overdue. No
+// account is planned beyond its Max, so all accounts with a Max that ended that long ago
+// are there, in the order of these ends. Among accounts with the default Max this is the
+// order of their last polls. These were a request apart, so at most one account per request
+// becomes overdue because of its Max, and it is polled at once.
 func (p *Pacer) findOverdue(now int64) {
 	late := now - int64(patience*min(p.bounds.share(), longest)*1e9)
 	for {
@@ -147,7 +147,7 @@ func (p *Pacer) findOverdue(now int64) {
 	}
 }
 
-// wake makes those ready whose rest is over.
+// wake moves accounts to ready when their rest is over.
 func (p *Pacer) wake(now int64) {
 	for {
 		slot, at, any := p.order.resting.Next()
@@ -165,13 +165,13 @@ func (p *Pacer) wake(now int64) {
 	}
 }
 
-// NextAt is when Next will have an account to give, in the past when it has one
-// already; ok is false when all are being polled.
+// NextAt returns when Next will have an account to return, a past time if it has one
+// already. ok is false if all are being polled.
 func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 
-// DueAt is when an account is due, as far as is known: Next has none before that but ones
-// that are polled ahead of their plans. It is at most now when one is due; ok is false when
-// all are being polled.
+// DueAt returns when an account is due, as far as is known; before that Next returns only
+// accounts ahead of their plans. The time is at most now if one is due already. ok is false
+// if all are being polled.
 func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 	p.wake(now)
 	_, at, ok = p.order.ready.Next()
@@ -184,10 +184,11 @@ func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 	return at, ok
 }
 
-// Hurry puts an account before all others, for the next poll only: somebody new wants its
-// posts. It need not wait for its Min then. After a failure it is due when its back-off is
-// over. Accounts that are hurried together go first one after another, for a quarter of the
-// budget; an earlier plan stays. For an account that is being polled nothing changes.
+// Hurry puts an account before all others for the next poll, because somebody new wants its
+// posts. It then need not wait for its Min. After a failure it is due when its back-off is
+// over. Accounts that are hurried together go first one after another, using a quarter of
+// the budget; an earlier plan stays. Hurry does nothing for an account that is being
+// polled.
 func (p *Pacer) Hurry(slot int32, now int64) {
 	if !p.Has(slot) {
 		return
@@ -214,10 +215,10 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	p.goFirst(slot, now, turn)
 }
 
-// turn is when the next account that is hurried goes first.
+// turn returns when the next hurried account goes first.
 func (o *order) turn(now int64, b *bounds) int64 { return after(o.lastTurn, now, quarter/b.budget) }
 
-// goFirst puts an account that waits before all others at its turn.
+// goFirst puts a waiting account before all others at its turn.
 func (p *Pacer) goFirst(slot int32, now, turn int64) {
 	o, s := &p.order, &p.accounts[slot]
 	if s.status, o.lastTurn = hurried, turn; turn > now {
@@ -228,8 +229,8 @@ func (p *Pacer) goFirst(slot int32, now, turn int64) {
 	}
 }
 
-// Alarm is Hurry for an account that is known to have posted: those that are
-// alarmed together are all due at once, in order, also if they were hurried before.
+// Alarm is Hurry for an account that has certainly posted. Accounts that are alarmed
+// together are all due at once, in order, even if they were hurried before.
 func (p *Pacer) Alarm(slot int32, now int64) {
 	if !p.Has(slot) {
 		return
@@ -245,15 +246,15 @@ func (p *Pacer) Alarm(slot int32, now int64) {
 	}
 }
 
-// Fail puts an account back that could not be polled. It rests until the given
-// time; what was learnt, its age and the price stay as they are.
+// Fail puts back an account that could not be polled. It rests until the given time. The
+// estimates, the time since its last poll and the price stay as they are.
 func (p *Pacer) Fail(slot int32, until int64) {
 	if !p.Has(slot) {
 		return
 	}
 	s := &p.accounts[slot]
 	if s.status.hasty() {
-		s.planned = 0 // it is due when its back-off is over
+		s.planned = 0 // due when its back-off is over
 	}
 	s.status = failed
 	p.order.rest(slot, until)

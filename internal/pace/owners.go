@@ -2,41 +2,41 @@ package pace
 
 import "math"
 
-// owners caps what each owner of accounts draws of the budget.
+// owners limits each owner's part of the budget.
 type owners struct {
 	surplus float64 // ownerSurplus
 	list    []owner
-	index   map[string]int32 // in list, by name
+	index   map[string]int32 // index in list, by name
 	free    []int32          // entries of list without an owner
-	bySlot  []int32          // in list; nil as long as all accounts are of the first
-	polls   float64          // successful ones, of all owners ever
+	bySlot  []int32          // index in list, by slot; nil as long as all accounts belong to the first owner
+	polls   float64          // successful polls of all owners so far
 }
 
-// owner is what is kept of one of them.
+// owner is the state of one owner.
 type owner struct {
 	name     string
 	accounts int
-	polls    float64 // made, decayed, as of poll number at
+	polls    float64 // polls made, decayed, as of poll number at
 	at       float64
-	stretch  float64 // ln of the factor by which its intervals are longer, at least 0
-	lastAdd  int64   // when the first poll of the account that it added last is due
+	stretch  float64 // ln of the factor that lengthens its intervals, at least 0
+	lastAdd  int64   // when the first poll of its last added account is due
 }
 
-// What an owner draws is averaged over ownerMemory polls of each account. In
-// ownerSpeed of them the stretch follows an excess of e by a factor of e. With
-// fewer accounts than ownerLeast both take as many polls as with these.
+// An owner's polls are averaged over ownerMemory polls of each account. The stretch follows
+// an excess of e by a factor of e within ownerSpeed such polls. If there are fewer than
+// ownerLeast accounts in all, both take as many polls as with ownerLeast.
 const (
 	ownerMemory = 2
 	ownerSpeed  = 8
 	ownerLeast  = 32
-	ownerMost   = 9 // of stretch
-	// ownerSurplus is the most of the budget that an owner draws beyond the equal shares of
-	// its accounts, as a part of the equal shares of all others.
+	ownerMost   = 9 // limit of stretch
+	// ownerSurplus is the most that an owner draws beyond the equal shares of its accounts,
+	// as a part of the equal shares of all others.
 	ownerSurplus = 0.17
 )
 
-// join notes whose account a slot is. As long as all are of one owner, nothing
-// is kept of the slots.
+// join records the owner of a slot. As long as there is one owner, it stores nothing per
+// slot.
 func (o *owners) join(slot int32, name string) {
 	index, known := o.index[name]
 	switch n := len(o.free); {
@@ -62,7 +62,7 @@ func (o *owners) join(slot int32, name string) {
 	}
 }
 
-// leave undoes join, and forgets an owner without accounts.
+// leave undoes join, and drops an owner without accounts.
 func (o *owners) leave(slot int32) {
 	who := o.of(slot)
 	if who.accounts--; who.accounts == 0 {
@@ -72,7 +72,7 @@ func (o *owners) leave(slot int32) {
 	}
 }
 
-// of is whose account a slot in use is.
+// of returns the owner of a slot in use.
 func (o *owners) of(slot int32) *owner {
 	if int(slot) >= len(o.bySlot) {
 		return &o.list[0]
@@ -80,9 +80,9 @@ func (o *owners) of(slot int32) *owner {
 	return &o.list[o.bySlot[slot]]
 }
 
-// draw counts a poll that came after so many seconds, of one of n accounts, and
-// corrects its owner's stretch. A poll ahead of its plan counts for a part: it
-// takes little from others, who had none due.
+// draw counts a poll, took seconds after the previous one, of one of n accounts, and
+// adjusts its owner's stretch. A poll ahead of its plan counts only in part: it takes
+// little from others, who had none due.
 func (o *owners) draw(slot int32, s *state, took float64, n int) {
 	o.polls++
 	if len(o.list) < 2 {
@@ -102,8 +102,8 @@ func (o *owners) draw(slot int32, s *state, took float64, n int) {
 	who.stretch = max(0, min(ownerMost, who.stretch))
 }
 
-// stretched is an interval as an owner's cap lengthens it: not beyond the
-// ceiling, and not at all if it is there already.
+// stretched returns an interval lengthened by its owner's stretch, up to ceiling. An
+// interval already longer than ceiling stays as it is.
 func (o *owners) stretched(slot int32, interval, ceiling float64) float64 {
 	if stretch := o.of(slot).stretch; stretch > 0 {
 		return max(interval, min(interval*math.Exp(stretch), ceiling))

@@ -7,15 +7,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Account is what one account asks for. The zero value is an ordinary one.
+// Account holds the terms for one account. The zero value is an ordinary account.
 type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
-	Min    time.Duration // least time between two polls. Defaults to 1 s
-	Max    time.Duration // most time planned between them, at least Min. Defaults to 2.2 × accounts / budget
+	Min    time.Duration // shortest time between two polls. Defaults to 1 s
+	Max    time.Duration // longest time planned between two polls, at least Min. Defaults to 2.2 × accounts / budget
 	Owner  string        // any name; an owner's share of the budget is capped
 }
 
-// Pacer paces the polls of one bucket. It is not safe for concurrent use.
+// Pacer paces the polls of one rate-limit bucket. It is not safe for concurrent use.
 type Pacer struct {
 	accounts []state // by slot
 	bounds   bounds
@@ -25,8 +25,8 @@ type Pacer struct {
 	owners   owners
 }
 
-// New returns a Pacer without accounts, for a budget of requests a second. The budget must
-// be above 0.
+// New returns a Pacer without accounts, for a budget in requests per second, which must be
+// above 0.
 func New(budget float64) (*Pacer, error) {
 	if err := checkBudget("budget", budget); err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func New(budget float64) (*Pacer, error) {
 	}, nil
 }
 
-// Add begins to pace a new account, whose first poll goes first: see Hurry. Accounts that
-// an owner adds while earlier ones of its own wait are due one after another, for half of
-// the budget at most. It is an error when the slot is taken, negative or beyond
+// Add begins to pace a new account. Its first poll goes first: see Hurry. If earlier
+// accounts of the same owner still wait, their first polls are due one after another, using
+// half of the budget at most. Add returns an error if the slot is taken, negative or beyond
 // due.MaxSlots, or the account is not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	if err := p.add(slot, now, a); err != nil {
@@ -54,9 +54,8 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	return nil
 }
 
-// Resume is Add for an account that was paced before, by another Pacer, until a time. All
-// that are resumed have their first polls one after another, within two equal shares of
-// that time.
+// Resume is Add for an account that another Pacer paced until the given time. All resumed
+// accounts have their first polls one after another, within two equal shares of that time.
 func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
 	until = min(until, now)
 	if err := p.add(slot, until, a); err != nil {
@@ -66,12 +65,13 @@ func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
 	return nil
 }
 
-// begin plans the first poll of an account, before its Max ends.
+// begin plans the first poll of an account, at at or when its Max ends, whichever is
+// earlier.
 func (p *Pacer) begin(slot int32, at int64) {
 	p.order.ready.Set(slot, min(at, p.deadline(slot, &p.accounts[slot])))
 }
 
-// add keeps an account that was polled last at a time.
+// add stores an account with the time of its last poll.
 func (p *Pacer) add(slot int32, last int64, a Account) error {
 	if slot < 0 || slot >= due.MaxSlots {
 		return fmt.Errorf("pace: slot %d is not allowed: want 0 to %d", slot, due.MaxSlots-1)
@@ -93,8 +93,8 @@ func (p *Pacer) add(slot int32, last int64, a Account) error {
 	return nil
 }
 
-// Update replaces what an account asks for. It takes effect with the plan that
-// the next successful poll makes, and Max and a shorter Min at once.
+// Update replaces the terms of an account. The change takes effect with the plan made after
+// the next successful poll; Max and a shorter Min take effect at once.
 func (p *Pacer) Update(slot int32, a Account) error {
 	if !p.Has(slot) {
 		return fmt.Errorf("pace: slot %d is not in use", slot)
@@ -127,8 +127,8 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	return nil
 }
 
-// Remove forgets an account, also while it is polled. A slot not in use is left
-// alone.
+// Remove removes an account, even while it is polled. It does nothing if the slot is not in
+// use.
 func (p *Pacer) Remove(slot int32) {
 	if !p.Has(slot) {
 		return
@@ -146,9 +146,9 @@ func (p *Pacer) resize(n int) {
 	p.bounds.n = n
 }
 
-// SetBudget replaces the budget, in requests a second. Plans already made
-// stay, and are polled earlier or later by about the same factor. First polls do not
-// wait for the places that a lower budget gave them.
+// SetBudget sets the budget, in requests per second. Existing plans stay, and are polled
+// earlier or later by about the same factor. First polls do not wait for the places that a
+// lower budget gave them.
 func (p *Pacer) SetBudget(perSecond float64) error {
 	if err := checkBudget("budget", perSecond); err != nil {
 		return err
@@ -167,8 +167,8 @@ func (p *Pacer) Has(slot int32) bool {
 	return slot >= 0 && int(slot) < len(p.accounts) && p.accounts[slot].status != absent
 }
 
-// Rate is the estimate of an account's posts a second as of its last poll, the
-// mean over the hour; 0 for a slot not in use.
+// Rate returns the estimate of an account's posts per second as of its last poll, averaged
+// over the hour; 0 for a slot not in use.
 func (p *Pacer) Rate(slot int32) float64 {
 	if !p.Has(slot) {
 		return 0
@@ -176,8 +176,7 @@ func (p *Pacer) Rate(slot int32) float64 {
 	return p.rates.of(&p.accounts[slot], p.bounds.share())
 }
 
-// Demand is the requests a second that the Max of all accounts ask for. Above
-// the budget they cannot be kept, and polls come late by the same time. Below it
-// a Max is not kept either where its owner draws more than its cap allows: Demand
-// counts it all the same.
+// Demand returns the requests per second that the Max of all accounts require. If it is
+// above the budget, polls come late by the same time. If it is below, an owner that draws
+// more than its cap allows may still not have its Max kept; Demand counts it all the same.
 func (p *Pacer) Demand() float64 { return p.bounds.total() }

@@ -2,26 +2,25 @@ package pace
 
 import "math"
 
-// firstRate is the rate that the price starts from: a post a day.
+// firstRate is the rate that the initial price is computed from: one post a day.
 const firstRate = 1.0 / 86_400
 
-// follows is how fast the price follows the budget: ten times as much overshoots.
+// follows is how fast the price follows the budget; ten times as much overshoots.
 const follows = 0.3
 
-// price is the one price of a poll that decides all intervals. It follows the
-// budget.
+// price is the price of a poll, which determines all intervals. It follows the budget.
 type price struct {
 	ln    float64 // ln ν, ν in seconds
-	bound float64 // share of recent polls whose plan was at a bound
-	// lag is how many seconds late polls come that were planned for the end of a
-	// Max of the account's own: see learnLag.
+	bound float64 // share of recent polls that were planned at a bound
+	// lag is how many seconds late polls come that were planned for the end of an account's
+	// own Max: see learnLag.
 	lag float64
 }
 
-// learn compares the interval that a poll took with the one planned, for n
-// accounts of an equal share. At a bound it counts only on the price's side, and
-// near the bound as far as hardly any poll is between its bounds: so a price that
-// is wrong for all accounts recovers.
+// learn adjusts the price by comparing the interval that a poll took with the planned one,
+// for n accounts with the given equal share. It ignores a late poll at its longest interval
+// and an early one at its shortest. Other polls near a bound count only as far as few polls
+// are between their bounds: a price that is wrong for all accounts then recovers.
 func (p *price) learn(s *state, took float64, n int, share float64) {
 	if s.status < planned || took <= 0 {
 		return
@@ -40,11 +39,11 @@ func (p *price) learn(s *state, took float64, n int, share float64) {
 	p.ln += 2 * follows / float64(n) * max(-1, min(1, late))
 }
 
-// lagStep is the part of a poll's lateness that corrects the lag.
+// lagStep is the part of a poll's lateness by which lag is corrected.
 const lagStep = 0.05
 
-// learnLag follows how late polls come that were planned for the end of a Max of
-// the account's own. The price keeps the others on time, and does not see these.
+// learnLag updates lag from polls that were planned for the end of an account's own Max.
+// The price keeps the other polls on time, and is not affected by these.
 func (p *price) learnLag(s *state, took, share float64) {
 	if s.status == capped && s.max > 0 {
 		p.lag += lagStep * (took - s.max.value())
@@ -52,8 +51,8 @@ func (p *price) learnLag(s *state, took, share float64) {
 	}
 }
 
-// resize carries the price over from one number of accounts to another: an
-// interval in the price's range is proportional to an equal share.
+// resize adjusts the price to a new number of accounts: an interval in the price's range is
+// proportional to an equal share.
 func (p *price) resize(from, to int, budget float64) {
 	switch {
 	case to > 0 && from > 0:
@@ -64,10 +63,10 @@ func (p *price) resize(from, to int, budget float64) {
 	}
 }
 
-// rescale carries the price over from one budget to another.
+// rescale adjusts the price to a new budget.
 func (p *price) rescale(from, to float64) { p.ln += math.Log(from/to) / exponent }
 
-// interval is the policy's for constant rates, in seconds.
+// interval returns the policy's interval for constant rates, in seconds.
 func (p *price) interval(rate float64) float64 {
 	return math.Exp(exponent * (math.Ln2 + p.ln - math.Log(rate)))
 }

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// The parts of an hour: automated accounts post at minutes of their own.
+// The parts of an hour. Automated accounts post at minutes of their own.
 const (
 	parts     = 20
 	partNanos = int64(time.Hour) / parts
-	partLong  = 3600.0 / parts // seconds
+	partLong  = 3600.0 / parts // in seconds
 
-	// evenPosts is the prior of a profile, in posts spread evenly.
+	// evenPosts is the prior of a profile, in evenly spread posts.
 	evenPosts = 4
-	// A belief is kept in steps of 1/beliefUnit and within ±beliefMost, so that
-	// a few posts at other minutes end it.
+	// A belief is stored in steps of 1/beliefUnit, limited to ±beliefMost: a few posts at
+	// other minutes are enough to end it.
 	beliefUnit = 16
 	beliefMost = 5 * beliefUnit
 )
 
-// profile counts an account's posts by part of the hour: counts of 0 to 15, all
-// halved when one would exceed 15. It is trusted as far as it predicted the
-// account's own posts, so that chance patterns change nothing.
+// profile counts an account's posts by part of the hour: counts of 0 to 15, all halved when
+// one would exceed 15. It is trusted as far as it predicted the account's own posts: chance
+// patterns change nothing.
 type profile struct {
 	counts [parts / 2]uint8 // two to a byte
-	belief int8             // ln of how much better than an even profile it predicted
+	belief int8             // ln of how much better than an even profile it predicted, in steps of 1/beliefUnit
 	latest uint8            // part of the latest post, counted from the epoch, modulo 256
 }
 
-// add counts a post. Several within the same three minutes count once: a burst is
-// no schedule.
+// add counts a post. Several posts within the same three minutes count once, because a
+// burst is no schedule.
 func (f *profile) add(at int64) {
 	since := uint8(at / partNanos)
 	if f.latest == since {
@@ -66,14 +66,14 @@ func partOf(at int64) int {
 	return int(hour / partNanos)
 }
 
-// shape is a profile with the weights by which it is followed: an account's rate
-// relative to its mean is even + each × count in a part of the hour.
+// shape is a profile with weights that depend on the trust in it: in a part of the hour, an
+// account's rate relative to its mean is even + each × count.
 type shape struct {
 	*profile
 	even, each float64
 }
 
-// shape returns the profile as far as it is trusted; ok is false where it is not.
+// shape returns the profile weighted by its trust; ok is false if it is not trusted.
 func (f *profile) shape() (s shape, ok bool) {
 	if f.belief <= 0 {
 		return shape{}, false
@@ -83,16 +83,16 @@ func (f *profile) shape() (s shape, ok bool) {
 	return shape{f, 1 - trust + trust*s.even, trust * s.each}, true
 }
 
-// full returns the profile as if it were trusted entirely.
+// full returns the profile as if it were fully trusted.
 func (f *profile) full() shape {
 	all := evenPosts + f.total()
 	return shape{f, evenPosts / all, parts / all}
 }
 
-// at returns the relative rate in a part, counted from the beginning of any hour.
+// at returns the relative rate in part i, counted from the start of any hour.
 func (s shape) at(i int) float64 { return s.even + s.each*s.count(i%parts) }
 
-// left returns how many seconds of its part are left at a time.
+// left returns how many seconds remain of the part of the hour at a time.
 func left(at int64) float64 {
 	in := at % partNanos
 	if in < 0 {
@@ -101,8 +101,8 @@ func left(at int64) float64 {
 	return float64(partNanos-in) / 1e9
 }
 
-// exposure returns the seconds from a time on, weighted by the relative rate. Over
-// whole hours the weights add up to 1.
+// exposure returns the given seconds from a time on, weighted by the relative rate. Over
+// whole hours the weights average 1.
 func (s shape) exposure(from int64, seconds float64) float64 {
 	sum := 3600 * math.Floor(seconds/3600)
 	seconds -= sum
@@ -114,18 +114,18 @@ func (s shape) exposure(from int64, seconds float64) float64 {
 	return sum
 }
 
-// interval returns after how many seconds a poll is worth the price, for a mean
-// rate: for constant rates (2ν/rate)^exponent, and otherwise when the expected
-// posts have waited as long together, times the same power of the interval. It is
-// at most most.
+// interval returns the number of seconds, at most most, after which a poll is worth its
+// price, for a mean rate. For constant rates that is (2ν/rate)^exponent. Otherwise it is
+// when the expected posts have waited as long together, times the same power of the
+// interval.
 func (s shape) interval(now int64, rate, price, most float64) float64 {
 	const power = 1/exponent - 2
-	var took, posts, waited float64 // since now: seconds, posts, post seconds
+	var took, posts, waited float64 // totals from now on: seconds, posts, waiting time in post × seconds
 	for i, step := partOf(now), left(now); took < most; i, step = i+1, partLong {
 		r := rate * s.at(i)
 		all := waited + (posts+r*step/2)*step
 		if all*math.Pow(took+step, power) >= price {
-			// Where in this part: the power hardly changes within a step.
+			// Find the time in this part: the power hardly changes within a step.
 			x := step
 			for range 4 {
 				want := price/math.Pow(took+x, power) - waited

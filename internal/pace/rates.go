@@ -2,52 +2,52 @@ package pace
 
 import "math"
 
-// The rate estimate, in seconds. The fast count follows bursts: with less than
-// ten minutes observed its rate would be a guess.
+// Constants of the rate estimate, in seconds. The fast count follows bursts; with less than
+// leastFast (ten minutes) observed its rate would be a guess.
 const (
 	tauFast   = 30 * 60
 	tauSlow   = 7 * 86_400
 	leastFast = 600
 	mix       = 0.2 // share of the fast rate
-	prior     = 0.5 // posts of the average account that a new one starts with
+	prior     = 0.5 // posts of the average account that a new account starts with
 )
 
-// rates estimates how often accounts post, from the counts of each and from
-// what all accounts have shown together.
+// rates estimates how often accounts post, from the counts of each account and from what
+// was found for all accounts together.
 type rates struct {
 	record         record
 	crowd          crowd
 	habit          habit
-	posts, seconds float64 // of all accounts ever: the rate a new one starts from
+	posts, seconds float64 // totals of all accounts ever: the rate that a new account starts from
 }
 
-// of is the estimate of an account's posts a second, above 0; share is an equal
+// of returns the estimate of an account's posts per second, above 0. share is an equal
 // share, in seconds.
 func (r *rates) of(s *state, share float64) float64 {
 	model, place := r.model(s, s.days.at(s.last), share)
 	return model * r.record.factor(place)
 }
 
-// slow is the estimate of an account's rate from its posts of a week.
+// slow returns the estimate of an account's rate from its posts of a week.
 func (r *rates) slow(s *state) float64 {
 	return (float64(s.slow) + prior) / (float64(s.observed) + prior*r.seconds/r.posts)
 }
 
-// model is the estimate from the account's own counts, and where the record
-// corrects it.
+// model returns the estimate from the account's own counts, and the place in the record
+// with its correction.
 func (r *rates) model(s *state, relative, share float64) (rate float64, place spot) {
 	observed, slow := float64(s.observed), r.slow(s)*r.daily(relative, share)
-	// What the slow count has observed says how long the fast one has.
+	// The time that the fast count has observed follows from that of the slow count.
 	span := float64(tauFast)
-	if rest := 1 - observed/tauSlow; rest > 0.95 { // else longer than 17 tauFast
+	if rest := 1 - observed/tauSlow; rest > 0.95 { // otherwise longer than 17 tauFast
 		span = max(tauFast*(1-math.Pow(rest, tauSlow/tauFast)), leastFast)
 	}
 	fast := float64(s.fast) / span / r.crowd.factor()
 	return (1-mix)*slow + mix*fast, at(slow, fast)
 }
 
-// daily is the factor of an account's rate at an hour of the day with that
-// relative rate. It is 1 where an equal share is too long for the hour to matter.
+// daily returns the factor of an account's rate at an hour of the day with the given
+// relative rate. It is 1 if an equal share is too long for the hour to matter.
 func (r *rates) daily(relative, share float64) float64 {
 	if share > dayShare {
 		return 1
@@ -55,8 +55,8 @@ func (r *rates) daily(relative, share float64) float64 {
 	return r.habit.factor(relative)
 }
 
-// learn takes in how many posts a poll of one of n accounts found, so many
-// seconds after the last, before the account's own counts do.
+// learn records how many posts a poll of one of n accounts found, since seconds after the
+// previous poll. Call it before updating the account's own counts.
 func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 	relative := s.days.at(s.last)
 	model, place := r.model(s, relative, share)
@@ -70,13 +70,13 @@ func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 	r.crowd.notice(posts, slow*exposed, n)
 }
 
-// crowd is how many recent polls of all accounts found posts, and how many posts
-// were to be expected from the accounts' last weeks.
+// crowd counts the posts that recent polls of all accounts found, and the posts expected
+// from the accounts' last weeks.
 type crowd struct{ found, expected float64 }
 
 const (
 	crowdMemory = 2 // polls of each account
-	crowdLeast  = 3 // times what was expected: less is chance
+	crowdLeast  = 3 // times the expected posts; less may be chance
 )
 
 func (c *crowd) notice(posts int, expected float64, accounts int) {
@@ -85,20 +85,20 @@ func (c *crowd) notice(posts int, expected float64, accounts int) {
 	c.expected = c.expected*keep + expected
 }
 
-// factor is how many times as much accounts post now as in their last weeks, as
-// far as they do so together. Only what an account's burst exceeds that by counts:
-// the others post as well and have not been polled since, so they go first.
+// factor returns how many times as often accounts post now as in their last weeks, if they
+// do so together. An account's burst counts only as far as it exceeds that: the other
+// accounts post as well and have not been polled since, so they go first.
 func (c *crowd) factor() float64 {
 	return max(1, (c.found+1)/(c.expected+1)/crowdLeast)
 }
 
-// seen counts posts and the time in which they came.
+// seen adds posts, and the time in which they came, to the totals.
 func (r *rates) seen(posts int, seconds float64) {
 	r.posts += float64(posts)
 	r.seconds += seconds
 }
 
-// decay ages an account's counts by so many seconds, in which it was observed.
+// decay ages an account's counts by the given seconds of observation.
 func (s *state) decay(seconds float64) {
 	keep := math.Exp(-seconds / tauSlow)
 	s.fast *= float32(math.Exp(-seconds / tauFast))
@@ -106,8 +106,8 @@ func (s *state) decay(seconds float64) {
 	s.observed = float32(float64(s.observed)*keep + tauSlow*(1-keep))
 }
 
-// count adds posts to an account's counts. A time before since counts as since,
-// one after now as now.
+// count adds posts to an account's counts. A time before since counts as since, a time
+// after now as now.
 func (s *state) count(now, since int64, times []int64) {
 	var fast, slow float64
 	for _, t := range times {
@@ -122,6 +122,6 @@ func (s *state) count(now, since int64, times []int64) {
 	s.slow += float32(slow)
 }
 
-// seconds is exact enough for any two moments, also where their difference
-// would overflow.
+// seconds returns the time between two moments. Unlike their difference, it never
+// overflows.
 func seconds(from, to int64) float64 { return (float64(to) - float64(from)) / 1e9 }

@@ -2,28 +2,28 @@ package pace
 
 import "math"
 
-// The record's cells: centered at powers of two, times 1.5, of the slow and of the
-// fast rate.
+// Constants of the record's cells. Their centers are at 1.5 times powers of two of the slow
+// and of the fast rate.
 const (
 	classes   = 16
-	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts a second, one in six days or more
-	trusted   = 10  // prior of a cell: so many posts found as expected
+	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts per second, one in six days or more
+	trusted   = 10  // prior of a cell: that many posts found, as expected
 	enough    = 8_500
 )
 
-// record compares estimates with what was found, by cells of a similar slow and fast
-// rate: all accounts together show how long a burst goes on, or how a silent account
-// continues. The correction is interpolated between the centers of four cells, so
-// that the estimate does not jump from one to the next.
+// record compares estimates with posts found, in cells of similar slow and fast rates. All
+// accounts together show how long a burst lasts, or how a silent account continues. The
+// correction is interpolated between the centers of four cells, which avoids jumps of the
+// estimate.
 type record struct {
 	found, expected [classes * classes]float64 // posts
 }
 
-// spot is the place of an account in the record: between the center of a cell and
-// those of the next slow and fast class.
+// spot is an account's place in the record: between the center of a cell and those of the
+// next slow and fast class.
 type spot struct {
 	cell       int     // slow class × classes + fast class
-	slow, fast float64 // how far it is to the next one, 0 to 1
+	slow, fast float64 // distance to the next class, 0 to 1
 }
 
 func at(slow, fast float64) spot {
@@ -32,8 +32,8 @@ func at(slow, fast float64) spot {
 	return spot{i*classes + j, x, y}
 }
 
-// class is the class whose center lies at or below a rate, and how far it is to
-// the next one.
+// class returns the class with its center at or below a rate, and the distance to the next
+// class.
 func class(rate float64) (int, float64) {
 	if rate <= 0 {
 		return 0, 0
@@ -44,15 +44,15 @@ func class(rate float64) (int, float64) {
 	return i, max(0, min(1, place-float64(i)))
 }
 
-// weights are the shares of the cell, of the next fast class, of the next slow
-// class, and of both. The offsets of these cells are neighbours.
+// weights returns the weights of the cell, of the next fast class, of the next slow class,
+// and of both. neighbours has the offsets of these cells.
 func (s spot) weights() [4]float64 {
 	return [4]float64{(1 - s.slow) * (1 - s.fast), (1 - s.slow) * s.fast, s.slow * (1 - s.fast), s.slow * s.fast}
 }
 
 var neighbours = [4]int{0, 1, classes, classes + 1}
 
-// factor corrects an estimate.
+// factor returns the correction of an estimate.
 func (r *record) factor(s spot) float64 {
 	sum := 0.0
 	for i, weight := range s.weights() {
@@ -62,7 +62,8 @@ func (r *record) factor(s spot) float64 {
 	return sum
 }
 
-// learn adds what a poll found. Older polls count less in time.
+// learn adds the posts that a poll found and those expected. Older polls count less and
+// less.
 func (r *record) learn(s spot, found, expected float64) {
 	for i, weight := range s.weights() {
 		cell := s.cell + neighbours[i]

@@ -39,7 +39,7 @@ type Poll struct {
 // Poll begins a poll, with the window as it is now. Copying the result into a variable
 // avoids an allocation.
 func (w Window) Poll() *Poll {
-	p := new(Poll) // the only statement here, so Poll is inlined and p can stay on the stack
+	p := new(Poll) // Poll is short enough to be inlined: p can stay on the stack
 	p.begin(w.data)
 	return p
 }

@@ -102,7 +102,7 @@ func (m *Machine) audit(p *Poll) {
 		out.Version = 0
 		m.env.Count.WrongVersions.Add(1)
 		if m.env.Contract.versions.CompareAndSwap(false, true) {
-			m.env.Logger.Warn("fetcher gives pages with different posts one version: versions are not used any more",
+			m.env.Logger.Warn("fetcher gives one version to pages with different posts: ignoring versions from now on",
 				m.traits.Key, p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
 		}
 		return

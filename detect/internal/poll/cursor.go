@@ -20,7 +20,7 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	now := e.Now()
 	switch ahead := c.Since.Sub(now); {
 	case ahead > maxFuture:
-		e.Logger.Warn("a stored cursor is ahead of the clock: the target is read anew", "target", target, "since", c.Since)
+		e.Logger.Warn("stored cursor is ahead of the clock: reading the target as if for the first time", "target", target, "since", c.Since)
 		c.Since = time.Time{}
 	case ahead > 0:
 		c.Since = now

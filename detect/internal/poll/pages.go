@@ -49,7 +49,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	e.Count.Fetch.Record(now.Sub(asked))
 	first := len(out.Pages) == 0
 	if pg.Unchanged && (!first || pl.known() == 0) {
-		out.Err = errors.New("detect: fetcher says unchanged of a page that it was not asked to compare")
+		out.Err = errors.New("detect: fetcher reports a page as unchanged that it was not asked to compare")
 		return true
 	}
 	if first {

@@ -117,7 +117,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	}
 	s.Refresh()
 	if err != nil { // unexpected, because the terms of subscribers were checked
-		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
+		s.cfg.Logger.Error("cannot pace account", "username", s.accounts.Username(slot), "error", err)
 	}
 	if had && (first == AtOnce || first == Anew && !ask.Audited) {
 		s.pacer.Hurry(slot, now)
@@ -149,7 +149,7 @@ func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 		_, err = s.pacer.Observe(slot, now, poll.FoundTimes(now))
 	}
 	if err != nil {
-		s.cfg.Logger.Error("counting a poll failed", "username", s.accounts.Username(slot), "error", err)
+		s.cfg.Logger.Error("cannot count poll", "username", s.accounts.Username(slot), "error", err)
 		s.pacer.Fail(slot, now+int64(s.cfg.MinBackoff))
 	}
 	if s.observed++; s.observed%refreshEvery == 0 {
@@ -177,7 +177,7 @@ func (s *ByBudget) Refresh() {
 	sufficed := s.Demand() <= s.Budget()
 	if rate := s.cfg.PollRate(); rate != s.Budget() {
 		if err := s.pacer.SetBudget(rate); err != nil {
-			s.cfg.Logger.Error("setting the budget failed", "error", err)
+			s.cfg.Logger.Error("cannot set budget", "error", err)
 		}
 		s.budget.Store(math.Float64bits(rate))
 	}

@@ -76,7 +76,7 @@ func (k *keeping) queue() {
 func (k *keeping) settled(err error) {
 	k.mu.Lock()
 	if err != nil && k.err == nil {
-		k.err = fmt.Errorf("detect: store from where on the source lacks posts: %w", err)
+		k.err = fmt.Errorf("detect: cannot store earlier cursors for the source: %w", err)
 	}
 	k.open--
 	last, all := k.open == 0, k.err

@@ -33,7 +33,7 @@ func (l *Left) Store(n int, commit func(map[string]*poll.Cursor) error) error {
 			l.Drop()
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("detect: store the cursors of targets given up: %w", err)
+			return fmt.Errorf("detect: cannot store the cursors of targets given up: %w", err)
 		}
 		l.mu.Lock()
 		for target, c := range some {

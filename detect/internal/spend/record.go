@@ -106,7 +106,7 @@ func (s *Spend) Begin(ctx context.Context) {
 	}
 	position, err := s.cfg.Load(ctx, s.cfg.target())
 	if err != nil {
-		s.cfg.Logger.Error("reading what was spent today failed: counting from 0", "error", err)
+		s.cfg.Logger.Error("cannot read today's charges: counting from 0", "error", err)
 		return
 	}
 	was := s.cfg.decode(position)
