@@ -20,21 +20,21 @@ import (
 type connection struct {
 	stream *Stream
 	emit   func(fetcher.Signal) error
-	from   position // what was asked for
+	from   position // where to resume
 
-	// These belong to the goroutine that reads.
+	// The reading goroutine alone uses these.
 	send    socket.Send
 	up      bool              // the service has accepted the key
 	last    position          // of the newest frame
-	brought []fetcher.Account // the accounts that were emitted last
-	told    map[string]bool   // the same, by monitor.Key of the name and by idMark and the id
+	brought []fetcher.Account // the accounts that were last emitted
+	told    map[string]bool   // the same accounts, by monitor.Key(name) and by idMark + id
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
 	changed bool // wanted has changed, or the monitors were read again
 }
 
-// idMark keeps ids apart from names, which have no space.
+// idMark distinguishes ids from names, which contain no space.
 const idMark = "id "
 
 func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) error {
@@ -58,7 +58,7 @@ func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) 
 	case errors.As(err, &status):
 		return meaning(err)
 	case c.up && errors.Is(err, websocket.ErrMessageTooBig):
-		// The frame would be too big again: the next connection goes on after it.
+		// The frame would be too big again: the next connection resumes after it.
 		c.last.Seq++
 		if failed := c.tell(fetcher.Signal{Kind: fetcher.SignalGap}); failed != nil {
 			return failed
@@ -89,7 +89,7 @@ func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Accoun
 			continue
 		case <-timer.C:
 		}
-		if c.stream.readMonitors(ctx) == nil { // after an error the list stays as it is
+		if c.stream.readMonitors(ctx) == nil { // after an error the old list stays in use
 			c.mu.Lock()
 			c.changed = true
 			c.mu.Unlock()
@@ -116,8 +116,8 @@ func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
 	return false
 }
 
-// accounts returns the accounts that are wanted and have a monitor; tell is false when
-// they are those that were emitted last.
+// accounts returns the wanted accounts that have a monitor. tell is false if these are the
+// accounts that were last emitted.
 func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	return brought, !slices.Equal(brought, c.brought)
 }
 
-// bring sets the accounts whose posts are brought from now on.
+// bring sets the accounts with posts to emit from now on.
 func (c *connection) bring(accounts []fetcher.Account) {
 	c.brought, c.told = accounts, make(map[string]bool, 2*len(accounts))
 	for _, a := range accounts {
@@ -146,7 +146,7 @@ func (c *connection) bring(accounts []fetcher.Account) {
 	}
 }
 
-// brings reports whether a post is of an account that was emitted.
+// brings reports whether a post is of one of the accounts that were last emitted.
 func (c *connection) brings(t *fetcher.Tweet) bool {
 	return c.told[monitor.Key(t.Username)] || c.told[idMark+t.UserID] || c.told[monitor.Key(t.UserID)]
 }
@@ -179,7 +179,7 @@ func (c *connection) alive() error {
 // pong answers a ping frame.
 var pong = []byte(`{"type":"pong"}`)
 
-// message emits the signal of one frame. A frame that cannot be read is a gap.
+// message emits the signal for one frame. For a frame that cannot be parsed it emits a gap.
 func (c *connection) message(ctx context.Context, b []byte) error {
 	f, ok := parseFrame(b)
 	switch {
@@ -221,8 +221,8 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 	return c.tell(s)
 }
 
-// connected emits that the service has accepted the key. The frames that follow have
-// numbers above that of this one, which is the position's if the stream resumes there.
+// connected emits SignalUp after the service has accepted the key. The frames that follow
+// have higher numbers than f. If the stream resumes at the position, f has its number.
 func (c *connection) connected(f *frame) error {
 	c.up = true
 	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq, Epoch: f.Epoch}
@@ -232,7 +232,7 @@ func (c *connection) connected(f *frame) error {
 	return c.tell(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: accounts, Resumed: resumed})
 }
 
-// refusal returns the error for which the service closes the connection.
+// refusal returns the error in a frame with which the service closes the connection.
 func (c *connection) refusal(f *frame) error {
 	detail := upstream.Detail(f.Message, c.stream.key())
 	if f.Code == codeBadKey {

@@ -6,14 +6,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// frame is a message of the service. What it has depends on Type.
+// frame is a message of the service. The comments name the Type that uses a field.
 type frame struct {
 	Type string `json:"type"`
 	Seq  uint64 `json:"seq"` // connected, tweet
 
 	KeyID string `json:"api_key_id"` // connected
 	To    uint64 `json:"to_seq"`     // gap
-	Epoch uint64 `json:"epoch"`      // connected, gap; of the numbers from there on, 0 for none
+	Epoch uint64 `json:"epoch"`      // connected, gap: epoch of the numbers that follow, 0 for none
 
 	Timestamp string `json:"timestamp"` // ping
 
@@ -39,17 +39,17 @@ const (
 // Codes of error frames.
 const codeBadKey = 4001
 
-// parseFrame parses a message; ok is false for one that is not a JSON object with a type.
+// parseFrame parses a message. ok is false if it is not a JSON object with a type.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if err := unmarshal(b, &f); err != nil {
 		return frame{}, false
 	}
-	// The service counts with 63 bits.
+	// The service's numbers have 63 bits.
 	f.Seq, f.To = min(f.Seq, math.MaxInt64), min(f.To, math.MaxInt64)
 	return f, f.Type != ""
 }
 
-// post returns the post of a tweet frame, nil if it has none with an id and a time.
+// post returns the post in a tweet frame, or nil if it has no id or no time.
 func (f *frame) post() *fetcher.Tweet {
 	t := f.Tweet
 	if t == nil || t.ID == "" {

@@ -11,15 +11,15 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// maxPosts bounds what is accepted as a page; no platform has as many.
+// maxPosts is the most posts accepted in a page; no platform returns as many.
 const maxPosts = 1000
 
 // tweets is the plan for a page; readHead uses the indices of its values.
 var tweets = scan.NewPlan("data", []string{"next_cursor"}, []string{"id", "created_at", "user_id", "username"})
 
-// head is what decides whether a post is decoded, and how.
+// head has the fields of a post that are read before it is decoded.
 type head struct {
-	raw                  []byte // the whole post
+	raw                  []byte // JSON of the whole post
 	id, userID, username string
 	at                   time.Time
 }
@@ -33,9 +33,9 @@ func readHead(s *scan.Scanner) head {
 	return head{s.Element(), text[0], text[2], text[3], published(text[0], text[1])}
 }
 
-// decodePage decodes the posts of a page that q.Seen does not report. Each is decoded on
-// its own, so that a broken one does not lose the others. The error is ErrMalformed when
-// the body is not a whole page.
+// decodePage decodes the posts of a page, except those that q.Seen reports as known. It
+// decodes each post separately: a broken one does not affect the others. The error is
+// ErrMalformed if the body is not a complete page.
 func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	var heads []head
 	s := tweets.Scan(body)
@@ -54,7 +54,7 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		heads = heads[len(heads)-n:]
 	}
 	page := fetcher.Page{UserID: userID(heads, q.Username)}
-	if next, _ := s.Top(0).Text(); string(next) != q.Cursor { // else it would be read for ever
+	if next, _ := s.Top(0).Text(); string(next) != q.Cursor { // the same cursor would be an endless loop
 		page.Next = string(next)
 	}
 	var reach fetcher.Reach
@@ -75,8 +75,9 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	return page, nil
 }
 
-// userID returns the account's id: that of the posts with its name or, if the service
-// writes the name in another way, the one that all posts have; "" if they differ.
+// userID returns the account's id: the one in the posts with its name. If no post has the
+// name, because the service spells it differently, it returns the id that all posts have,
+// or "" if they differ.
 func userID(heads []head, username string) string {
 	all, same := "", true
 	for i := range heads {
@@ -95,8 +96,8 @@ func userID(heads []head, username string) string {
 	return ""
 }
 
-// unmarshal is json.Unmarshal without the error for a value of another type:
-// encoding/json leaves that field at its zero value and reads on.
+// unmarshal is json.Unmarshal without the error for a value of a wrong type:
+// encoding/json leaves that field zero and goes on.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError

@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// position is where a stream was. Its text is JSON.
+// position is the place in a stream to resume after. It is encoded as JSON.
 type position struct {
-	// Place is the service; each has numbers of its own.
+	// Place is the URL of the service; each service numbers its own frames.
 	Place string `json:"service"`
-	// Key is the id of the key: another key may be of another owner, who has numbers
-	// of their own.
+	// Key is the id of the API key. Another key may have another owner, with other frame
+	// numbers.
 	Key string `json:"key"`
 	// Seq is the number of the last frame.
 	Seq uint64 `json:"seq"`
-	// Epoch is what the number belongs to: another one has other events.
+	// Epoch qualifies Seq: in another epoch the same numbers belong to other frames.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
-// maxKeyID bounds the id of a key in a position, in bytes.
+// maxKeyID is the longest id of a key in a position, in bytes.
 const maxKeyID = 256
 
-// parsePosition parses a position. It returns the zero value, which is the present, for
-// one of another place and for a text that is not a position.
+// parsePosition parses a position. It returns the zero value, which means the present, if
+// text is not a position or has another place.
 func parsePosition(text, place string) position {
 	var p position
 	if json.Unmarshal([]byte(text), &p) != nil || p.Place != place || p.Seq > math.MaxInt64 {

@@ -15,23 +15,23 @@ import (
 
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
-	// BaseURL is the other service, scheme and host, such as
+	// BaseURL is the scheme and host of the other service, such as
 	// "https://streams.example.com". Required.
 	BaseURL string
 	// Key is an API key of the other service. Required. It prints as ***.
 	Key secret.Value
-	// Segment is the word after /v1 in the other service's paths, its
+	// Segment is the path element after /v1 in the other service's paths, its
 	// enginehttp.Options.Segment. Defaults to "social".
 	Segment string
-	// HTTP makes the requests. Defaults to upstream's client: 30 s per request. No
-	// client follows a redirect to another host.
+	// HTTP makes the requests. Redirects to another host are not followed. Defaults to a
+	// client of package upstream with a timeout of 30 s per request.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest answer after decompression, in bytes. Defaults to 8 MiB.
 	MaxBody int64
-	// MaxPages is how many accounts' newest pages are remembered, so that one that
-	// is still the same is not decoded. Defaults to upstream.DefaultMaxPages.
+	// MaxPages is the number of accounts for which the version of the newest page is
+	// remembered: an unchanged page is not decoded. Defaults to upstream.DefaultMaxPages.
 	MaxPages int
 	// Now is the clock for Retry-After. Defaults to time.Now.
 	Now func() time.Time
@@ -58,11 +58,11 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{s, pages}, nil
 }
 
-// Timeline reads one page of an account's posts in one request. The other service
-// knows accounts by name, so a query needs a Username; it sets the number of posts of a
-// page, so Limit is ignored. A page that reaches back to Since has no Next. Page.RateLimit
-// is not set: the service's limit is refilled all the time, so there is no window to wait
-// for. Errors are those of package fetcher that the package documentation lists.
+// Timeline reads one page of an account's posts in one request. q must have a Username.
+// Limit is ignored, because the other service decides how many posts a page has. A page
+// that reaches back to Since has no Next. Page.RateLimit is not set, because the service's
+// limit is refilled continuously and has no window. The package documentation lists the
+// errors.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, q)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 // keyHeader is the header with the API key.
 const keyHeader = "X-Api-Key"
 
-// service is how the other service is reached: a client with the key, and its paths.
+// service is a client for the other service.
 type service struct {
 	client *upstream.Client
-	prefix string // of its paths: "/v1/social"
+	prefix string // prefix of all paths, such as "/v1/social"
 }
 
 var segmentForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
@@ -41,12 +41,11 @@ func newService(cfg upstream.Config, segment string) (service, error) {
 	return service{client, "/v1/" + segment}, nil
 }
 
-// unavailable begins the service's message with a 404 for an account that exists but is
+// unavailable is the beginning of the service's message in a 404 for an account that is
 // private or suspended.
 const unavailable = "not available: protected"
 
-// meaning returns the error of package fetcher that an error answer of the service stands
-// for.
+// meaning converts an error answer of the service to the matching error of package fetcher.
 func meaning(err error) error {
 	var status *fetcher.StatusError
 	switch {
@@ -61,8 +60,8 @@ func meaning(err error) error {
 	return err
 }
 
-// published returns created_at, or the id's own time, which is more exact, if both are of
-// the same second. It is zero if created_at is not a time.
+// published returns the time in created_at, or, because it is more precise, the time in the
+// id if both are in the same second. It returns zero if created_at is not a time.
 func published(id, createdAt string) time.Time {
 	at, err := fetcher.ParseTime(createdAt)
 	if err != nil {
@@ -74,7 +73,7 @@ func published(id, createdAt string) time.Time {
 	return at.UTC()
 }
 
-// whole sets FullText from Text, or Text from FullText, if only one is there.
+// whole sets FullText to Text, or Text to FullText, if one of them is empty.
 func whole(t *fetcher.Tweet) {
 	if t.FullText == "" {
 		t.FullText = t.Text

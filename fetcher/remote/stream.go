@@ -16,17 +16,17 @@ import (
 
 // StreamConfig sets up a Stream. The zero value of each field means its default.
 type StreamConfig struct {
-	// BaseURL is the other service, scheme and host, such as
+	// BaseURL is the scheme and host of the other service, such as
 	// "https://streams.example.com". Required.
 	BaseURL string
-	// Key is an API key of the other service, whose owner has the monitors. Required.
+	// Key is an API key of the other service, of the owner of the monitors. Required.
 	// It prints as ***.
 	Key secret.Value
-	// Segment is the word after /v1 in the other service's paths, its
+	// Segment is the path element after /v1 in the other service's paths, its
 	// enginehttp.Options.Segment. Defaults to "social".
 	Segment string
-	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
-	// end the connection. It follows no redirect to another host. Defaults to
+	// HTTP makes the requests and the handshake. Its Timeout must be 0, because a timeout
+	// would end the connection. Redirects to another host are not followed. Defaults to
 	// http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
@@ -35,27 +35,27 @@ type StreamConfig struct {
 	Now func() time.Time
 }
 
-// Stream is a Streamer that receives what another service's monitors find: all
+// Stream is a Streamer that receives the posts found by another service's monitors: all
 // monitors of the key's owner, on one connection. It is safe for concurrent use.
 //
-// It brings the posts of the accounts of its query that an active monitor has. The
-// accounts may change without a new connection. A position is the seq of the last frame
-// with its epoch: the service brings everything since then, as long as it keeps it.
+// It pushes the posts of those accounts in its query that an active monitor has. The
+// accounts may change without a new connection. A position is the seq and epoch of the
+// last frame: the service sends all posts since then, as long as it keeps them.
 type Stream struct {
 	service
-	cfg   StreamConfig // without the key, as fmt prints unexported fields, too
+	cfg   StreamConfig // without the key, because fmt prints unexported fields, too
 	key   func() secret.Value
-	place string // the address, in positions
+	place string // the service's URL, for positions
 
 	mu    sync.Mutex
-	found tracked // from the monitors as they were read last
+	found tracked // accounts of the monitors, as last read
 }
 
 var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
 	monitorsEvery = 10 * time.Minute // how often the monitors are read
-	monitorsAfter = time.Minute      // when they are read after an account was added that none has
+	monitorsAfter = time.Minute      // how soon they are read after an account was added that none has
 	maxFrame      = 16 << 20         // bytes; a frame has a post twice
 )
 
@@ -79,8 +79,8 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	return &Stream{service: s, cfg: cfg, key: func() secret.Value { return key }, place: s.client.Host() + s.prefix}, nil
 }
 
-// Brings reports whether a monitor of the key's owner finds such a post, by its account
-// and its filter_types: false before the monitors were read.
+// Brings reports whether a monitor of the key's owner should find t, according to its
+// usernames and filter_types. It returns false until the monitors have been read.
 func (s *Stream) Brings(t *fetcher.Tweet) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *Stream) Brings(t *fetcher.Tweet) bool {
 }
 
 // Stream reads the monitors, then connects and emits signals until ctx or the connection
-// ends, or emit returns an error. A service without WebSocket is fetcher.ErrUnsupported, a
-// key that is not valid fetcher.ErrUnauthorized.
+// ends, or emit returns an error. It returns fetcher.ErrUnsupported if the service has no
+// WebSocket, and fetcher.ErrUnauthorized if the key is invalid.
 func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	c := &connection{stream: s, emit: emit, from: parsePosition(q.Position, s.place), wanted: q.Accounts, changed: true}
 	if err := c.run(ctx, q.Changes); err != nil {
@@ -98,7 +98,7 @@ func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 	return nil
 }
 
-// readMonitors reads which accounts the monitors have.
+// readMonitors sets s.found to the accounts of the monitors.
 func (s *Stream) readMonitors(ctx context.Context) error {
 	found, err := s.monitors(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Stream) readMonitors(ctx context.Context) error {
 	return nil
 }
 
-// address returns the address of the WebSocket that begins after a position.
+// address returns the URL of a WebSocket that sends the frames after a position.
 func (s *Stream) address(from position) string {
 	address := socket.Base(s.cfg.BaseURL) + s.prefix + "/stream"
 	if from.known() {
@@ -119,7 +119,7 @@ func (s *Stream) address(from position) string {
 	return address
 }
 
-// socket returns a connection's configuration.
+// socket returns the configuration of a connection that begins after from.
 func (s *Stream) socket(from position) socket.Config {
 	return socket.Config{
 		URL: s.address(from), HTTP: s.cfg.HTTP, Token: s.key(), Now: s.cfg.Now, MaxMessage: maxFrame,

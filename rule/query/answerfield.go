@@ -123,9 +123,9 @@ func userAnswer(op opID, a *argument, u *fetcher.User) verdict {
 	return unknown
 }
 
-// repliesTo reports whether t replies to a post of who, a handle or an id. The
-// record has the id only; the handle is that of the mention with this id, the
-// author's own in a thread of theirs, or else the one that the text begins with.
+// repliesTo reports whether t replies to a post of who, a handle or an id. A Tweet has only
+// the id. The handle is that of the mention with this id, that of the author if the author
+// replies to itself, or else the one at the beginning of the text.
 func repliesTo(t *fetcher.Tweet, who string) bool {
 	if t.InReplyToUserID == "" && t.InReplyToStatusID == "" {
 		return false
@@ -146,8 +146,8 @@ func repliesTo(t *fetcher.Tweet, who string) bool {
 	return leadingName(textOf(t), "@", who)
 }
 
-// retweets reports whether t is a native retweet of who. The record has the
-// original's id only, but the text of a retweet begins with "RT @name:".
+// retweets reports whether t is a native retweet of who. A Tweet has only the id of the
+// original post, but the text of a retweet begins with "RT @name:".
 func retweets(t *fetcher.Tweet, who string) bool {
 	if !t.IsRetweet {
 		return false
@@ -191,8 +191,8 @@ func hasMedia(t *fetcher.Tweet, kind string) bool {
 	return false
 }
 
-// sampled reports whether a post is in a sample of percent. It goes by a hash of
-// the id, so that every process picks the same posts.
+// sampled reports whether a post is in a sample of percent. It uses a hash of the id:
+// every process selects the same posts.
 func sampled(id string, percent int64) bool {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(id) {
@@ -204,8 +204,8 @@ func sampled(id string, percent int64) bool {
 	return h%100 < uint64(percent)
 }
 
-// compareIDs compares numeric ids of any length; ok judges their order, which is
-// that of cmp.Compare.
+// compareIDs compares two numeric ids of any length, and passes the result, as of
+// cmp.Compare, to ok.
 func compareIDs(a, b string, ok func(order int) bool) verdict {
 	if !isDigits(a) || !isDigits(b) {
 		return unknown

@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// maxAuthors bounds the accounts whose timelines stand in for a search.
+// maxAuthors is the most accounts that Authors returns.
 const maxAuthors = 64
 
-// Authors returns handles, in lower case and sorted, of accounts whose timelines
-// together have every post that matches the query: Match on each new post of
-// theirs finds what a search would. It returns nil when there are no such
-// accounts or more than 64 of them, when one is given by its id, and when the
-// query cannot be decided on a new post: because an operator needs the platform,
-// or the author's profile, which few posts carry, or likes, replies or reposts,
-// which a post gets later.
+// Authors returns accounts, as sorted handles in lower case, that together are the authors
+// of every post that matches the query. So reading their timelines and calling Match finds
+// the same posts as a search. It returns nil if there are no such accounts, more than 64 of
+// them, or one is given by its id. It also returns nil if Match cannot decide the query for
+// a new post, because an operator needs the platform, the author's profile (few posts have
+// it), or likes, replies or reposts (a post gets them later).
 func (p *Program) Authors() []string {
 	usable := true
 	p.root.walk(false, func(n *node, _ bool) {
@@ -33,8 +32,8 @@ func (p *Program) Authors() []string {
 	return slices.Compact(list)
 }
 
-// authors returns handles of which each post that n matches has one as its
-// author, nil if there is no such list.
+// authors returns a list of handles that has the author of every post that n matches, or
+// nil if there is no such list.
 func authors(n *node) []string {
 	switch {
 	case n.neg:
@@ -44,7 +43,7 @@ func authors(n *node) []string {
 			return nil
 		}
 		return []string{strings.ToLower(n.arg.text)}
-	case n.kind == andNode: // any kid's list is one of the whole: take the shortest
+	case n.kind == andNode: // each kid's list is a list for n: take the shortest
 		var fewest []string
 		for _, k := range n.kids {
 			if list := authors(k); len(list) > 0 && (fewest == nil || len(list) < len(fewest)) {
@@ -54,7 +53,7 @@ func authors(n *node) []string {
 		return fewest
 	}
 	var all []string
-	for _, k := range n.kids { // an OR needs all of them
+	for _, k := range n.kids { // an OR needs the lists of all kids
 		list := authors(k)
 		if len(list) == 0 || len(all)+len(list) > maxAuthors {
 			return nil

@@ -8,9 +8,9 @@ const MaxQuery = 1024
 // Dialect is one of the documented variants of the query language.
 type Dialect uint8
 
-// The dialects. Union, the default, accepts every name of the others and of
-// PowerTrack, replaces them by one name for each operator and warns; matching
-// is that of V2Search.
+// The dialects. Union, the default, accepts every name of the others and of PowerTrack, and
+// matches posts like V2Search. It replaces different names of one operator by a single name,
+// with a warning.
 const (
 	Union    Dialect = iota
 	V2Stream         // X API v2 filtered stream rules
@@ -20,7 +20,7 @@ const (
 
 var dialectNames = [...]string{"union", "v2stream", "v2search", "web"}
 
-// String names the dialect: union, v2stream, v2search or web.
+// String returns the dialect's name: union, v2stream, v2search or web.
 func (d Dialect) String() string {
 	if int(d) < len(dialectNames) {
 		return dialectNames[d]
@@ -28,14 +28,14 @@ func (d Dialect) String() string {
 	return "unknown dialect"
 }
 
-// strict reports whether a dialect refuses what the X API refuses; the others
-// only warn where the meaning is clear.
+// strict reports whether a dialect refuses every query that the X API refuses. The other
+// dialects accept such a query with a warning if its meaning is clear.
 func (d Dialect) strict() bool { return d == V2Stream || d == V2Search }
 
-// exact reports whether a dialect tells accented letters from plain ones.
+// exact reports whether accents of letters count in a dialect.
 func (d Dialect) exact() bool { return d == V2Stream }
 
-// sources is a set of the documents that have an operator.
+// sources is a set of the documents that define an operator.
 type sources uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 	inW                     // web advanced search
 )
 
-// accepts returns the documents whose operators a dialect accepts.
+// accepts returns the documents with the operators that a dialect accepts.
 func (d Dialect) accepts() sources {
 	switch d {
 	case V2Stream:
@@ -58,30 +58,30 @@ func (d Dialect) accepts() sources {
 	return inS | inR | inP | inW
 }
 
-// Options say how a query is read. The zero value is the Union dialect with
-// the default limits.
+// Options are the options of Parse. The zero value is the Union dialect with the default
+// limits.
 type Options struct {
 	Dialect Dialect
-	// MaxLength is the longest query in characters (Unicode code points).
-	// Defaults to MaxQuery. The platforms' own limits are 512 for recent
-	// search, 1,024 for streams and full-archive search, 2,048 for enterprise.
+	// MaxLength is the longest query allowed, in characters (Unicode code points).
+	// Defaults to MaxQuery. The limits of X are 512 for recent search, 1,024 for
+	// streams and full-archive search, and 2,048 for enterprise customers.
 	MaxLength int
 	// MaxClauses is the largest number of clauses. Defaults to 512.
 	MaxClauses int
 	// MaxDepth is the deepest nesting of parentheses. Defaults to 64.
 	MaxDepth int
-	// Now is the clock that within_time: counts back from. Defaults to time.Now.
+	// Now returns the time from which within_time: counts back. Defaults to time.Now.
 	Now func() time.Time
 }
 
 const (
 	defaultClauses = 512
 	defaultDepth   = 64
-	// maxPhrase is the most words a phrase can have, so that its state fits
-	// in an array on the stack.
+	// maxPhrase is the most words of a phrase. With it, the state of a search is a small
+	// array on the stack.
 	maxPhrase = 512
-	// maxNear is the most words of a proximity phrase, which takes more work
-	// because its words are looked for in every order.
+	// maxNear is the most words of a proximity phrase. It is smaller, because a search
+	// for words in any order takes longer.
 	maxNear = 64
 )
 

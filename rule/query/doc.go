@@ -7,9 +7,9 @@
 //	…
 //	if p.Match(&tweet) { … }
 //
-// Explain says why a post matches or does not; NeedsUpstream lists the operators
-// that a post's record, its fetcher.Tweet, cannot decide; Translate writes the
-// query in a dialect of the X API; a Set matches a post against many programs at once.
+// Explain says why a post matches or does not. NeedsUpstream lists the operators that
+// cannot be decided from a post's fetcher.Tweet. Translate writes the query in a dialect
+// of the X API. A Set matches a post against many programs at once.
 //
 // # The language
 //
@@ -23,11 +23,11 @@
 //	#tag @user $TAG         tags and mentions, exactly
 //	from:nasa               name:value, without spaces; quote values with spaces
 //
-// Words are compared without case. Punctuation and symbols separate words, so
-// "coca-cola" is a phrase of two; an emoji, and a character of a script that
-// is written without spaces, such as Japanese, is a word by itself. Links in
-// the text are not searched by keywords: use url: for them. Accents count in
-// V2Stream only. A keyword, a phrase or an operator with its value is a clause.
+// Case is ignored. Punctuation and symbols separate words, so "coca-cola" is a
+// phrase of two. An emoji is a word by itself, and so is each character of a script
+// that is written without spaces, such as Japanese. Keywords do not search the links
+// in a text: use url: for them. Accents count in V2Stream only. A keyword, a phrase or
+// an operator with its value is called a clause.
 //
 // The operators most used (the tables in operators.go have all of them):
 //
@@ -45,41 +45,40 @@
 //	within_time:3h since_id: max_id:                time
 //	contains:abc bio_name:nasa filter:safe …        and what PowerTrack and the web have
 //
-// A query needs a clause that selects posts: a keyword, a tag, an author.
-// Clauses that most posts meet (is:, has:, lang:, since:, followers_count:) and
-// negated ones only narrow a selection, and are refused alone. So are min_likes:,
-// min_replies: and min_reposts: by Web; Union and V2Search take them alone, as the
-// X API documents.
+// A query needs a clause that selects posts: a keyword, a tag, an author. Negated
+// clauses and those that most posts meet (is:, has:, lang:, since:, followers_count:)
+// only narrow a selection: a query of such clauses alone is refused. Web also refuses
+// min_likes:, min_replies: and min_reposts: alone; Union and V2Search accept them, as
+// the X API documents.
 //
 // # Dialects
 //
-// Union, the default, accepts the names of all dialects and of PowerTrack; it
-// replaces them by one name for each operator, and warns when it does. V2Stream
-// and V2Search accept what the X API accepts as stream rules and as search
-// queries, and refuse the rest with a hint. Web is the web's advanced search:
-// outside of quotes it takes singular and plural for the same word; it also
-// searches links and the author's names; and it leaves out native retweets
-// unless the query has include:nativeretweets.
+// Union, the default, accepts the names of all dialects and of PowerTrack. It replaces
+// different names of one operator by a single name, with a warning. V2Stream and V2Search
+// accept the stream rules and search queries of the X API, and refuse everything else with
+// a hint. Web is the web's advanced search. Outside of quotes it does not distinguish
+// singular and plural. It also searches links and the author's names, and leaves out
+// native retweets unless the query has include:nativeretweets.
 //
-// The sources are the public documents of the X API v2 (filtered stream,
-// search, operators), of PowerTrack, and the community's reference of the
-// web's search. Where they say nothing, this package decides: AND binds tighter than OR in
-// the web dialect too, with the warning W_MIXED; counts of an author, such as
-// followers_count:, cannot stand alone; sample: goes by a hash of the post's id; a native
-// retweet has no likes and reposts of its own; * is exactly one word.
+// The sources are the public documents of the X API v2 (filtered stream, search,
+// operators) and of PowerTrack, and the community's reference of the web's search. They
+// leave some points open, which this package decides as follows. AND binds tighter than OR
+// in the web dialect too, with the warning W_MIXED. Counts of an author, such as
+// followers_count:, cannot be used alone. sample: uses a hash of the post's id. A native
+// retweet has no likes and reposts of its own. * is exactly one word.
 //
-// # What a record does not say
+// # Missing data
 //
-// A clause about something that the record lacks is unknown, and so is its negation: Match is
-// true only if the other clauses decide. Operators about the author's profile need a post
-// that carries its author's User. Some operators are approximate: to: and retweets_of: by
-// handle go by mentions, has:images by the type or duration of media, card_name: by polls,
-// filter:news by a list of domains.
+// If a post lacks the data for a clause, both the clause and its negation are unknown. Match
+// is then true only if the other clauses suffice. Operators about the author's profile need
+// a post with its author's User. Some operators are approximate: to: and retweets_of: with a
+// handle use mentions, has:images uses the type or duration of media, card_name: polls, and
+// filter:news a list of domains.
 //
 // # Errors and warnings
 //
-// Both are Diagnostics: a code, the bytes of the query, a sentence, and what
-// to write instead.
+// Errors and warnings are Diagnostics. Each has a code, a range of bytes in the query, a
+// sentence, and a text to write instead.
 //
 //	syntax    E_EMPTY E_EMPTY_GROUP E_EMPTY_PHRASE E_EMPTY_VALUE E_OPERAND E_PAREN
 //	          E_QUOTE E_SPACE E_MINUS E_KEYWORD E_WILDCARD E_TAG E_PUNCT E_EMOJI E_AND E_UTF8

@@ -8,18 +8,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// seed makes word hashes unpredictable, so that nobody can craft two words with
-// the same hash. With 64 bits, an accidental collision is not worth a comparison
-// of the words.
+// seed makes word hashes unpredictable: nobody can construct two words with the same hash.
+// Accidental collisions of 64 bits are so rare that only hashes are compared.
 var seed = maphash.MakeSeed()
 
 // Hashes of tokens that are not words; no word has them.
 const (
-	segmentEnd = 0 // no phrase reaches across it
-	linkWord   = 1 // a link, which takes the place of a word and equals none
+	segmentEnd = 0 // end of a segment; no phrase matches across it
+	linkWord   = 1 // a link, which takes the place of a word and matches none
 )
 
-// hashFolded returns the hash of a folded word, by which words are compared.
+// hashFolded returns the hash of a folded word. Words are equal if their hashes are.
 func hashFolded(folded []byte) uint64 {
 	h := maphash.Bytes(seed, folded)
 	if h <= linkWord {
@@ -28,12 +27,11 @@ func hashFolded(folded []byte) uint64 {
 	return h
 }
 
-// appendFolded appends s in the form in which text is compared: canonically
-// decomposed, without case, without invisible characters, and unless exact
-// without the accents of Latin and Greek letters. Both sides of a comparison
-// go through it, so that composed and decomposed text are equal.
+// appendFolded appends s in the form in which text is compared: canonically decomposed,
+// without case and without invisible characters. Unless exact, it also drops the accents
+// of Latin and Greek letters. Both sides of a comparison must be folded.
 func appendFolded(dst []byte, s string, exact bool) []byte {
-	accented := false // the last letter is of a script whose accents are dropped
+	accented := false // accents after the last letter are dropped
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -81,19 +79,19 @@ func appendFoldedRune(dst []byte, r rune, exact, accented bool) ([]byte, bool) {
 	return utf8.AppendRune(dst, foldCase(r)), unicode.In(r, unicode.Latin, unicode.Greek)
 }
 
-// isAccent reports whether r is a combining accent; the vowel signs of other
-// scripts, which are marks as well, are not.
+// isAccent reports whether r is a combining accent. The vowel signs of other scripts are
+// marks, too, but not accents.
 func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x1ab0 && r <= 0x1aff || r >= 0x1dc0 && r <= 0x1dff
 }
 
-// caseless reports whether r is of one of the large blocks that have neither
+// caseless reports whether r is in one of the large blocks of characters that have neither
 // case nor accents.
 func caseless(r rune) bool {
 	return r >= 0x3400 && r < 0xa000 || r >= 0x1f000 && r < 0x30000
 }
 
-// foldCase returns the same rune for all that differ in case only.
+// foldCase returns the same rune for all runes that differ only in case.
 func foldCase(r rune) rune {
 	r = unicode.ToLower(r)
 	if r < utf8.RuneSelf {
@@ -109,8 +107,8 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// appendJamo decomposes a Hangul syllable, for which the tables have no entries:
-// it is computed (Unicode Standard, section 3.12).
+// appendJamo appends the decomposition of a Hangul syllable, which is computed (Unicode
+// Standard, section 3.12) because the tables have no entries for it.
 func appendJamo(dst []byte, r rune) []byte {
 	const vowels, finals = 21, 28
 	n := r - 0xac00

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// How links, tags and names are found in a text follows the rules published
-// with twitter-text, https://github.com/twitter/twitter-text, in one pass.
+// The rules for links, tags and names in a text are those published with twitter-text,
+// https://github.com/twitter/twitter-text. The text is read in one pass.
 
-// maxLink bounds the length of a link in a text, and maxOpen how far it is read
-// beyond the last character that can end it, both in bytes.
+// maxLink is the longest link in a text, in bytes. maxOpen is how many bytes are read
+// beyond the last character that can end a link.
 const (
 	maxLink = 4096
 	maxOpen = 128
 )
 
-// generic lists the top-level domains whose names are links without "https://",
-// too. A name with a domain of two letters also needs a path or a subdomain, so
-// that there is no link in "the end.so it goes".
+// generic has the top-level domains of names that are links even without "https://". A name
+// with a two-letter domain also needs a path or a subdomain: there is no link in
+// "the end.so it goes".
 var generic = map[string]bool{
 	"com": true, "net": true, "org": true, "edu": true, "gov": true, "mil": true, "int": true,
 	"info": true, "biz": true, "name": true, "pro": true, "aero": true, "coop": true, "museum": true,
@@ -28,8 +28,8 @@ var generic = map[string]bool{
 	"mobi": true, "jobs": true, "travel": true, "link": true, "media": true, "network": true, "website": true,
 }
 
-// appendLinks appends the spans of the links of a text. It adds to steps what it
-// reads, some of it more than once.
+// appendLinks appends the spans of the links in s to dst. It adds the number of bytes that
+// it reads to steps; some are read more than once.
 func appendLinks(dst []span, s string, steps *int) []span {
 	*steps += len(s)
 	for i := 0; i < len(s); {
@@ -53,7 +53,7 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// linkAt returns the end of the link that starts at i, 0 for none.
+// linkAt returns the end of the link that starts at i, or 0 if there is none.
 func linkAt(s string, i int, steps *int) int {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	if i > 0 && (strings.ContainsRune("@＠$#＃", before) || before < utf8.RuneSelf && isAlnum(byte(before))) {
@@ -102,8 +102,8 @@ func linkAt(s string, i int, steps *int) int {
 	return end
 }
 
-// hostEnd returns the end of the host name at i, i for none. unicodeToo allows
-// letters outside ASCII, which only links with a scheme have.
+// hostEnd returns the end of the host name at i, or i if there is none. unicodeToo allows
+// letters outside ASCII, which are allowed in links with a scheme only.
 func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	end, label, dots := i, i, 0
 	for j := i; j <= len(s); {
@@ -134,9 +134,8 @@ func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	return end
 }
 
-// pathEnd returns the end of the path, query and fragment that start at i.
-// Punctuation at the end belongs to the sentence, and so does a closing
-// parenthesis that the path did not open.
+// pathEnd returns the end of the path, query and fragment that start at i. They do not
+// include punctuation at the end, or a closing parenthesis without an opening one.
 func pathEnd(s string, i, limit int, steps *int) int {
 	end, depth := i, 0
 	for j := i; j < len(s) && j < limit && j < end+maxOpen; {

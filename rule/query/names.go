@@ -11,7 +11,7 @@ type name struct {
 	in sources // the documents that have this spelling
 }
 
-// aliases are spellings beside those in the operators table.
+// aliases are further spellings, besides those in the operators table.
 var aliases = map[string]name{
 	"retweets_of_user":       {opRetweetsOf, srp},
 	"user_bio":               {opBio, inS | inP},
@@ -31,8 +31,8 @@ var aliases = map[string]name{
 	"geo_bounding_box":       {opBoundingBox, srp},
 }
 
-// names is every spelling, lower case. Operators without an argument are
-// spelled with their value, "is:retweet".
+// names has every spelling in lower case. The spelling of an operator without an argument
+// includes its value, as in "is:retweet".
 var names = func() map[string]name {
 	m := map[string]name{}
 	for op := range opCount {
@@ -54,11 +54,10 @@ var names = func() map[string]name {
 	return m
 }()
 
-// prefixes are the names whose value is part of the operator.
+// prefixes are the names that form an operator together with their value.
 var prefixes = map[string]bool{"is": true, "has": true, "filter": true, "include": true, "exclude": true}
 
-// nearest returns up to three spellings that d accepts and that are close to s,
-// "" for none.
+// nearest returns up to three spellings that d accepts and that are similar to s, or "".
 func nearest(s string, d Dialect) string {
 	if len(s) > 32 {
 		return ""
@@ -93,7 +92,7 @@ func nearest(s string, d Dialect) string {
 	return strings.Join(list, ", ")
 }
 
-// editDistance returns the Levenshtein distance, in bytes.
+// editDistance returns the Levenshtein distance of a and b, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// parser builds the tree of a query. It stops at the first limit that is
-// exceeded, so that neither time nor stack depends on what follows.
+// parser builds the tree of a query. It stops at the first limit that is exceeded: this
+// limits its time and its stack.
 type parser struct {
 	lex     lexer
 	tok     lexeme
@@ -16,9 +16,9 @@ type parser struct {
 	stopped bool
 }
 
-// Parse parses a query in the dialect of o. It returns a program, or a
-// *SyntaxError that lists what is wrong, and in both cases the warnings. It takes
-// time linear in the length of the query.
+// Parse parses a query in the dialect of o. It returns a program or a *SyntaxError that
+// lists all errors, and in both cases the warnings. It takes time linear in the length of
+// the query.
 func Parse(query string, o Options) (*Program, []Warning, error) {
 	o = o.withDefaults()
 	var f findings
@@ -39,8 +39,7 @@ func Parse(query string, o Options) (*Program, []Warning, error) {
 	return p, f.warnings, nil
 }
 
-// parseTree returns the tree of a query as it is written, nil for a query that is
-// empty or too long.
+// parseTree returns the syntax tree of a query, or nil if the query is empty or too long.
 func parseTree(query string, o Options, f *findings) *node {
 	if n := utf8.RuneCountInString(query); n > o.MaxLength {
 		at := 0
@@ -83,7 +82,7 @@ func (p *parser) advance() {
 	}
 }
 
-// stop ends the parse at the present lexeme.
+// stop ends the parse with an error at the current lexeme.
 func (p *parser) stop(code, hint, format string, args ...any) {
 	p.f.errors = p.f.errors[:min(len(p.f.errors), maxErrors-1)] // make room for this one
 	p.f.fail(code, p.tok.start, len(p.lex.s), hint, format, args...)
@@ -91,7 +90,7 @@ func (p *parser) stop(code, hint, format string, args ...any) {
 	p.tok = lexeme{kind: lexEnd, start: len(p.lex.s), end: len(p.lex.s)}
 }
 
-// or reads clauses joined by OR, which binds loosest.
+// or parses clauses joined by OR, which binds less tightly than AND.
 func (p *parser) or(depth int) *node {
 	out := &node{kind: orNode, start: p.tok.start}
 	mixed := false
@@ -130,10 +129,11 @@ func shortenParts(parts []string) string {
 	return strings.Join(parts, " OR ")
 }
 
-// and reads clauses side by side; several says that it was more than one.
+// and parses clauses joined by AND or by white space; several reports whether there were
+// two or more.
 func (p *parser) and(depth int) (n *node, several bool) {
 	out := &node{kind: andNode, start: p.tok.start, end: p.tok.start}
-	wordAnd := -1 // where a written AND without a right side yet is
+	wordAnd := -1 // position of an AND whose right side has not been read yet
 	for {
 		switch p.tok.kind {
 		case lexLeaf, lexOpen, lexMinus:
@@ -179,7 +179,7 @@ func (p *parser) operand(message string) {
 	p.f.fail("E_OPERAND", p.tok.start, p.tok.end, "leave it out, or quote it if it is meant as a word", "%s", message)
 }
 
-// unary reads a clause or group with the - in front of it, if there is one.
+// unary parses a clause or group, with a - before it if there is one.
 func (p *parser) unary(depth int) *node {
 	if p.tok.kind != lexMinus {
 		return p.primary(depth)

@@ -5,34 +5,33 @@ import (
 	"strings"
 )
 
-// anyWord stands for a * in a phrase.
+// anyWord represents a * in a phrase.
 const anyWord = 0
 
-// pattern is what a keyword or a phrase looks for among the words of a text.
+// pattern searches the words of a text for a keyword or a phrase.
 //
-// A phrase is found by the Shift-And method: a bit for each of its words says
-// that the text so far ends with the phrase up to that word. That is linear
-// in the text whatever both contain, and wild cards and proximity fit in: for
-// proximity each place of the phrase may be filled by any of the next 1+near
-// words of the text, which allows near words in between, or near-2 in reverse
-// order (two words that change places count as two steps).
+// It uses the Shift-And method: there is a bit for each word of the phrase, which is set
+// if the text read so far ends with the phrase up to that word. The time is linear in the
+// length of the text for all texts and phrases. For proximity, each place of the phrase may
+// be filled by any of the next 1+near words of the text. This allows near words in between,
+// or near-2 in reverse order (two words that change places count as two steps).
 type pattern struct {
 	words []uint64 // anyWord or the hash of a word
-	sizes []int32  // bytes of each word: longer ones are rarer
+	sizes []int32  // length of each word in bytes; longer words are rarer
 	near  int
-	stem  bool // one word, whose singular is compared
+	stem  bool // the pattern is one word, and compared with the singular of words
 
 	keys  []uint64 // the distinct words, sorted
-	masks []uint64 // for each key, in width elements: its places in the phrase
+	masks []uint64 // for each key, width elements with its places in the phrase
 	wild  []uint64 // the places of the wild cards
 	width int      // elements of a mask, 64 places each
 }
 
-// bits is a set of places in a phrase, a bit each.
+// bits is a set of places in a phrase, with a bit for each.
 type bits [maxPhrase / 64]uint64
 
-// newPattern cuts a keyword or phrase into words. If wild is set, a * between
-// spaces stands for any word.
+// newPattern splits a keyword or phrase into words. If wild is set, a * between spaces
+// matches any word.
 func newPattern(text string, exact, wild bool) *pattern {
 	sp := splitter{exact: exact}
 	p := &pattern{}
@@ -67,8 +66,7 @@ func stemmed(text string) *pattern {
 	return p
 }
 
-// compile prepares p for find. It reports false for a pattern that has more words than
-// bits has places.
+// compile prepares p for find. It reports false if p has more words than bits has places.
 func (p *pattern) compile() bool {
 	p.width = (len(p.words) + 63) / 64
 	if p.width > len(bits{}) {
@@ -102,8 +100,8 @@ func (p *pattern) concrete() bool {
 	return slices.ContainsFunc(p.words, func(w uint64) bool { return w != anyWord })
 }
 
-// find returns the first and last token of the first occurrence of p. It adds
-// the work to steps.
+// find returns the first and last token of the first occurrence of p. It adds the number
+// of steps that it took to steps.
 func (p *pattern) find(w *words, steps *int) (first, last int, ok bool) {
 	if len(w.tokens) == 0 || len(p.words) == 0 {
 		return 0, 0, false
@@ -165,7 +163,7 @@ func (p *pattern) scan(tokens []token, steps *int) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// places adds to into the places of the phrase that a word can fill.
+// places sets the bits in into of the places of the phrase that a word can fill.
 func (p *pattern) places(hash uint64, into *bits) {
 	if hash <= linkWord {
 		return

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Set finds which of many programs a post matches. It cuts the post into words once, and tries
-// only the programs that require something the post has: a word, a tag, a mention, an author,
-// a word of a link or the id of a related post. Programs that require none of these, such as
-// "place_country:GB", are tried on every post.
+// Set finds out which of many programs match a post. It splits the post into words once, and
+// tries only the programs that require something in the post: a word, a tag, a mention, an
+// author, a word of a link or the id of a related post. Programs that require none of these,
+// such as "place_country:GB", are tried on every post.
 //
-// Its methods are safe for concurrent use. A Match sees the changes that were
-// made before it began.
+// Its methods are safe for concurrent use. Match uses the programs that were in the set
+// when it was called.
 type Set struct {
 	mu     sync.RWMutex
 	ids    map[string]int32
@@ -22,7 +22,7 @@ type Set struct {
 	free   []int32
 	lists  map[uint64][]int32 // key → slots
 	always []int32
-	used   [keyKinds]int // keys of each kind
+	used   [keyKinds]int // number of keys of each kind
 	added  uint64
 }
 
@@ -31,7 +31,7 @@ type member struct {
 	id      string
 	program *Program // nil in a free slot
 	keys    []key
-	order   uint64 // of addition
+	order   uint64 // number of the Add call
 }
 
 // hit is a program that a post matches.
@@ -45,8 +45,7 @@ func NewSet() *Set {
 	return &Set{ids: map[string]int32{}, lists: map[uint64][]int32{}}
 }
 
-// Add puts a program into the set, in place of the one with the same id if
-// there is one.
+// Add adds a program to the set. It replaces the program with the same id, if there is one.
 func (s *Set) Add(id string, p *Program) {
 	covers := p.covers()
 	s.mu.Lock()
@@ -71,13 +70,13 @@ func (s *Set) Add(id string, p *Program) {
 	}
 }
 
-// crowded is how many programs are indexed under a key before others are indexed
-// under something else they require, if there is anything: thousands of rules
-// about one author can be told apart by their words.
+// crowded is the number of programs under one key from which on further programs are
+// indexed by another key if possible. So thousands of rules about one author are indexed
+// by their words.
 const crowded = 32
 
-// choose returns the rarest of a program's covers that has no crowded key, or
-// else the rarest.
+// choose returns the rarest of a program's covers without a crowded key, or the rarest of
+// all if each has one.
 func (s *Set) choose(covers []cover) cover {
 	for _, c := range covers {
 		if !slices.ContainsFunc(c.keys, func(k key) bool { return len(s.lists[k.id()]) >= crowded }) {
@@ -90,7 +89,7 @@ func (s *Set) choose(covers []cover) cover {
 	return covers[0]
 }
 
-// Remove takes a program out and reports whether it was there.
+// Remove removes a program and reports whether it was in the set.
 func (s *Set) Remove(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,16 +122,15 @@ func (s *Set) remove(id string) bool {
 	return true
 }
 
-// Len is the number of programs in the set.
+// Len returns the number of programs in the set.
 func (s *Set) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.ids)
 }
 
-// Match calls fn with the id of each program that t matches, in the order in
-// which they were added. fn may change the set: the hits are known before the
-// first call.
+// Match calls fn with the id of each program that matches t, in the order in which the
+// programs were added. fn may change the set; this does not change the calls.
 func (s *Set) Match(t *fetcher.Tweet, fn func(id string)) {
 	p := newPost(t)
 	s.mu.RLock()
@@ -166,7 +164,7 @@ func (p *post) beginRound(slots int) {
 	p.hits = p.hits[:0]
 }
 
-// try matches p against the programs of a list that were not tried yet.
+// try tries the programs of a list on p that have not been tried on it yet.
 func (s *Set) try(p *post, list []int32) {
 	for _, slot := range list {
 		if p.tried[slot] == p.round {
@@ -179,7 +177,7 @@ func (s *Set) try(p *post, list []int32) {
 	}
 }
 
-// lookUp tries the programs that require something the post has.
+// lookUp tries the programs that require something in the post.
 func (s *Set) lookUp(p *post) {
 	for v := range viewCount {
 		if s.used[v] == 0 {

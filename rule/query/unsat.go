@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// single are the operators of which a post has one value at most, so that two
-// of them side by side never match.
+// single are the operators for which a post has at most one value: two of them joined by
+// AND, with different values, never match.
 var single = map[opID]bool{
 	opFrom: true, opTo: true, opRetweetsOf: true, opLang: true, opSource: true, opPlaceCountry: true,
 	opConversation: true, opInReplyTo: true, opRetweetsOfTweet: true, opQuotesOfTweet: true, opQuotedUser: true,
 }
 
-// checkMeaning warns about clauses side by side that contradict each other.
+// checkMeaning warns about clauses that are joined by AND and contradict each other.
 func checkMeaning(n *node, f *findings) {
 	for _, k := range n.kids {
 		checkMeaning(k, f)
@@ -60,8 +60,8 @@ func checkMeaning(n *node, f *findings) {
 	}
 }
 
-// excluded reports whether a side of an OR asks for another value than the
-// clauses beside the OR.
+// excluded reports whether a side of an OR requires another value than the clauses that
+// are joined to the OR by AND.
 func excluded(side *node, values map[opID]*node) bool {
 	if side.neg {
 		return false
@@ -73,8 +73,8 @@ func excluded(side *node, values map[opID]*node) bool {
 	return side.kind == leafNode && single[side.op] && first != nil && !sameValue(first, side)
 }
 
-// sameValue reports whether a post can have both values: a handle and a
-// numeric id may be of one account.
+// sameValue reports whether a post can have both values. A handle and a numeric id may
+// belong to the same account.
 func sameValue(a, b *node) bool {
 	if strings.EqualFold(a.arg.text, b.arg.text) {
 		return true
@@ -84,16 +84,16 @@ func sameValue(a, b *node) bool {
 		return isDigits(a.arg.text) != isDigits(b.arg.text)
 	case argLang:
 		x, y := currentCode(a.arg.text), currentCode(b.arg.text)
-		return sameLanguage(x, y) || sameLanguage(y, x) // zh beside zh-cn
+		return sameLanguage(x, y) || sameLanguage(y, x) // such as zh and zh-cn
 	}
 	return false
 }
 
-// window is what is left of a number's range, both ends included.
+// window is a range of numbers, both ends included.
 type window struct{ lo, hi int64 }
 
-// narrow applies what a clause says about a number to its range, and reports
-// whether nothing is left of it.
+// narrow reduces the range of n's number in bounds by the clause n, and reports whether the
+// range is then empty.
 func narrow(bounds map[opID]*window, n *node) bool {
 	var subject opID
 	lo, hi := int64(-1<<62), int64(1<<62)
@@ -134,7 +134,7 @@ func narrow(bounds map[opID]*window, n *node) bool {
 		case lo == -1<<62:
 			lo, hi = hi+1, 1<<62
 		default:
-			return false // what is left has two parts
+			return false // the rest would be two ranges
 		}
 	}
 	w := bounds[subject]

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// fault is what is wrong with a value.
+// fault describes an error in a value.
 type fault struct{ code, message, hint string }
 
 var (
@@ -23,13 +23,13 @@ var (
 	age         = regexp.MustCompile(`^([0-9]{1,9})([dhms])$`)
 )
 
-// commas reports whether values of a kind may have a comma outside quotes.
+// commas reports whether values of kind k may contain a comma outside of quotes.
 func (k argKind) commas() bool {
 	return k == argLiteral || k == argGeocode || k == argWords || k == argCircle || k == argBox
 }
 
-// parseValue checks the value of op and sets the fields of a that it stands for.
-// It returns nil for a good value.
+// parseValue parses the value of op in a.text and sets the other fields of a. It returns
+// nil if the value is allowed.
 func parseValue(op opID, a *argument, d Dialect) *fault {
 	kind, text := operators[op].arg, a.text
 	if strings.TrimSpace(text) == "" {
@@ -125,7 +125,7 @@ func parseInt(a *argument, least, most int64, want string) *fault {
 	return nil
 }
 
-// parseRange reads n, which means at least n, or a..b, both included.
+// parseRange parses a number n, which means n or more, or a range a..b, both included.
 func parseRange(a *argument) *fault {
 	first, last, both := strings.Cut(a.text, "..")
 	lo := argument{text: first}
@@ -144,7 +144,7 @@ func parseRange(a *argument) *fault {
 	return nil
 }
 
-// parseDate reads a day, or a time to the second, in UTC.
+// parseDate parses a day or a time to the second, in UTC.
 func parseDate(a *argument) *fault {
 	for _, layout := range []string{"2006-01-02", "2006-01-02_15:04:05_UTC"} {
 		if t, err := time.Parse(layout, a.text); err == nil {

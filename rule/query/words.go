@@ -1,19 +1,18 @@
 package query
 
-// words is a text as a list of words with an index by hash, so that finding a
-// word takes the same time in a text of any length.
+// words is the list of words of a post, with an index by hash: finding a word takes constant
+// time.
 type words struct {
 	tokens []token
-	text   int     // how many of the tokens, from the first, are of the post's text
-	slots  []int32 // open addressing: 1 + the first token of a hash, 0 for none
+	text   int     // the first text tokens are of the post's text
+	slots  []int32 // hash table with open addressing: 1 + index of the first token, 0 for none
 	mask   uint64
 }
 
 // reset empties w and keeps its memory.
 func (w *words) reset() { w.tokens, w.text = w.tokens[:0], 0 }
 
-// endSegment keeps phrases from reaching from what was added before into what
-// is added next.
+// endSegment ends a segment: no phrase matches across its end.
 func (w *words) endSegment() {
 	if n := len(w.tokens); n > 0 && w.tokens[n-1].hash != segmentEnd {
 		w.tokens = append(w.tokens, token{})
@@ -57,7 +56,7 @@ func (w *words) insert(hash uint64, i int) {
 	}
 }
 
-// find returns the first token whose hash or stem is hash, -1 for none.
+// find returns the index of the first token with this hash or stem, or -1 if there is none.
 func (w *words) find(hash uint64) int {
 	for at := hash & w.mask; ; at = (at + 1) & w.mask {
 		s := w.slots[at]
