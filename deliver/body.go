@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// eventTweetDetected is the only kind of event on the wire.
+// eventTweetDetected is the only kind of event in the wire format.
 const eventTweetDetected = "tweet.detected"
 
 // bodyTime is ISO 8601 in UTC with exactly milliseconds.
@@ -20,10 +20,10 @@ const bodyTime = "2006-01-02T15:04:05.000Z"
 // maxLatencyMS is the largest latency_ms that a time.Duration holds.
 const maxLatencyMS = int64(1<<63-1) / int64(time.Millisecond)
 
-// AppendBody appends the tweet.detected object of the wire format for e and
-// its post t to dst and returns the extended slice. The bytes depend on e and
-// t alone; neither is modified. tweet_data is t, and always has a user object:
-// if t.User is nil, it is made of the post's own author fields.
+// AppendBody appends the tweet.detected object of the wire format, for the event e and its post
+// t, to dst and returns the extended slice. The bytes depend only on e and t, which it does not
+// modify. tweet_data is t, and always has a user object: if t.User is nil, the object is made
+// from t's author fields.
 func AppendBody(dst []byte, e *Event, t *fetcher.Tweet) []byte {
 	b := append(dst, `{"event":"`+eventTweetDetected+`"`...)
 	if e.Source.Kind == SourceRule {
@@ -75,7 +75,7 @@ type Detected struct {
 	AuthorUsername string
 	TweetText      string
 	TweetURL       string
-	Platform       string        // name of the source that showed it; "" where there is only one
+	Platform       string        // name of the source of the post; "" for a source without a name
 	PublishedAt    time.Time     // UTC, to the millisecond
 	DetectedAt     time.Time     // UTC, to the millisecond
 	Latency        time.Duration // whole milliseconds, never negative

@@ -15,7 +15,7 @@ const (
 	StatePending   State = "pending"   // not attempted yet
 	StateRetrying  State = "retrying"  // attempted, and will be attempted again
 	StateDelivered State = "delivered" // the receiver accepted it
-	StateFailed    State = "failed"    // given up
+	StateFailed    State = "failed"    // no attempt succeeded; none will follow
 )
 
 // Final reports whether no further attempt will be made.
@@ -28,22 +28,22 @@ type Delivery struct {
 	Event      *Event // shared and read-only
 	State      State
 	Attempts   int // attempts recorded so far
-	// Uncounted is how many of Attempts do not count in the retry schedule: all
-	// attempts recorded before Outbox.Reopen, and later ones that the receiver
-	// answered with a wait. See Settlement.Wait.
+	// Uncounted is how many of Attempts do not count in the retry schedule: all attempts
+	// recorded before Outbox.Reopen, and later ones after which the receiver asked for a wait.
+	// See Settlement.Wait.
 	Uncounted int
 	// Waited is the sum of these waits since the last Outbox.Reopen.
 	Waited time.Duration
-	// EndpointDeleted says that the deletion of its endpoint ended the delivery,
-	// in StateFailed: see EndpointStore.Delete.
+	// EndpointDeleted is true if the deletion of the endpoint ended the delivery, in
+	// StateFailed: see EndpointStore.Delete.
 	EndpointDeleted bool
-	// Due is when any dispatcher may claim the delivery. A claim moves it to the
-	// end of the claim, so that the delivery of a dead claimant is found again.
+	// Due is when a dispatcher may claim the delivery. A claim moves Due to the end of the
+	// claim, so that another dispatcher claims the delivery if the first one dies.
 	Due       time.Time
 	CreatedAt time.Time
 
-	// Endpoint is the receiver's current record; the dispatcher sets it just
-	// before Send. Stores neither set nor keep it.
+	// Endpoint is the endpoint's current record. The dispatcher sets it just before Send; stores
+	// ignore it.
 	Endpoint Endpoint
 }
 
@@ -65,25 +65,25 @@ type Attempt struct {
 // Settlement records an attempt and the state of its delivery after it.
 type Settlement struct {
 	DeliveryID string
-	// Attempt to append to the log. Nil gives the claim back unused: nothing is
-	// recorded, the state stays, and Due is set.
+	// Attempt is appended to the log. Nil gives back a claim that was not used: the store only
+	// sets Due.
 	Attempt *Attempt
 	// EndpointDeleted, without an Attempt, ends an open delivery as
 	// EndpointStore.Delete does. State and Due are ignored.
 	EndpointDeleted bool
 	// State after the attempt: StateRetrying, StateDelivered or StateFailed.
 	State State
-	// Due is when a delivery in StateRetrying, or one given back, is claimable.
+	// Due is when a delivery that is retrying or given back may be claimed again.
 	Due time.Time
-	// Wait is how long the delivery waits until Due because the receiver asked for
-	// it, in whole milliseconds: it is added to Delivery.Waited, and the attempt to
-	// Delivery.Uncounted. 0 means that the attempt counts. Wait is ignored except
-	// with an Attempt and StateRetrying.
+	// Wait is the part of the time until Due for which the receiver asked, in whole
+	// milliseconds. If it is above 0, it is added to Delivery.Waited, and the attempt does not
+	// count in the retry schedule: see Delivery.Uncounted. Wait is ignored except with an
+	// Attempt and StateRetrying.
 	Wait time.Duration
 }
 
-// Validate reports an attempt whose number is below 1, or a State that cannot
-// follow an attempt, as a *FieldError. Stores call it in Outbox.Settle.
+// Validate returns a *FieldError if the attempt's number is below 1, or if State is not allowed
+// after an attempt. Stores call it in Outbox.Settle.
 func (st *Settlement) Validate() error {
 	switch {
 	case st.Attempt == nil:

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// endpointRecord is an Endpoint whose fields with secrets are replaced by fields
-// that are encoded: in JSON an outer field hides an embedded one of its name.
+// endpointRecord is an Endpoint with plain strings for its secrets. In JSON its fields hide the
+// embedded fields with the same names, which would be encoded as ***.
 type endpointRecord struct {
 	Endpoint
 	Secret     string
@@ -21,9 +21,8 @@ type oldSecretRecord struct {
 
 type headerRecord struct{ Name, Value string }
 
-// EncodeEndpoint encodes all fields of an endpoint, secrets included, for a store:
-// as a JSON object with the names of the Go fields, so that a new field needs no
-// new schema. Text has to be UTF-8.
+// EncodeEndpoint encodes all fields of an endpoint for a store, including secrets, as a JSON
+// object with the names of the Go fields. Texts must be UTF-8.
 func EncodeEndpoint(e Endpoint) ([]byte, error) {
 	r := endpointRecord{Endpoint: e, Secret: string(e.Secret)}
 	for _, o := range e.OldSecrets {
@@ -39,8 +38,7 @@ func EncodeEndpoint(e Endpoint) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeEndpoint decodes the result of EncodeEndpoint. Missing fields are zero, so
-// that records of older versions can be read.
+// DecodeEndpoint decodes the result of EncodeEndpoint. Fields that are missing are zero.
 func DecodeEndpoint(b []byte) (Endpoint, error) {
 	var r endpointRecord
 	if err := json.Unmarshal(b, &r); err != nil {

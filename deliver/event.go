@@ -26,21 +26,20 @@ type Source struct {
 // committed.
 type Event struct {
 	ID     string // EventID(Source.ID, TweetID); with a Platform, of Platform + ":" + TweetID
-	Seq    uint64 // per owner, from 1 and without holes; set by the journal
+	Seq    uint64 // number of the event among the owner's, from 1 without holes; set by the journal
 	Source Source
 
 	TweetID        string
 	AuthorUsername string
 	TextPreview    string // the text's first 100 characters
 	TweetURL       string
-	// Platform is the name of the source that showed the post, "" where there is
-	// only one.
+	// Platform is the name of the source of the post, "" for a source without a name.
 	Platform string
 
-	// The times of the post, in this order unless clocks disagree. Only PublishedAt,
-	// DetectedAt and Latency are in Body.
-	PublishedAt time.Time     // when it was published, by the platform
-	EarliestAt  time.Time     // when the first poll after its publication was due; zero if unknown
+	// These times are in this order, unless clocks disagree. Only PublishedAt, DetectedAt and
+	// Latency are in Body.
+	PublishedAt time.Time     // when the post was published, by the platform's clock
+	EarliestAt  time.Time     // when the first poll after the publication was due; zero if unknown
 	RequestedAt time.Time     // when the call that returned it began; zero if unknown
 	FetchedAt   time.Time     // when the answer with it arrived
 	DetectedAt  time.Time     // when it was found to be new
@@ -50,8 +49,8 @@ type Event struct {
 	// Body is the tweet.detected object, encoded once: every attempt to every
 	// receiver sends these bytes. It must not be modified.
 	Body []byte
-	// Handlers names the in-process handlers that get the event, beside the
-	// endpoints bound to its source.
+	// Handlers names the in-process handlers that get the event, in addition to the endpoints of
+	// its source.
 	Handlers []string
 }
 
@@ -61,8 +60,8 @@ const handlerPrefix = "handler:"
 // HandlerEndpoint returns the endpoint id of a named handler's deliveries.
 func HandlerEndpoint(name string) string { return handlerPrefix + name }
 
-// HandlerName returns the name of the handler with an endpoint id of HandlerEndpoint, and
-// reports whether the id is one.
+// HandlerName returns the name in an endpoint id made by HandlerEndpoint. It reports false for
+// any other id.
 func HandlerName(endpointID string) (string, bool) {
 	return strings.CutPrefix(endpointID, handlerPrefix)
 }

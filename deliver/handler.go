@@ -8,16 +8,15 @@ import (
 // SchemeHandler is the URL scheme of in-process handlers.
 const SchemeHandler = "handler"
 
-// Handler receives events in-process. A nil error means that it has accepted the
-// event; after an error it is called again, by the retry schedule. It may be called
-// more than once with an event of the same ID. It must return when ctx ends, which
-// is after dispatch.Config.Timeout.
+// Handler receives events in-process. A nil error means that it has accepted the event; after an
+// error it is called again, by the retry schedule. It may be called more than once with an event
+// of the same ID. ctx ends after dispatch.Config.Timeout; the handler must then return.
 type Handler func(ctx context.Context, e Event) error
 
-// Handlers is the Sender for in-process handlers, by name.
+// Handlers is the Sender for in-process handlers. The key is the handler's name.
 type Handlers map[string]Handler
 
-// Send calls the handler. A panic of the handler is a failure.
+// Send calls the handler. If the handler panics, the attempt has failed.
 func (h Handlers) Send(ctx context.Context, d *Delivery) (r Result) {
 	name, _ := HandlerName(d.EndpointID)
 	handle, ok := h[name]

@@ -9,18 +9,18 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Bounds of an endpoint's own headers; names and values in bytes.
+// Limits of an endpoint's own headers: their number, and the lengths of names and values in
+// bytes.
 const (
 	maxHeaders     = 20
 	maxHeaderName  = 128
 	maxHeaderValue = 2048
 )
 
-// reservedHeaders are names that an endpoint cannot set: headers of every request,
-// of a connection or a proxy (RFC 9110, 7.6), of browsers and of cloud metadata
-// services, and idempotency keys, with which a receiver takes all deliveries for
-// one, and net/http may send a POST twice. reservedPrefixes are prefixes of such
-// names.
+// reservedHeaders are names that an endpoint cannot set, and reservedPrefixes are prefixes of
+// such names. They are the headers of every request, of a connection or a proxy (RFC 9110, 7.6),
+// of browsers and of cloud metadata services, and idempotency keys. With a fixed idempotency key
+// a receiver would take all deliveries for one, and net/http might send a POST twice.
 var (
 	reservedHeaders = []string{
 		"accept-encoding", "alt-svc", "connection", "cookie", "date", "expect", "forwarded", "host", "http2-settings",
@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// CheckHeaders reports the first header of an endpoint that cannot be sent, as a
-// *FieldError that names it and does not hold its value. There are at most 20.
+// CheckHeaders returns a *FieldError for the first header that is not allowed, with its name and
+// without its value, or if there are more than 20.
 func CheckHeaders(hs []Header) error {
 	if len(hs) > maxHeaders {
 		return invalid.Field("deliver", "headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders))
@@ -53,7 +53,7 @@ func CheckHeaders(hs []Header) error {
 	return nil
 }
 
-// CheckHeader reports whether a header can be sent: see CheckHeaders.
+// CheckHeader returns a *FieldError if a header is not allowed: see CheckHeaders.
 func CheckHeader(h Header) error {
 	shown := invalid.Cut(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
 	if h.Name == "" || len(h.Name) > maxHeaderName || strings.ContainsFunc(h.Name, func(r rune) bool { return !tokenRune(r) }) {
@@ -76,11 +76,11 @@ func CheckHeader(h Header) error {
 	return nil
 }
 
-// headerKey returns the form in which names are compared. Many servers do not tell
-// _ from -, so X_Signature_256 would pass for X-Signature-256.
+// headerKey returns a name in the form for comparisons. Many servers treat _ and - alike, so
+// X_Signature_256 counts as X-Signature-256.
 func headerKey(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
-// tokenRune reports whether a name may hold r: tchar of RFC 9110, 5.6.2.
+// tokenRune reports whether a name may contain r: tchar of RFC 9110, 5.6.2.
 func tokenRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// EventID returns the id of the event for a source and a post. It is the same however
-// often the post is found. If the ids of posts are ordered by time, as on X, Mastodon
-// and Bluesky, event ids sort roughly by the age of their posts, so that an index of
-// them grows at its end.
+// EventID returns the id of the event for a source and a post. It is always the same for the
+// same source and post. If ids of posts are ordered by time, as on X, Mastodon and Bluesky,
+// event ids sort roughly by the age of their posts, which makes database indexes grow at the
+// end.
 func EventID(sourceID, tweetID string) string {
 	return orderedID("evt_", placeInTime(tweetID), sourceID, tweetID)
 }
@@ -22,8 +22,8 @@ func DeliveryID(eventID, endpointID string) string {
 	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
 }
 
-// An id is its kind, 8 digits to sort by and the 26 digits of a hash of 128 bits. A
-// digit has 5 bits, and sorts as its value does.
+// An id consists of a prefix for its kind, 8 digits to sort by, and 26 digits of a 128-bit hash.
+// A digit has 5 bits, and digits sort by their values.
 const (
 	idDigits    = "0123456789abcdefghijklmnopqrstuv"
 	kindLength  = 4
@@ -33,9 +33,9 @@ const (
 
 var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
 
-// orderedID returns an id with 128 bits of SHA-256 over the parts, each ended by a NUL,
-// which make it unique. If place is "", another 40 bits of the hash are the digits to
-// sort by.
+// orderedID returns an id with the digits to sort by in place and 128 bits of the SHA-256 over
+// the parts, each followed by a NUL. If place is "", another 40 bits of the hash are the digits
+// to sort by.
 func orderedID(kind, place string, parts ...string) string {
 	var buf [128]byte
 	b := buf[:0]
@@ -51,7 +51,7 @@ func orderedID(kind, place string, parts ...string) string {
 	return string(idEncoding.AppendEncode(append(id, place...), sum[:16]))
 }
 
-// placeOf returns the digits to sort by of an EventID, "" for another id.
+// placeOf returns the digits to sort by of an EventID, or "" for any other id.
 func placeOf(eventID string) string {
 	if len(eventID) != kindLength+placeLength+hashLength || !strings.HasPrefix(eventID, "evt_") {
 		return ""
@@ -59,9 +59,9 @@ func placeOf(eventID string) string {
 	return eventID[kindLength : kindLength+placeLength]
 }
 
-// placeInTime returns the digits to sort by for a post whose id is a number, else "".
-// They are the length of the number in bits and the 33 bits after its first, which
-// distinguish posts on X that are 32 ms apart.
+// placeInTime returns the digits to sort by for a post with a number as its id, or "" for any
+// other. They are the length of the number in bits and the 33 bits after the highest one. These
+// differ for posts on X that are 32 ms apart.
 func placeInTime(tweetID string) string {
 	n, err := strconv.ParseUint(tweetID, 10, 64)
 	if err != nil {
@@ -79,8 +79,8 @@ func placeInTime(tweetID string) string {
 	return string(place[:])
 }
 
-// recordKey returns the number in a post's id on Bluesky, at://…/3jzfcijpj2z2a
-// (https://atproto.com/specs/tid), and reports whether there is one.
+// recordKey returns the number in a post's id on Bluesky, such as at://…/3jzfcijpj2z2a
+// (https://atproto.com/specs/tid). It reports false for any other id.
 func recordKey(id string) (n uint64, ok bool) {
 	key := id[strings.LastIndexByte(id, '/')+1:]
 	if len(key) != 13 {

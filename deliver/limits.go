@@ -6,14 +6,14 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Bounds of an endpoint's Limits.
+// Values allowed in an endpoint's Limits.
 const (
 	minRate, maxRate = 0.01, 10_000 // attempts a second
 	maxBurst         = 10_000
 	maxInFlight      = 1024
 )
 
-// Validate reports the first limit whose value is not allowed, as a *FieldError.
+// Validate returns a *FieldError for the first limit that is not allowed.
 func (l Limits) Validate() error {
 	switch {
 	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate): // NaN, too

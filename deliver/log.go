@@ -2,7 +2,7 @@ package deliver
 
 import "strings"
 
-// Via is the way in which a delivery is sent.
+// Via says how a delivery is sent.
 type Via string
 
 // Ways of delivery.
@@ -12,11 +12,11 @@ const (
 	ViaWebSocket Via = "websocket" // to the owner's WebSocket clients, see package wshub
 )
 
-// webSocketPrefix begins the endpoint id of an owner's WebSocket clients, which
-// are one handler.
+// webSocketPrefix is the prefix of the endpoint id for an owner's WebSocket clients. All clients
+// of an owner are one handler.
 const webSocketPrefix = handlerPrefix + "websocket/"
 
-// ViaOf returns the way in which deliveries to an endpoint are sent.
+// ViaOf returns how deliveries to an endpoint are sent.
 func ViaOf(endpointID string) Via {
 	switch {
 	case strings.HasPrefix(endpointID, webSocketPrefix):
@@ -27,8 +27,8 @@ func ViaOf(endpointID string) Via {
 	return ViaWebhook
 }
 
-// Prefixes returns how stores select by v: its endpoint ids begin with the first
-// prefix and, unless the second is "", not with the second.
+// Prefixes returns the prefixes by which stores select deliveries by v: the endpoint ids that
+// begin with with and, unless without is "", do not begin with without.
 func (v Via) Prefixes() (with, without string) {
 	switch v {
 	case ViaWebhook:

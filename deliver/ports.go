@@ -10,44 +10,41 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// ErrDeliveryNotFound: there is no such delivery, or it is another owner's.
+// ErrDeliveryNotFound means that there is no such delivery, or that it belongs to another owner.
 var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
 
-// Outbox holds the deliveries that are not final. The journal's commit adds them,
-// in the same transaction as their events, and so do the steps of Replays. Every
-// method is safe for concurrent use; storage.Store has the rules for all ports.
+// Outbox holds the deliveries that are not final. The journal's commit adds them, in the same
+// transaction as their events; steps of Replays add them, too. Every method is safe for
+// concurrent use; storage.Store has the rules for all ports.
 type Outbox interface {
-	// Claim returns deliveries that are not final and due at r.Now or before, the
-	// longest due first; among equals the one made first. It moves their Due to
-	// r.Now + r.Lease, atomically: two claimants never get the same delivery while
-	// a lease lasts, and no call returns a delivery twice. The time is the caller's;
-	// the store's clock does not matter. The deliveries have their new Due and their
-	// events, but no endpoints.
+	// Claim returns deliveries that are not final and have a Due of r.Now or earlier, the
+	// earliest Due first; among equals the one made first. It moves their Due to r.Now +
+	// r.Lease, atomically: two claimants never get the same delivery while a lease lasts, and no
+	// call returns a delivery twice. The store's clock does not matter. The deliveries have
+	// their new Due and their events, but no endpoints.
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
-	// Settle records the outcomes in their order, all or none, whoever has the
-	// claim. It is idempotent: a settlement changes nothing, and does not affect
-	// others, if its Attempt.N is in the log already, or if its delivery is final or
-	// gone. An attempt is appended to the log unchanged, even if its N is below that
-	// of an attempt recorded before it.
+	// Settle records the settlements in their order, all or none of them. It does not check who
+	// has the claim. It is idempotent: it skips a settlement if the log has its Attempt.N, or if
+	// its delivery is final or removed. It appends an attempt to the log unchanged, even if its
+	// N is below that of an attempt recorded before it.
 	//
-	// A delivery that was ended by the deletion of its endpoint still takes the
-	// attempts that were under way: each that is not in the log is appended, and
-	// StateDelivered makes the delivery delivered and clears EndpointDeleted. After
-	// another State it does not change. When its event may be removed does not change.
+	// A delivery that was ended by the deletion of its endpoint still gets the attempts that
+	// were under way: each that is not in the log is appended, and StateDelivered makes the
+	// delivery delivered and clears EndpointDeleted. Any other State leaves its state unchanged.
+	// The time when its event may be removed does not change.
 	//
 	// If Settlement.Validate reports an error, the call fails with that error. Without
 	// an Attempt, only Due and EndpointDeleted are used.
 	Settle(ctx context.Context, ss ...Settlement) error
-	// NextDue returns the smallest Due of the deliveries that are not final, claimed
-	// ones included, which may be the zero time, and false if there are none. Only
-	// endpoints of parts count, by fleet.PartOf of their ids; nil is all.
+	// NextDue returns the smallest Due of the deliveries that are not final, including claimed
+	// ones; it may be the zero time. It reports false if there are none. It counts only
+	// endpoints in parts, by fleet.PartOf of their ids; nil means all.
 	NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error)
-	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due, with
-	// Uncounted = Attempts, Waited = 0, without EndpointDeleted and with unchanged
-	// logs, all of them or none, and returns how many. It leaves open, unknown and
-	// removed deliveries and those of other owners unchanged, so that a second call
-	// changes nothing. The events then have an open delivery: see Log for what that
-	// means for retention.
+	// Reopen makes final deliveries of r.Owner StatePending again, all or none of them, and
+	// returns how many. It sets Due to r.Due, Uncounted to Attempts and Waited to 0, clears
+	// EndpointDeleted, and leaves the logs unchanged. It skips deliveries that are open,
+	// unknown, removed or of other owners, so that a second call changes nothing. The events
+	// then have an open delivery: see Log for the effect on retention.
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)
 }
 
@@ -61,40 +58,41 @@ type ReopenRequest struct {
 // ClaimRequest selects deliveries to claim.
 type ClaimRequest struct {
 	Now   time.Time
-	Lease time.Duration // how long the claim lasts; 0 for not at all
-	Limit int           // most deliveries, up to math.MaxInt; none for 0 or less
-	// Skip names endpoints to leave out, because their lanes have no room: the
-	// deliveries of others fill Limit. A name may be unknown or occur twice.
+	Lease time.Duration // how long the claim lasts; 0 for no claim
+	Limit int           // the most deliveries to claim, up to math.MaxInt; none for 0 or less
+	// Skip has ids of endpoints to leave out, because their lanes are full. Deliveries of other
+	// endpoints fill Limit. An id may be unknown or occur twice.
 	Skip []string
-	// Parts bounds the claim to endpoints of these parts, by fleet.PartOf of their
-	// ids. Nil is all.
+	// Parts limits the claim to endpoints in these parts, by fleet.PartOf of their ids. Nil
+	// means all.
 	Parts *fleet.Set
 }
 
-// Log returns deliveries and events. Every method is safe for concurrent use, and
-// returns only those of the owner; storage.Store has the rules for all ports.
+// Log reads deliveries and events of one owner. Every method is safe for concurrent use;
+// storage.Store has the rules for all ports.
 //
-// The store removes an event with its deliveries and their attempts when the
-// retention time has passed since its last delivery became final or, without
-// deliveries, since the commit, by the store's clock. While a delivery is not final,
-// its event is not removed. Each event counts for itself: an event that ended while
-// the clock was ahead does not delay the removal of others.
+// The store removes an event, with its deliveries and their attempts, when the retention time
+// has passed since its last delivery became final or, without deliveries, since its commit, by
+// the store's clock. It does not remove an event with a delivery that is not final. If the clock
+// was ahead when an event's last delivery became final, only the removal of that event is
+// delayed.
 type Log interface {
-	// Deliveries returns one page of the deliveries that match every condition of q,
-	// open and final ones, in the order in which Commit made them, the last first
-	// unless q.Asc. The order does not depend on clocks. A delivery made by a step of
-	// a replay is beside those of its event or where the step made it: the store's
-	// choice. If q.Validate returns an error, Deliveries returns it.
+	// Deliveries returns one page of the deliveries, open and final, that match every condition
+	// of q. They are in the order in which Commit made them, the newest first unless q.Asc is
+	// set; clocks do not affect the order. A delivery made by a step of a replay comes next to
+	// those of its event or at the time of the step, as the store chooses. If q.Validate returns
+	// an error, Deliveries returns it.
 	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
-	// Delivery returns one delivery. For an unknown or removed one, or another
-	// owner's, it returns ErrDeliveryNotFound.
+	// Delivery returns one delivery. It returns ErrDeliveryNotFound if the id is unknown,
+	// removed or another owner's.
 	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
 	// Events returns up to limit events of an owner with a sequence number above
 	// afterSeq, in order; none for a limit of 0 or less. Removed events are left out
 	// and do not count towards limit.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
-	// Epoch is that of the sequence numbers: 0, or a number below 2^53 of its own in a store
-	// that has lost its last events, or that was copied. Numbers of two epochs do not compare.
+	// Epoch returns the epoch of the sequence numbers: 0, or a random number below 2^53 if the
+	// store has lost its last events or was copied. Sequence numbers of different epochs cannot
+	// be compared.
 	Epoch(ctx context.Context) (uint64, error)
 }
 
@@ -106,25 +104,24 @@ type LogQuery struct {
 	AuthorUsername string     // "" for all; compared without case
 	State          State      // "" for all
 	Via            Via        // "" for all: see Via.Prefixes
-	// Since and Until select by when an event was detected: at Since or later and
-	// before Until. The zero time is no bound.
+	// Since and Until select events detected at Since or later and before Until. The zero time
+	// means no limit.
 	Since, Until time.Time
-	// Cursor, the Next of a page of the same query, asks for the entries after that
-	// page, whatever was added or removed meanwhile. Page is then ignored. PageSize
-	// may differ.
+	// Cursor selects the entries after an earlier page of the same query: it is the Next of that
+	// page. Entries added or removed since do not affect it. Page is then ignored. PageSize may
+	// differ.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
-	// NoTotal allows LogPage.Total to be 0, as a store may take long to count.
+	// NoTotal allows the store to leave LogPage.Total at 0, since counting may take long.
 	NoTotal bool
 }
 
-// MaxLogPage bounds LogQuery.PageSize.
+// MaxLogPage is the largest LogQuery.PageSize allowed.
 const MaxLogPage = 10_000
 
-// Validate reports the first field whose value is not allowed, as a *FieldError.
-// Stores call it before they answer.
+// Validate returns a *FieldError for the first field that is not allowed. Stores call it first.
 func (q *LogQuery) Validate() error {
 	switch {
 	case q.Page < 0:
@@ -158,7 +155,7 @@ type LogEntry struct {
 	Log []Attempt // in the order in which they were settled
 }
 
-// FirstAttemptAt returns when the first recorded attempt began, zero without one.
+// FirstAttemptAt returns when the first recorded attempt began, or zero if there is none.
 func (e *LogEntry) FirstAttemptAt() time.Time {
 	if len(e.Log) == 0 {
 		return time.Time{}
@@ -166,8 +163,8 @@ func (e *LogEntry) FirstAttemptAt() time.Time {
 	return e.Log[0].At
 }
 
-// AcknowledgedAt returns when the receiver had accepted the delivery: the end of the
-// last attempt. It is zero before that.
+// AcknowledgedAt returns the end of the attempt with which the receiver accepted the delivery,
+// or zero if it has not accepted it.
 func (e *LogEntry) AcknowledgedAt() time.Time {
 	if e.State != StateDelivered || len(e.Log) == 0 {
 		return time.Time{}
@@ -180,9 +177,9 @@ func (e *LogEntry) AcknowledgedAt() time.Time {
 type LogPage struct {
 	Entries []LogEntry
 	Total   int // entries of all pages
-	// Next is the Cursor for the next page, "" after the last entry or if the page is
-	// empty. Its form is up to the store, in at most 4,096 bytes. It stays valid, also
-	// when entries of this page are removed.
+	// Next is the Cursor for the next page, "" after the last entry or if the page is empty. Its
+	// form is up to the store, at most 4,096 bytes. It stays valid even if entries of this page
+	// are removed.
 	Next string
 }
 

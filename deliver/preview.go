@@ -7,18 +7,17 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// binaryPreview is the preview of an answer that people cannot read, such as an image
-// or compressed text.
+// binaryPreview is the preview of a binary body, such as an image or compressed text.
 const binaryPreview = "(binary, not shown)"
 
-// maxPreview bounds a preview, in bytes.
+// maxPreview is the longest preview, in bytes.
 const maxPreview = 4 << 10
 
 // Preview returns the start of a body for Result.ResponsePreview: at most 4 KiB of
 // valid UTF-8, or a note that it is binary.
 func Preview(body []byte) string { return previewText(string(body[:min(len(body), maxPreview)])) }
 
-// previewText returns the preview for a text: see Preview.
+// previewText is Preview for a string.
 func previewText(text string) string {
 	text = text[:min(len(text), maxPreview)]
 	if isBinary(text) {
@@ -27,9 +26,9 @@ func previewText(text string) string {
 	return invalid.Cut(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
 }
 
-// isBinary reports whether text has control characters that do not occur in text, or
-// more than a quarter of its bytes are invalid UTF-8. Old encodings of languages with
-// Latin letters have fewer.
+// isBinary reports whether text has control characters other than white space and ESC, or more
+// than a quarter of invalid UTF-8 bytes. Texts in older encodings of languages with Latin
+// letters have fewer.
 func isBinary(text string) bool {
 	invalid := 0
 	for i, r := range text {

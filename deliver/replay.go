@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ReplayState says whether a replay goes on.
+// ReplayState is the state of a replay.
 type ReplayState string
 
 // States of a replay.
@@ -15,39 +15,38 @@ const (
 	ReplayDone    ReplayState = "done"
 )
 
-// Replay sends an endpoint the events of its source that it has not received:
-// those committed before it existed or while it was disabled, and those whose
-// delivery failed. An endpoint has one replay at a time, running or done.
+// Replay sends an endpoint the events of its source that it has not received: events committed
+// before it existed or while it was disabled, and events with failed deliveries. An endpoint has
+// at most one replay, running or done.
 type Replay struct {
 	ID         string
 	Owner      string
 	EndpointID string
 	SourceID   string // of the endpoint's source
-	// Since and Until are the range that was asked for: events committed at Since or
-	// later and before Until. Zero means no bound.
+	// Since and Until are the requested range: events committed at Since or later and before
+	// Until. Zero means no limit.
 	Since, Until time.Time
 	// After and Last are the numbers (Event.Seq) of that range: the owner's events
 	// above After, up to Last.
 	After, Last uint64
-	// Cursor is the number up to which steps have gone.
+	// Cursor is the number of the last event that steps have handled.
 	Cursor uint64
 	State  ReplayState
-	// Created counts deliveries that were made, Reopened failed deliveries that are
-	// sent again, and Left delivered and open ones, which did not change.
+	// Created counts new deliveries, Reopened counts failed deliveries that are sent again, and
+	// Left counts delivered and open deliveries, which were left as they were.
 	Created, Reopened, Left int
-	// Removed counts the numbers up to Cursor whose events are not stored any
-	// more: retention removed them, and they cannot be sent. They were events of
-	// any source of the owner; those before the first stored event may be from before
-	// Since.
+	// Removed counts the numbers up to Cursor without a stored event, because retention has
+	// removed it. Such an event may have been of any source of the owner, and may be from before
+	// Since if its number is below that of the first stored event.
 	Removed uint64
-	// Due is when any process may make the next step. A step moves it, so that one
-	// process at a time makes steps.
+	// Due is when a process may make the next step. Each step moves it, so that only one process
+	// at a time makes steps.
 	Due       time.Time
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// Waits says why the replay does not go on at the moment, as far as this
-	// process knows, "" if it does. endpoints.Manager sets it; stores do not keep it.
+	// Waits says why the replay makes no progress at the moment, "" if it does or this process
+	// does not know. endpoints.Manager sets it; stores do not keep it.
 	Waits string `json:"-"`
 }
 
@@ -63,17 +62,15 @@ var (
 // journal and the outbox. Every method is safe for concurrent use; storage.Store has
 // the rules for all ports.
 type Replays interface {
-	// Start stores r unchanged, in place of the endpoint's replay that is done, if
-	// there is one. It returns ErrReplayRunning if the endpoint has a running replay,
-	// and ErrEndpointNotFound if r.Owner has no such endpoint. A second call with the
-	// same ID changes nothing.
+	// Start stores r unchanged. It replaces the endpoint's replay if that is done, and returns
+	// ErrReplayRunning if it is running. It returns ErrEndpointNotFound if r.Owner has no such
+	// endpoint. A second call with the same ID changes nothing.
 	Start(ctx context.Context, r Replay) error
-	// Get returns an endpoint's replay. It returns ErrReplayNotFound if there is none,
-	// or if the endpoint is another owner's or gone: EndpointStore.Delete removes the
-	// replay.
+	// Get returns an endpoint's replay. It returns ErrReplayNotFound if there is none, or if the
+	// endpoint is another owner's or was deleted.
 	Get(ctx context.Context, owner, endpointID string) (Replay, error)
-	// Running returns up to limit replays of all owners that are running and due at
-	// now or before, the longest due first; none for a limit of 0 or less.
+	// Running returns up to limit running replays of all owners with a Due of now or earlier,
+	// the earliest first; none for a limit of 0 or less.
 	Running(ctx context.Context, now time.Time, limit int) ([]Replay, error)
 	// Step goes through the owner's next events above r.Cursor, in the order of their
 	// numbers, and returns the replay after the step and the deliveries to send, in
@@ -98,7 +95,7 @@ type Replays interface {
 	Step(ctx context.Context, r ReplayStep) (Replay, []Delivery, error)
 }
 
-// ReplayStep asks for a step.
+// ReplayStep describes a step for Replays.Step.
 type ReplayStep struct {
 	Owner, EndpointID string
 	ID                string    // of the replay

@@ -7,14 +7,14 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// MaxErrorText bounds Result.Error and Attempt.Error, in bytes.
+// MaxErrorText is the longest Result.Error and Attempt.Error, in bytes.
 const MaxErrorText = 1024
 
-// TimeoutError is the Result.Error of an attempt that ran out of time.
+// TimeoutError is the Result.Error of an attempt that timed out.
 const TimeoutError = "timeout"
 
-// Bound cuts the texts of r to their bounds, and sets the Error of a failure that has
-// none.
+// Bound cuts the texts of r to their longest lengths, and sets Error if r is a failure without
+// one.
 func (r *Result) Bound() {
 	if !r.OK && r.Error == "" {
 		if r.Error = "failed without a reason"; r.StatusCode != 0 {

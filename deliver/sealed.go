@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// ErrSealed: a stored secret cannot be opened, with the present keys or without an
-// endpoints.SealedStore. The error that wraps it names the endpoint and the field.
+// ErrSealed means that a stored secret cannot be decrypted, because the key or the
+// endpoints.SealedStore is missing. The error that wraps it names the endpoint and the field.
 var ErrSealed = errors.New("deliver: stored secret cannot be opened")
 
-// SealedPrefix begins a secret or header value that an endpoints.SealedStore has stored.
+// SealedPrefix is the prefix of secrets and header values that an endpoints.SealedStore has
+// encrypted.
 const SealedPrefix = "sealed:"
 
-// sealed reports whether an endpoints.SealedStore has stored a value. No secret and no
-// header's value begins with SealedPrefix: see CheckSecret.
+// sealed reports whether an endpoints.SealedStore has encrypted a value. Plain secrets and
+// header values never begin with SealedPrefix: see CheckSecret.
 func sealed(v Secret) bool { return strings.HasPrefix(string(v), SealedPrefix) }
 
-// CheckOpen reports the first secret of an endpoint that is still sealed, because the
-// store was opened without an endpoints.SealedStore. The error wraps ErrSealed.
+// CheckOpen returns an error that wraps ErrSealed if a secret of the endpoint is encrypted,
+// because the program uses no endpoints.SealedStore. It names the first such field.
 func (e *Endpoint) CheckOpen() error {
 	refuse := func(field string) error {
 		return fmt.Errorf("%w: %s of endpoint %q: it is sealed, and there is no key", ErrSealed, field, e.ID)

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Headers of a webhook request, beside Content-Type, User-Agent and the headers of
+// Headers of a webhook request. It also has Content-Type, User-Agent and the headers of
 // SignStandard.
 const (
 	HeaderSignature  = "X-Signature-256" // see Sign
@@ -21,12 +21,12 @@ const (
 	HeaderDeliveryID = "X-Delivery-Id"   // the same on every attempt
 )
 
-// Bounds of a secret's length, in bytes.
+// Shortest and longest secret, in bytes.
 const minSecret, maxSecret = 24, 128
 
-// Sign returns the X-Signature-256 value for a body: "sha256=" and the lowercase hex
-// HMAC-SHA256 of exactly these bytes. The key is the text of the secret, with the
-// whsec_ prefix and not decoded.
+// Sign returns the X-Signature-256 value for a body: "sha256=" and the lowercase hex HMAC-SHA256
+// of its bytes. The key is the text of the secret, including the prefix whsec_, without
+// decoding.
 func Sign(secret Secret, body []byte) string { return signature.Hex(secret, body) }
 
 // Verify reports whether header is the result of Sign for the secret and the body. It
@@ -40,17 +40,16 @@ func Verify(secret Secret, body []byte, header string) bool {
 	return err == nil && hmac.Equal(got, signature.Sum(secret, body))
 }
 
-// GenerateSecret returns a new signing secret: whsec_ and 32 random bytes in base64,
-// 50 characters in all.
+// GenerateSecret returns a new signing secret of 50 characters: whsec_ and 32 random bytes in
+// base64.
 func GenerateSecret() Secret {
 	var b [32]byte
 	rand.Read(b[:])
 	return Secret(signature.SecretPrefix + base64.StdEncoding.EncodeToString(b[:]))
 }
 
-// CheckSecret reports whether a caller's own secret can be used: 24 to 128
-// printable ASCII characters without white space that do not begin with
-// "sealed:". The error is a *FieldError without the secret.
+// CheckSecret returns a *FieldError, without the secret, unless the secret is 24 to 128
+// printable ASCII characters without white space and does not begin with "sealed:".
 func CheckSecret(s Secret) error {
 	ok := len(s) >= minSecret && len(s) <= maxSecret && !sealed(s)
 	for i := range len(s) {

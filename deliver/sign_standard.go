@@ -16,10 +16,10 @@ const (
 	HeaderStandardSignature = "Webhook-Signature" // see SignStandard
 )
 
-// SignStandard returns one signature of the header webhook-signature: "v1," and the
-// base64 HMAC-SHA256 of the id, the Unix seconds and the body, joined by dots. The
-// key is the part of the secret after whsec_, decoded from base64; a secret of any
-// other form is the key itself, a raw secret in the specification's libraries.
+// SignStandard returns one signature for the header webhook-signature: "v1," and the base64
+// HMAC-SHA256 of the id, the Unix seconds and the body, joined by dots. The key is the part of
+// the secret after whsec_, decoded from base64. A secret of any other form is itself the key;
+// the specification's libraries call this a raw secret.
 func SignStandard(secret Secret, id string, at time.Time, body []byte) string {
 	return signature.Standard(secret, id, strconv.FormatInt(at.Unix(), 10), body)
 }
