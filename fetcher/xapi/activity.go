@@ -19,23 +19,25 @@ type ActivityConfig struct {
 	BaseURL string
 	// Token is the bearer token of an app. It prints as ***. Required.
 	Token secret.Value
-	// HTTP makes the requests; its Timeout must be 0, which would end the connection.
-	// It is never let off to another host. Defaults to http.DefaultClient.
+	// HTTP makes the requests. Its Timeout must be 0: any other would end the
+	// connection. Redirects to another host are never followed. Defaults to
+	// http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// Tag marks the program's own subscriptions: 1 to 100 characters. Those with
-	// another tag are left alone. Programs that share an app need a tag each. Defaults
-	// to "streamwatch".
+	// Tag is the tag of this program's subscriptions: 1 to 100 characters. Subscriptions
+	// with other tags are not changed. Programs that share an app need different tags.
+	// Defaults to "streamwatch".
 	Tag string
-	// MaxSubscriptions is how many the app may have, those of other programs
-	// included. Defaults to 1,500, the bound of self-serve access; at most 75,000, that
-	// of Enterprise access.
+	// MaxSubscriptions is how many subscriptions the app may have, including those of
+	// other programs. Defaults to 1,500, the limit of self-serve access; at most
+	// 75,000, the limit of Enterprise access.
 	MaxSubscriptions int
-	// PostsOnly leaves out deletions: an account takes one subscription instead of
-	// two.
+	// PostsOnly leaves out deletions. An account then needs one subscription instead
+	// of two.
 	PostsOnly bool
-	// Logger logs which accounts are not subscribed to. Defaults to none.
+	// Logger receives a message when subscriptions are refused or there are too many.
+	// Defaults to no logging.
 	Logger *slog.Logger
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
@@ -49,28 +51,27 @@ const (
 	mostSubscriptions    = 75_000
 )
 
-// Activity is a Streamer that receives the posts of accounts by X's Activity API, within
-// a second of their publication: posts, replies, quotes and reposts, and deletions. It is
-// safe for concurrent use; each Stream call is one of the two connections that an app may
+// Activity is a Streamer that receives the posts, replies, quotes, reposts and deletions
+// of accounts from X's Activity API, within a second of their publication. It is safe for
+// concurrent use. Each call of Stream uses one of the two connections that an app may
 // have.
 //
-// It keeps the app's subscriptions in step with the accounts: two for each with a
-// known UserID, one if PostsOnly is set. Where MaxSubscriptions allows fewer, deletions give
-// way to posts; other accounts are left to polls, and so is one that another program of
-// the app has subscribed to, and one until it is subscribed to. X takes 500 new
-// subscriptions in 15 minutes. They stay when the connection ends. Subscriptions with
-// another tag are not touched.
+// It adds and deletes the app's subscriptions to match the accounts: two for each account
+// with a known UserID, or one if PostsOnly is set. If MaxSubscriptions is too low for all,
+// subscriptions to posts have priority over those to deletions. The other accounts are
+// polled, as are accounts that another program of the app has subscribed to. X accepts 500
+// new subscriptions in 15 minutes. Subscriptions remain after the connection ends.
 //
-// An edited post is a new post with an id of its own, as on a timeline, and EditTweetIDs
-// tells which it replaces. X replays nothing: what was posted while the connection was
-// down is found by polls.
+// An edited post is a new post with its own id, as on a timeline; EditTweetIDs has the ids
+// of the earlier versions. X replays nothing: posts made while the connection was down are
+// found by polls.
 //
-// Each event is billed, as one of Billed.Events. X's documents say both that a deletion is
-// billed (x-api/activity/introduction) and that it is not (x-api/getting-started/pricing);
-// it is counted. The polls that look for what a stream has left out return its posts as
-// well, and X bills these: a post costs an event and a post, however seldom the polls are.
+// Each event is billed as one of Billed.Events, including deletions: X's documents disagree
+// on those (x-api/activity/introduction says they are billed, x-api/getting-started/pricing
+// that they are not). The polls that check a stream return its posts again, and X bills
+// those, too: each post costs an event and a post, even if polls are rare.
 type Activity struct {
-	cfg    ActivityConfig // less the token: fmt looks into unexported fields
+	cfg    ActivityConfig // Token is cleared because fmt prints unexported fields too
 	client *client
 }
 
@@ -92,8 +93,8 @@ func NewActivity(cfg ActivityConfig) (*Activity, error) {
 	return &Activity{cfg: cfg, client: c}, nil
 }
 
-// streamClient checks what the settings of both streams have in common, fills in their
-// defaults, and returns a client.
+// streamClient checks the settings that both streams have, sets their defaults, and
+// returns a client. name is that of the config type, for errors.
 func streamClient(name string, cfg Config, tag *string, log **slog.Logger) (*client, error) {
 	if *tag == "" {
 		*tag = defaultTag
@@ -116,13 +117,15 @@ func streamClient(name string, cfg Config, tag *string, log **slog.Logger) (*cli
 	return newClient(&cfg)
 }
 
-// Brings reports false for posts of protected accounts, which X never sends.
+// Brings returns false for posts of protected accounts, which X never sends, and true for
+// others.
 func (*Activity) Brings(t *fetcher.Tweet) bool {
 	return t.User == nil || t.User.Protected == nil || !*t.User.Protected
 }
 
-// Stream connects after it has read the app's subscriptions. Without an account with a
-// known id it waits for one, and emits only heartbeats.
+// Stream lists the app's subscriptions, adds missing ones and connects. If no account has
+// a subscription, it does not connect, but emits heartbeats until one has, and then
+// returns fetcher.ErrResubscribe.
 func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscriptions{client: a.client, tag: a.cfg.Tag, postsOnly: a.cfg.PostsOnly}
 	s.upkeep = newUpkeep(s, a.cfg.MaxSubscriptions, a.cfg.Logger)

@@ -7,43 +7,43 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// bounds remembers what each account was read up to. It is safe for concurrent use; at
-// its bound all is dropped, which costs an audit of each account.
+// bounds remembers how far each account was read. When it is full, it drops everything,
+// and the next read of each account is an audit. It is safe for concurrent use.
 type bounds struct {
-	most  int
-	every time.Duration // between audits
+	most  int           // accounts to remember
+	every time.Duration // interval between audits
 
 	mu sync.Mutex
 	by map[string]bound // by account id
 }
 
-// bound is the memory of an account.
+// bound is how far one account was read.
 type bound struct {
-	newest  string // id of the newest post of the reads that ended
-	audited int64  // Unix time in seconds when the last audit began
-	from    int64  // Unix milliseconds: the next audit looks for posts since then
+	newest  string // id of the newest post of all finished reads
+	audited int64  // when the last audit began, as Unix time in seconds
+	from    int64  // where the next audit starts, in Unix milliseconds
 }
 
 func newBounds(most int, every time.Duration) *bounds {
 	return &bounds{most: most, every: every, by: map[string]bound{}}
 }
 
-// earliestStart is the earliest time that X takes as a start.
+// earliestStart is the earliest start_time that X accepts.
 const earliestStart = 1289001600 // 2010-11-06T00:00:00Z
 
-// latestStart is how long before the present a start has to be: X refuses one that is
-// not before the end, which is a few seconds ago.
+// latestStart is how long before the present start_time must be. X refuses a start that is
+// not before the end of its range, which is a few seconds ago.
 const latestStart = 15 * time.Second
 
-// mostLate bounds how far before the query's time the first audit looks: an engine takes no
-// older post, see detect.Config.MaxOverlap.
+// mostLate is how far before Since the first audit may start. An engine ignores older
+// posts: see detect.Config.MaxOverlap.
 const mostLate = 30 * time.Minute
 
-// begin returns how to read an account for a query without a cursor. Where the newest
-// post that is remembered was dealt with, and no audit is due, what follows it is read.
-// Else what was posted since the query's time is, and in an audit what was posted since
-// the time of the audit before, which is not known after a start: a post that became visible
-// behind the newest one since then is older than the query's time.
+// begin returns the reading for a query without a cursor. If no audit is due and the query
+// has seen the newest remembered post, only later posts are read. Otherwise posts since
+// q.Since are read. An audit starts earlier, at the Since of the audit before, because
+// posts older than q.Since may have become visible. After a start, that is not known, and
+// it starts up to mostLate before q.Since. Without q.Since there are no bounds.
 func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) reading {
 	if q.Since.IsZero() {
 		return reading{}
@@ -64,7 +64,7 @@ func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) readi
 		r.audit = max(now.Unix(), 1)
 		if known.from > 0 {
 			since = min(since, known.from)
-		} else { // another process may have made the audit before
+		} else { // the last audit may have been another process's
 			since -= min(b.every, mostLate).Milliseconds()
 		}
 	}
@@ -72,7 +72,7 @@ func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) readi
 	return r
 }
 
-// ended notes that a read has shown all there is above its bound.
+// ended remembers that reading r has returned all posts above its lower bound.
 func (b *bounds) ended(id string, r *reading) {
 	if r.since == 0 {
 		return

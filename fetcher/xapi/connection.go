@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// connection is one call of a Streamer's Stream.
+// connection is the state of one call of Stream.
 type connection struct {
 	feed
 	upkeep *upkeep
@@ -21,33 +21,33 @@ type connection struct {
 	// follow passes changes of the query to the upkeep until ctx ends.
 	follow func(ctx context.Context)
 
-	beat time.Time // when the last heartbeat was emitted
-	told fetcher.Signal
+	beat time.Time      // when the last heartbeat was emitted
+	told fetcher.Signal // the last result of force
 }
 
-// feed is what the streams differ in.
+// feed has the parts in which the two streams differ.
 type feed interface {
-	// open connects.
+	// open connects to the stream.
 	open(ctx context.Context) (*http.Response, error)
 	// force returns a signal with the Accounts or Queries that X sends posts of, and
-	// whether there is something to connect for.
+	// whether there is anything to connect for.
 	force() (sig fetcher.Signal, some bool)
-	// signal reads a line.
+	// signal converts a line to a signal.
 	signal(line []byte) (fetcher.Signal, error)
 }
 
 const (
-	// beatEvery is the least time between two heartbeats. They are judged by their
-	// rhythm, and lines that only show that the stream is alive have none.
+	// beatEvery is the shortest interval between two heartbeats. The engine judges a
+	// stream by their rhythm, but the lines behind them come irregularly.
 	beatEvery = 10 * time.Second
-	// beginWithin is how long the first signal may wait for the first changes at X.
+	// beginWithin is how long run waits for the first changes at X before it connects.
 	beginWithin = 10 * time.Second
-	// idleBeat is how often a connection that has nothing to bring shows that it
-	// lives, as X does.
+	// idleBeat is the interval between heartbeats while nothing is connected, the same
+	// as X's.
 	idleBeat = 20 * time.Second
 )
 
-// run connects, and goes on until ctx ends or the connection does.
+// run starts the upkeep, connects, and emits signals until ctx or the connection ends.
 func (c *connection) run(ctx context.Context) error {
 	first, cancel := context.WithTimeout(ctx, callTimeout)
 	err := c.upkeep.list(first)
@@ -81,7 +81,8 @@ func (c *connection) run(ctx context.Context) error {
 	return c.pass(ctx, rows)
 }
 
-// connect opens the stream. giveUp ends it.
+// connect opens the stream. It fails with errSilent if X does not answer within silence.
+// giveUp ends the connection.
 func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(silence, cancel)
@@ -96,8 +97,9 @@ func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp f
 	return resp, cancel, nil
 }
 
-// pass emits what the lines tell, and what comes into force. Without rows it waits until
-// there is something to connect for.
+// pass emits the signals of rows, and a signal when X starts to send other accounts or
+// queries. If rows is nil, it emits heartbeats until there is something to connect for,
+// and returns ErrResubscribe.
 func (c *connection) pass(ctx context.Context, rows <-chan row) error {
 	var idle <-chan time.Time
 	if rows == nil {
@@ -127,8 +129,8 @@ func (c *connection) pass(ctx context.Context, rows <-chan row) error {
 	return err
 }
 
-// row emits what a line tells. Heartbeats are emitted every beatEvery, but for those that
-// cost something.
+// row emits the signal of a line. It drops heartbeats that come within beatEvery of the
+// last one, unless X charges for them.
 func (c *connection) row(r row) error {
 	switch {
 	case errors.Is(r.err, io.EOF):
@@ -152,7 +154,8 @@ func (c *connection) row(r row) error {
 	return c.emit(sig)
 }
 
-// tell emits the accounts or queries in force, unless they are those emitted last.
+// tell emits the accounts or queries that X sends posts of. It emits nothing if they are
+// the same as last time, unless kind is SignalUp.
 func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
 	sig, some := c.force()
 	last := c.told
@@ -164,7 +167,7 @@ func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
 	return some, c.emit(sig)
 }
 
-// changing calls want with each change, until ctx or changes end.
+// changing calls want with each value of changes, until ctx ends or changes is closed.
 func changing[T any](ctx context.Context, changes <-chan []T, want func([]T)) {
 	for {
 		select {

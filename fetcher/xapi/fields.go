@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// names are those of fields and parameters, most of which X renamed in August 2026. Its
-// streams still take and send the ones of before.
+// names has the names of fields and parameters. X renamed most of them in August 2026,
+// but its streams still use the old ones.
 type names struct {
-	fields    string   // the parameter that lists fields of a post
-	post      []string // these fields, without those that are expansions today
+	fields    string   // the parameter that lists the fields of a post
+	post      []string // the value of that parameter
 	reference string   // the expansion for the posts that a post refers to
 }
 
@@ -23,7 +23,7 @@ var (
 	userFields = []string{"created_at", "description", "location", "profile_banner_url", "profile_image_url", "protected", "public_metrics", "url", "verified", "verified_type"}
 )
 
-// query returns the parameters that select the members of a post.
+// query returns the parameters that select the fields of a post and the records in e.
 func (n *names) query(e Expand) url.Values {
 	q := url.Values{}
 	set := func(name string, values ...string) {

@@ -19,27 +19,28 @@ type FilteredStreamConfig struct {
 	BaseURL string
 	// Token is the bearer token of an app. It prints as ***. Required.
 	Token secret.Value
-	// HTTP makes the requests; its Timeout must be 0, which would end the connection.
-	// It is never let off to another host. Defaults to http.DefaultClient.
+	// HTTP makes the requests. Its Timeout must be 0: any other would end the
+	// connection. Redirects to another host are never followed. Defaults to
+	// http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// Tag begins the tags of the program's own rules: 1 to 100 characters. Rules with
-	// other tags are left alone. Defaults to "streamwatch".
+	// Tag is the prefix of the tags of this program's rules: 1 to 100 characters. Rules
+	// with other tags are not changed. Defaults to "streamwatch".
 	Tag string
-	// MaxRules is how many rules the app may have, those of other programs included.
-	// Defaults to 1,000, the bound of self-serve access; at most 25,000.
+	// MaxRules is how many rules the app may have, including those of other programs.
+	// Defaults to 1,000, the limit of self-serve access; at most 25,000.
 	MaxRules int
-	// RuleLength is how long a rule may be, in characters. Defaults to 1,024, the
-	// bound of self-serve access; at most 2,048.
+	// RuleLength is the length of the longest rule, in characters. Defaults to 1,024,
+	// the limit of self-serve access; at most 2,048.
 	RuleLength int
-	// Expand asks for more than posts. Each part may be billed.
+	// Expand asks for other records besides posts. Each may be billed.
 	Expand Expand
-	// Fetcher, if there is one of the same app, shares its bill: a post that both
-	// return is counted once.
+	// Fetcher is the Fetcher of the same app, if there is one. The stream then shares
+	// its count of charges: a post returned by both is counted once.
 	Fetcher *Fetcher
-	// Logger logs which queries no rule is made of, and connections that are
-	// ended. Defaults to none.
+	// Logger receives a message for each query without a rule, and before the app's
+	// connections are ended. Defaults to no logging.
 	Logger *slog.Logger
 	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
 	Now func() time.Time
@@ -54,28 +55,29 @@ const (
 	mostRuleLength    = 2048
 )
 
-// FilteredStream is a Streamer of queries, for fetcher.Roles.SearchStream: it receives
-// the posts that match them by X's filtered stream, some seconds after their publication
-// (6 to 7 s for the slowest in a hundred, by X's documents), in no order and some of them
-// twice. It is safe for concurrent use, but X lets an app have one connection.
+// FilteredStream is a Streamer for fetcher.Roles.SearchStream. It receives the posts that
+// match queries from X's filtered stream, some seconds after their publication (99 % of
+// them within 6 to 7 s, according to X). Posts come in no particular order, some of them
+// twice. It is safe for concurrent use, but X allows an app only one connection.
 //
-// It keeps the app's rules in step with the queries. A rule's tag is Config.Tag, a colon
-// and a hash of the rule; rules with other tags are not touched. What no rule can say
-// exactly, is longer than RuleLength or a rule of another program already, and queries
-// beyond MaxRules are left to searches. A rule is in force 20 s after it was made.
+// It adds and deletes the app's rules to match the queries. The tag of such a rule is
+// FilteredStreamConfig.Tag, a colon and a hash of the rule; rules with other tags are not
+// changed. A query is searched for instead if no rule matches exactly the same posts, if
+// its rule is longer than RuleLength or belongs to another program, or if it is beyond
+// MaxRules. X uses a rule 20 s after its creation.
 //
-// When X says that there is a connection already, as after one that broke off without
-// X's knowledge, those of the app's filtered stream are ended, once in each attempt: a
-// second program on the same app loses its own.
+// If X reports too many connections, as it does after one has broken unnoticed, each call
+// of Stream ends the app's connections once and tries again. Another program that uses the
+// filtered stream of the same app loses its connection by this.
 //
-// Each post is billed, as one of Billed.Posts, and so may be what Expand asks for. X
-// replays nothing without Enterprise access: what was posted while the connection was
-// down is found by searches.
+// Each post is billed as one of Billed.Posts; the records in Expand may be billed, too.
+// Without Enterprise access X replays nothing: posts made while the connection was down
+// are found by searches.
 type FilteredStream struct {
-	cfg    FilteredStreamConfig // less the token: fmt looks into unexported fields
+	cfg    FilteredStreamConfig // Token is cleared because fmt prints unexported fields too
 	client *client
 	texts  translations
-	used   atomic.Int64 // Unix nanoseconds: when the newest rule is in force
+	used   atomic.Int64 // when X starts to use the newest rule, in Unix nanoseconds
 }
 
 var _ fetcher.Streamer = (*FilteredStream)(nil)
@@ -105,12 +107,12 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 	return &FilteredStream{cfg: cfg, client: c, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
 }
 
-// Brings returns true: X sends every post that a rule matches.
+// Brings returns true, because X sends every post that a rule matches.
 func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream connects after it has read the app's rules, and made those that are missing.
-// Without a query that a rule can be made of it waits for one, and emits only
-// heartbeats.
+// Stream lists the app's rules, adds the missing ones and connects. If no query has a
+// rule, it does not connect, but emits heartbeats until one has, and then returns
+// fetcher.ErrResubscribe.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	r := &rules{client: f.client, tag: f.cfg.Tag, asks: streamNames.query(f.cfg.Expand).Encode(), log: f.cfg.Logger, used: &f.used}
 	r.upkeep = newUpkeep(r, f.cfg.MaxRules, f.cfg.Logger)

@@ -6,16 +6,16 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// match is a line of a filtered stream as X writes it.
+// match is a line of the filtered stream.
 type match struct {
 	Data     *post     `json:"data"`
 	Includes includes  `json:"includes"`
 	Rules    []rule    `json:"matching_rules"`
-	Errors   []problem `json:"errors"` // with data: records that could not be included
+	Errors   []problem `json:"errors"` // beside Data: records that X could not include
 }
 
-// signal reads a line. One that cannot be read is a gap; a post that matches rules of
-// others alone only shows that the stream is alive.
+// signal converts a line to a signal: SignalGap if the line is unreadable, SignalHeartbeat
+// for a post that matches only rules of other programs.
 func (r *rules) signal(line []byte) (fetcher.Signal, error) {
 	var v match
 	if badSyntax(json.Unmarshal(line, &v)) {
@@ -37,7 +37,7 @@ func (r *rules) signal(line []byte) (fetcher.Signal, error) {
 	return sig, nil
 }
 
-// matched gives the queries of the rules that a post matches.
+// matched returns the queries of the matching rules.
 func (r *rules) matched(matching []rule) (queries []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

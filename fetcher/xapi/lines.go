@@ -10,25 +10,27 @@ import (
 )
 
 const (
-	// silence is how long a stream may bring no line. X sends an empty one every
-	// 20 s at least.
+	// silence is how long a stream may send nothing before it is closed. X sends at
+	// least an empty line every 20 s.
 	silence = 45 * time.Second
-	// maxLine bounds a line, in bytes. A post with all that it includes has some
-	// 100 KiB at most.
+	// maxLine is the length of the longest accepted line, in bytes. A post with all its
+	// included records has at most some 100 KiB.
 	maxLine = 4 << 20
 )
 
 var errSilent = errors.New("no line has come in time")
 
-// row is a line less its end, empty for a sign of life, or why there is none.
+// row is a line of a stream, without its end, or the error that ended the stream. X sends
+// an empty line as a sign of life.
 type row struct {
 	line []byte
 	err  error
 }
 
-// pump hands over the lines of a body until one is an error, or ctx ends. When none comes
-// in time, which does not count while nobody takes one, it calls giveUp, which has to end
-// the reading, and the error is errSilent. It closes the body.
+// pump sends the lines of body to a channel until ctx ends or reading fails; the last row
+// then has the error, io.EOF at the end of the body. If no line comes within silence, pump
+// calls giveUp, which must make reading fail, and the error is errSilent. The time in
+// which nobody receives a row does not count. pump closes body.
 func pump(ctx context.Context, body io.ReadCloser, giveUp func(), to chan<- row) {
 	defer body.Close()
 	lines := bufio.NewScanner(body)

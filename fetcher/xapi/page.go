@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// read requests posts.
+// read requests a page of posts and decodes it.
 func (f *Fetcher) read(ctx context.Context, path, query string) (*answer, *document[post], error) {
 	a, err := f.client.get(ctx, path, query)
 	if err != nil {
@@ -18,8 +18,8 @@ func (f *Fetcher) read(ctx context.Context, path, query string) (*answer, *docum
 	return a, d, err
 }
 
-// fill maps the posts of an answer to a page, less those that are known. It reports
-// whether all of them could be read: those that could not are empty.
+// fill adds the posts of an answer to a page, except those that seen reports. It reports
+// whether all posts were readable. An unreadable post becomes a Tweet without an id.
 func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole bool) {
 	var reach fetcher.Reach
 	whole = true
@@ -42,8 +42,9 @@ func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole 
 	return whole
 }
 
-// pageSize is how many posts to ask for: as many as the caller wants, else of a read
-// that has a bound as many as there can be, which costs no more than there are.
+// pageSize returns how many posts to ask for: limit if it is set, else the most for a read
+// with a lower bound, which is billed only for the posts that exist, else first. The result
+// is at least least.
 func pageSize(limit, least, first int, bounded bool) int {
 	switch {
 	case limit > 0:
@@ -56,7 +57,7 @@ func pageSize(limit, least, first int, bounded bool) int {
 	return least
 }
 
-// parameters writes a query's parameters, each with an & before it.
+// parameters builds a list of query parameters, each preceded by an &.
 type parameters struct{ strings.Builder }
 
 func (p *parameters) set(name, value string) {

@@ -10,25 +10,26 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// UsersProbe tells by the post counts of up to 100 accounts which of them have changed.
-// It is a fetcher.Prober, safe for concurrent use.
+// UsersProbe is a fetcher.Prober that detects changed accounts by their post counts, up to
+// 100 accounts per call. It is safe for concurrent use.
 //
-// It costs $0.010 for each account and day, however often it is asked: $10 a day for
-// 1,000 accounts. Timelines with a lower bound cost nothing when nothing is new, and an
-// app may read 10,000 in 15 minutes. So a probe pays only where calls are the bound.
+// It costs $0.010 per account and day, no matter how often it is called: $10 a day for
+// 1,000 accounts. A timeline without new posts is free, and an app may read 10,000 in 15
+// minutes. A probe is therefore worth its price only if that rate limit is too low.
 type UsersProbe struct{ f *Fetcher }
 
 var _ fetcher.Prober = (*UsersProbe)(nil)
 
-// NewUsersProbe returns a probe with the access of a Fetcher.
+// NewUsersProbe returns a probe that uses the token, rate limits and known ids of f.
 func NewUsersProbe(f *Fetcher) *UsersProbe { return &UsersProbe{f} }
 
 // ProbeLimit returns 100.
 func (*UsersProbe) ProbeLimit() int { return mostUsers }
 
-// Probe asks for the accounts with known ids, by their UserID or by a Timeline call
-// of the Fetcher, in one request. An account has no mark before, nor when it is
-// protected, or missing in the answer. A deletion and a new post at once hide each other.
+// Probe reads the marks of up to 100 accounts in one request. An account has no mark if
+// it is protected, missing from the answer, or its id is unknown: an id comes from UserID
+// or from a Timeline call of the Fetcher. A new post and a deletion between two probes
+// cancel out.
 func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > mostUsers {
 		return fetcher.Probe{}, fmt.Errorf("xapi: a probe of %d accounts is not allowed: want at most %d", len(accounts), mostUsers)
@@ -59,14 +60,14 @@ func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fet
 	return out, nil
 }
 
-// ListProbe tells by the newest posts of a list of X which of its members have posted.
-// It is a fetcher.Prober, safe for concurrent use. An account that is no member, and one
-// without a post among the newest, has no mark.
+// ListProbe is a fetcher.Prober that detects new posts of the members of an X list. It
+// reads the list's newest posts. An account has no mark if it is not a member or has none
+// of these posts. It is safe for concurrent use.
 //
-// X bills each post that it returns once a day, and this endpoint has no lower bound: the
-// first call of a UTC day also costs a page of old posts, $0.50 for 100. The authors of
-// the posts, $0.010 each once a day, may be billed as well. Replies to accounts that are
-// not on the list are left out.
+// X bills each returned post once a day, and this endpoint has no lower bound: the first
+// call of a UTC day also returns old posts, at $0.50 for 100. X may also bill the posts'
+// authors, at $0.010 each once a day. The list leaves out replies to accounts that are not
+// members.
 type ListProbe struct {
 	f    *Fetcher
 	path string
@@ -75,11 +76,12 @@ type ListProbe struct {
 
 var _ fetcher.Prober = (*ListProbe)(nil)
 
-// mostMembers is how many accounts a list of X may have.
+// mostMembers is the most members that an X list may have.
 const mostMembers = 5000
 
-// NewListProbe returns a probe of the list with an id, that asks for 1 to 100 posts in a
-// call: as many as its members post between two calls. 0 asks for 100.
+// NewListProbe returns a probe of the list with that id. posts is the number of posts per
+// call, 1 to 100, or 0 for 100. It should be at least the number of posts that the members
+// make between two calls.
 func NewListProbe(f *Fetcher, listID string, posts int) (*ListProbe, error) {
 	if _, ok := numericID(listID); !ok {
 		return nil, fmt.Errorf("xapi: list %q is not allowed: want its id, a number", clip(listID))
@@ -96,8 +98,8 @@ func NewListProbe(f *Fetcher, listID string, posts int) (*ListProbe, error) {
 // ProbeLimit returns 5000, the most members of a list.
 func (*ListProbe) ProbeLimit() int { return mostMembers }
 
-// Probe asks for the newest posts of the list, in one request. A mark stands for the
-// newest post of an account.
+// Probe reads the newest posts of the list in one request. An account's mark is the id of
+// its newest post among them.
 func (p *ListProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > mostMembers {
 		return fetcher.Probe{}, fmt.Errorf("xapi: a probe of %d accounts is not allowed: want at most %d", len(accounts), mostMembers)
@@ -124,7 +126,7 @@ func (p *ListProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetc
 	return out, nil
 }
 
-// markAll sets the marks of accounts by their ids; those without an id have none.
+// markAll returns the mark for each id. An empty or unknown id has no mark.
 func markAll(ids []string, marks map[string]fetcher.Mark) []fetcher.Mark {
 	out := make([]fetcher.Mark, len(ids))
 	for i, id := range ids {

@@ -12,17 +12,17 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// maxProblem is how much is read of an answer that is an error, in bytes.
+// maxProblem is how much of an error answer is read, in bytes.
 const maxProblem = 64 << 10
 
-// Waits that X does not state.
+// The shortest waits after credits are used up and after a usage cap is reached.
 const (
 	creditsWait = 15 * time.Minute
 	cappedWait  = time.Hour
 )
 
-// problem is an error as X writes it: whole, or an element of "errors". Errors of the
-// API's first version, and of parameters, have a Message alone.
+// problem is an error in X's format: a whole answer, or an element of its "errors". Errors
+// of API version 1 and errors about parameters have only a Message.
 type problem struct {
 	Type            string    `json:"type"`
 	Title           string    `json:"title"`
@@ -30,20 +30,20 @@ type problem struct {
 	ResourceID      string    `json:"resource_id"`
 	ResourceType    string    `json:"resource_type"`
 	Value           string    `json:"value"`
-	Period          string    `json:"period"`           // of usage-capped
-	ConnectionIssue string    `json:"connection_issue"` // of streaming-connection
-	DisconnectType  string    `json:"disconnect_type"`  // of operational-disconnect
+	Period          string    `json:"period"`           // only in usage-capped
+	ConnectionIssue string    `json:"connection_issue"` // only in streaming-connection
+	DisconnectType  string    `json:"disconnect_type"`  // only in operational-disconnect
 	Message         string    `json:"message"`
 	Errors          []problem `json:"errors"`
 }
 
-// kind is the last segment of the type, such as "resource-not-found": the part before
-// it differs between the generations of names. A type that is a word is one.
+// kind returns the last segment of Type, such as "resource-not-found". The rest of the
+// URL differs between old and new answers. A Type without a slash is returned whole.
 func (p *problem) kind() string {
 	return p.Type[strings.LastIndexByte(p.Type, '/')+1:]
 }
 
-// text is what a problem says, in one line.
+// text returns the problem's message: its detail, message, title, first error or kind.
 func (p *problem) text() string {
 	for _, s := range []string{p.Detail, p.Message, p.Title} {
 		if s != "" {
@@ -56,7 +56,7 @@ func (p *problem) text() string {
 	return p.kind()
 }
 
-// invalidRequest is a request that X refuses for a parameter's sake.
+// invalidRequest is the error of a request that X answers with 400, as for a bad parameter.
 type invalidRequest struct {
 	problem problem
 	status  *fetcher.StatusError
@@ -65,10 +65,10 @@ type invalidRequest struct {
 func (e *invalidRequest) Error() string { return e.status.Error() }
 func (e *invalidRequest) Unwrap() error { return e.status }
 
-// answerError is what an answer outside 2xx means. head is the start of its body.
+// answerError returns the error for an answer outside 2xx. head is the start of its body.
 func answerError(resp *http.Response, head []byte, now time.Time, token secret.Value) error {
 	var p problem
-	_ = json.Unmarshal(head, &p) // one that is no JSON object stays empty
+	_ = json.Unmarshal(head, &p) // p stays empty if head is not a JSON object
 	detail := upstream.Detail(string(head), token)
 	if text := p.text(); text != "" {
 		detail = upstream.Detail(text, token)
@@ -94,8 +94,8 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 	return status
 }
 
-// forbidden is what a 403 means: by its kind the account's fault, a cap, or that of
-// the credentials.
+// forbidden returns the error for a 403, by the problem's kind: ErrProtected for an
+// account, *RateLimitError for a usage cap, otherwise ErrUnauthorized.
 func forbidden(p *problem, after time.Duration, detail string) error {
 	switch p.kind() {
 	case "not-authorized-for-resource", "disallowed-resource", "resource-unavailable":
@@ -106,7 +106,7 @@ func forbidden(p *problem, after time.Duration, detail string) error {
 	return fmt.Errorf("%w: %s", fetcher.ErrUnauthorized, detail)
 }
 
-// gone is what an account that is not found is.
+// gone returns ErrProtected for a missing account that is suspended, otherwise ErrNotFound.
 func gone(p *problem) error {
 	if strings.Contains(strings.ToLower(p.Detail), "suspended") {
 		return fetcher.ErrProtected
@@ -114,7 +114,7 @@ func gone(p *problem) error {
 	return fetcher.ErrNotFound
 }
 
-// capped is the error of a cap that a month's or a contract's end lifts.
+// capped returns the error for a usage cap. Such a cap ends with a month or a contract.
 func capped(p *problem, after time.Duration) error {
 	reason := "the cap on posts is reached"
 	if p.Period != "" {
@@ -123,11 +123,11 @@ func capped(p *problem, after time.Duration) error {
 	return &fetcher.RateLimitError{RetryAfter: max(after, cappedWait), All: true, Reason: reason}
 }
 
-// tooManyConnections is the Reason of a stream that there are enough connections of.
+// tooManyConnections is the Reason of the error for a stream beyond the allowed number.
 const tooManyConnections = "too many connections of the stream are open"
 
-// tooMany is which of three things a 429 says: a cap is reached, a stream has too many
-// connections, or an endpoint's calls are used up until a time.
+// tooMany returns the error for a 429, which has one of three causes: a usage cap, too many
+// connections of a stream, or the endpoint's rate limit.
 func tooMany(p *problem, rate fetcher.RateLimit, after time.Duration, now time.Time) error {
 	if p.kind() == "usage-capped" {
 		return capped(p, after)

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// document is an answer of the API: a list of posts, accounts, rules or subscriptions. A
-// member of another type than it should have is left out.
+// document is an answer of the API: a list of posts, accounts, rules or subscriptions.
+// decode leaves members of an unexpected type empty.
 type document[T any] struct {
 	Data     []T       `json:"data"`
 	Includes includes  `json:"includes"`
@@ -21,11 +21,12 @@ type document[T any] struct {
 	} `json:"meta"`
 }
 
-// leastRecord is the usual least length of a record in JSON, in bytes.
+// leastRecord is the length of a short record in JSON, in bytes, to estimate their number.
 const leastRecord = 512
 
-// decode reads an answer. The error is fetcher.ErrMalformed when it is no JSON object, or
-// has none of the members of an answer, or its data is no list.
+// decode decodes an answer. It returns fetcher.ErrMalformed if body is not a JSON object,
+// has none of the members data, meta and errors, lacks its announced data, or has data that
+// is not a list.
 func decode[T any](body []byte) (*document[T], error) {
 	d := document[T]{Data: make([]T, 0, min(len(body)/leastRecord, mostPosts))}
 	err := json.Unmarshal(body, &d)
@@ -44,7 +45,8 @@ func decode[T any](body []byte) (*document[T], error) {
 	return &d, nil
 }
 
-// nextToken is the token of the next page, "" when there is none.
+// nextToken returns the token of the next page, or "" if there is none. It returns
+// fetcher.ErrMalformed for an invalid token.
 func (d *document[T]) nextToken() (string, error) {
 	if d.Meta == nil || d.Meta.NextToken == "" {
 		return "", nil
@@ -85,8 +87,8 @@ func (in *includes) user(id string) *user {
 	return nil
 }
 
-// post is a post in either generation of names. Fields of one thing stand together,
-// the name of today first.
+// post is a post with the old or the new names of fields. Fields with the same meaning are
+// next to each other, the new name first.
 type post struct {
 	ID        string `json:"id"`
 	Text      string `json:"text"`
@@ -108,7 +110,7 @@ type post struct {
 	CardURI           string      `json:"card_uri"`
 }
 
-// relations are a post's to others.
+// relations are the fields of a post that refer to other posts and accounts.
 type relations struct {
 	ConversationID   string `json:"conversation_id"`
 	InReplyToUserID  string `json:"in_reply_to_user_id"`
@@ -116,13 +118,13 @@ type relations struct {
 	ReferencedTweets []ref  `json:"referenced_tweets"`
 }
 
-// note is the text of a post that is longer than text may be.
+// note is the whole text of a long post.
 type note struct {
 	Text     string   `json:"text"`
 	Entities entities `json:"entities"`
 }
 
-// ref is a post that a post refers to: as "retweeted", "quoted" or "replied_to".
+// ref is a reference to another post. Type is "retweeted", "quoted" or "replied_to".
 type ref struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -169,7 +171,7 @@ type geo struct {
 	PlaceID string `json:"place_id"`
 }
 
-// metrics are a post's counts. Streams send some as strings under names of their own.
+// metrics are the counts of a post, with the old and the new names.
 type metrics struct {
 	Likes     int64 `json:"like_count"`
 	Reposts   int64 `json:"repost_count"`

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// ruleAfter is when a new rule is in force, at the latest.
+	// ruleAfter is how long X needs at most until it uses a new rule.
 	ruleAfter = 20 * time.Second
-	// maxAdded is how many rules one call adds.
+	// maxAdded is how many rules one call can add.
 	maxAdded = 100
 )
 
-// rules are those of a program, for the queries that are wanted. They are holdings, by
-// tag, and the feed of a connection.
+// rules manages the program's rules for the wanted queries. It implements holdings, with
+// the rules' tags as keys, and feed.
 type rules struct {
 	client *client
-	tag    string // of the program
-	asks   string // the parameters of a connection
+	tag    string // FilteredStreamConfig.Tag
+	asks   string // the query parameters of a connection
 	log    *slog.Logger
 	upkeep *upkeep
-	used   *atomic.Int64 // Unix nanoseconds: when all of them are in force
+	used   *atomic.Int64 // when X starts to use the newest rule, in Unix nanoseconds
 
 	mu     sync.Mutex
 	wanted []*wantedRule
 	byTag  map[string]*wantedRule
 }
 
-// want takes over the rules that are wanted.
+// want replaces the wanted rules.
 func (r *rules) want(wanted []*wantedRule) {
 	byTag, tags := make(map[string]*wantedRule, len(wanted)), make([]string, len(wanted))
 	for i, w := range wanted {
@@ -49,7 +49,7 @@ func (r *rules) want(wanted []*wantedRule) {
 	r.upkeep.want(tags)
 }
 
-// force returns the queries with rules in force.
+// force returns the queries with rules that X already uses, and whether X has any rule.
 func (r *rules) force() (sig fetcher.Signal, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,15 +63,15 @@ func (r *rules) force() (sig fetcher.Signal, some bool) {
 	return sig, some
 }
 
-// open connects. Where X counts a connection that broke off without its knowledge, it
-// ends those of the app's filtered stream and tries again.
+// open connects to the filtered stream. If X reports too many connections, open ends all
+// of the app's connections to this stream and tries once more.
 func (r *rules) open(ctx context.Context) (*http.Response, error) {
 	resp, err := r.client.send(ctx, http.MethodGet, filteredPath, r.asks, nil)
 	var limit *fetcher.RateLimitError
 	if !errors.As(err, &limit) || limit.Reason != tooManyConnections {
 		return resp, err
 	}
-	r.log.Warn("xapi: ending the connections of the app's filtered stream that X still counts")
+	r.log.Warn("xapi: too many connections: ending those of the app's filtered stream that X still counts")
 	if _, errEnd := r.client.call(ctx, http.MethodDelete, "/2/connections/filtered_stream", "", nil); errEnd != nil {
 		return nil, errors.Join(err, errEnd)
 	}
@@ -81,13 +81,13 @@ func (r *rules) open(ctx context.Context) (*http.Response, error) {
 func (*rules) batch() int            { return maxAdded }
 func (r *rules) usedFrom() time.Time { return time.Unix(0, r.used.Load()) }
 
-// mine reports whether a tag is one of the program's.
+// mine reports whether a tag is of a rule of this program: see ruleTag.
 func (r *rules) mine(tag string) bool {
 	hash, ok := strings.CutPrefix(tag, r.tag+":")
 	return ok && len(hash) == ruleHash && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// list reads the app's rules.
+// list reads all rules of the app: see holdings.
 func (r *rules) list(ctx context.Context) (own map[string]string, foreign int, err error) {
 	own = map[string]string{}
 	err = pages(ctx, r.client, rulesPath, func(it rule) {
@@ -100,8 +100,8 @@ func (r *rules) list(ctx context.Context) (own map[string]string, foreign int, e
 	return own, foreign, err
 }
 
-// add makes rules. For the sake of one X may take none of them: then those that it names
-// are refused, and the others come again.
+// add creates rules: see holdings. X may reject a whole call because of a single rule. add
+// then returns only the rules named in the error as refused; the others are tried again.
 func (r *rules) add(ctx context.Context, tags []string) (made, refused map[string]string, err error) {
 	made, refused = map[string]string{}, map[string]string{}
 	var add []map[string]string
@@ -114,7 +114,7 @@ func (r *rules) add(ctx context.Context, tags []string) (made, refused map[strin
 		}
 	}
 	r.mu.Unlock()
-	if len(add) == 0 { // they are not wanted any more
+	if len(add) == 0 { // none is wanted any more
 		return nil, nil, nil
 	}
 	a, err := r.client.call(ctx, http.MethodPost, rulesPath, "", map[string]any{"add": add})
@@ -150,7 +150,7 @@ func (r *rules) remove(ctx context.Context, ids []string) error {
 	return err
 }
 
-// rule is one as X writes it.
+// rule is a rule in X's format.
 type rule struct {
 	ID  string `json:"id"`
 	Tag string `json:"tag"`

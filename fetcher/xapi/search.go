@@ -16,21 +16,22 @@ import (
 var _ fetcher.Searcher = (*Fetcher)(nil)
 
 const (
-	leastFound = 10 // posts on a page of a search
-	// searchable is how far back a recent search reaches: 7 days, less some time for
-	// clocks and the way there.
+	leastFound = 10 // the smallest page size of a search, in posts
+	// searchable is how far back a search goes: X's 7 days, minus some time for
+	// inexact clocks and delays.
 	searchable = 7*24*time.Hour - 5*time.Minute
 )
 
 // Search reads one page of posts of the last 7 days that match a query, in one request.
-// Type Top has them by relevance, and Media those with pictures or videos alone. With
-// SearchQuery.Since the page has newer posts only. A search of keywords has no reposts.
+// Posts come newest first or, with Type Top, by relevance. Type Media returns only posts
+// with pictures or videos. With SearchQuery.Since, only newer posts are returned. A search
+// for keywords does not find reposts.
 //
-// The query is in the language of package query, and is written as X has it. One that X
-// cannot answer as it is meant, and one that is too long, is a *fetcher.ArgumentError
-// which says what to change. Other errors are those of Timeline.
+// The query is in the language of package query and is translated to X's. If it has no
+// exact translation or is too long, the error is a *fetcher.ArgumentError that says what
+// to change. Other errors are those of Timeline.
 //
-// X does not tell a post's author without Config.Expand.Authors.
+// Found posts have an author only with Config.Expand.Authors.
 func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	page, err := f.search(ctx, &q)
 	if err != nil {
@@ -77,8 +78,8 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	return page, nil
 }
 
-// recent bounds a search by an id, which has an exact time. Without one X would leave out
-// the last 30 seconds.
+// recent returns the reading for a search of posts since that time, but at most as far back
+// as searchable. It always sets sinceID: without that, X leaves out the last 30 seconds.
 func recent(since, now time.Time) reading {
 	var r reading
 	start := now.Add(-searchable)
@@ -92,16 +93,17 @@ func recent(since, now time.Time) reading {
 	return r
 }
 
-// Orders of results.
+// The values of sort_order.
 const (
 	byTime      = "recency"
 	byRelevance = "relevancy"
 )
 
-// question is a query as X takes it.
+// question is a query in X's language, with the order of its results.
 type question struct{ text, sort string }
 
-// question writes a query for X.
+// question translates a query to X's language. The error is a *fetcher.ArgumentError if X
+// cannot answer the query.
 func (f *Fetcher) question(q *fetcher.SearchQuery) (question, error) {
 	refuse := func(allowed string) (question, error) {
 		return question{}, &fetcher.ArgumentError{Field: "query", Value: clip(q.Query), Allowed: allowed}
@@ -134,7 +136,7 @@ func (f *Fetcher) question(q *fetcher.SearchQuery) (question, error) {
 	return out, nil
 }
 
-// clip shortens a text for an error.
+// clip shortens a text for an error, to 120 characters.
 func clip(s string) string {
 	const most = 120
 	if utf8.RuneCountInString(s) <= most {
@@ -143,7 +145,7 @@ func clip(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// searchQuery is what a read asks of a search.
+// searchQuery returns the query parameters for a page of a search.
 func (r *reading) searchQuery(q question, size int) string {
 	var p parameters
 	p.set("query", url.QueryEscape(q.text))

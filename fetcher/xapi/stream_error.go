@@ -12,15 +12,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// badSyntax reports whether an error is more than a member of another type than it should
-// have, which is left out.
+// badSyntax reports whether a decoding error is other than a member of an unexpected type.
+// Such a member is left empty and the rest is read.
 func badSyntax(err error) bool {
 	var odd *json.UnmarshalTypeError
 	return err != nil && !errors.As(err, &odd)
 }
 
-// streamEnded names the stream in an error that is one. A network connection that was
-// good for nothing any more is not kept for the next stream, as HTTP/2 would.
+// streamEnded adds the stream's name to its error. It closes idle connections, because the
+// next stream should not reuse a broken one, as HTTP/2 would.
 func (c *client) streamEnded(name string, err error) error {
 	if err == nil || errors.Is(err, fetcher.ErrResubscribe) {
 		return err
@@ -32,7 +32,8 @@ func (c *client) streamEnded(name string, err error) error {
 	return fmt.Errorf("xapi: %s: %w", name, err)
 }
 
-// notData is what a line without data is: errors end the stream.
+// notData returns the result for a line without data: an error if the line has any, which
+// ends the stream, otherwise SignalGap.
 func notData(errs []problem) (fetcher.Signal, error) {
 	if len(errs) == 0 {
 		return fetcher.Signal{Kind: fetcher.SignalGap}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Events that are subscribed to.
+// The kinds of events to subscribe to.
 const (
 	postCreate = "post.create"
 	postDelete = "post.delete"
@@ -22,24 +22,25 @@ const (
 
 const (
 	subscriptionsPath = "/2/activity/subscriptions"
-	// maxListed bounds the pages that are read of what X has.
+	// maxListed is how many pages of a list of subscriptions or rules are read.
 	maxListed = 1000
 )
 
-// subscriptions are those of a program, for the accounts that are wanted. They are
-// holdings, by event and user, and the feed of a connection.
+// subscriptions manages the program's subscriptions for the wanted accounts. It implements
+// holdings, with keys such as "post.create 12", and feed.
 type subscriptions struct {
 	client    *client
 	tag       string
 	postsOnly bool
 	upkeep    *upkeep
-	told      map[string]fetcher.Account // by id
+	told      map[string]fetcher.Account // the last result of force, by id
 
 	mu     sync.Mutex
-	wanted []fetcher.Account // with an id, each once
+	wanted []fetcher.Account // accounts with an id, without duplicates
 }
 
-// want takes over the accounts that are wanted. Where room is short, posts come first.
+// want replaces the wanted accounts. If there is not room for all subscriptions, those to
+// posts have priority.
 func (s *subscriptions) want(accounts []fetcher.Account) {
 	var wanted []fetcher.Account
 	var posts, deletions []string
@@ -74,7 +75,7 @@ func (s *subscriptions) force() (sig fetcher.Signal, some bool) {
 	return sig, len(sig.Accounts) > 0
 }
 
-// open connects.
+// open connects to the activity stream.
 func (s *subscriptions) open(ctx context.Context) (*http.Response, error) {
 	return s.client.send(ctx, http.MethodGet, activityPath, "", nil)
 }
@@ -82,7 +83,7 @@ func (s *subscriptions) open(ctx context.Context) (*http.Response, error) {
 func (*subscriptions) batch() int          { return 1 }
 func (*subscriptions) usedFrom() time.Time { return time.Time{} }
 
-// list reads the app's subscriptions.
+// list reads all subscriptions of the app: see holdings.
 func (s *subscriptions) list(ctx context.Context) (own map[string]string, foreign int, err error) {
 	own = map[string]string{}
 	err = pages(ctx, s.client, subscriptionsPath, func(sub subscription) {
@@ -95,7 +96,7 @@ func (s *subscriptions) list(ctx context.Context) (own map[string]string, foreig
 	return own, foreign, err
 }
 
-// add makes a subscription. X may answer with all that there are.
+// add creates the subscription of keys[0]. The answer may have other subscriptions, too.
 func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused map[string]string, err error) {
 	event, user, _ := strings.Cut(keys[0], " ")
 	a, err := s.client.call(ctx, http.MethodPost, subscriptionsPath, "", map[string]any{
@@ -118,9 +119,9 @@ func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused m
 	return nil, nil, fmt.Errorf("xapi: cannot make a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
 }
 
-// refusal reports whether an error is X's no to one subscription, such as that there is
-// one already of another program. What keeps it from all requests keeps it from the
-// stream, too.
+// refusal reports whether X has refused a single subscription, for example because another
+// program has the same one. An error that concerns all requests, such as a bad token, may
+// also count as one, but then the stream cannot connect either.
 func refusal(err error) bool {
 	var bad *invalidRequest
 	var status *fetcher.StatusError
@@ -134,7 +135,7 @@ func (s *subscriptions) remove(ctx context.Context, ids []string) error {
 	return err
 }
 
-// subscription is one as X writes it.
+// subscription is a subscription in X's format.
 type subscription struct {
 	ID        string `json:"subscription_id"`
 	EventType string `json:"event_type"`
@@ -144,7 +145,7 @@ type subscription struct {
 	} `json:"filter"`
 }
 
-// event is one as X writes it.
+// event is a line of the activity stream.
 type event struct {
 	Data *struct {
 		UUID      string `json:"event_uuid"`
@@ -158,8 +159,8 @@ type event struct {
 	Errors []problem `json:"errors"`
 }
 
-// signal reads a line. One that cannot be read is a gap; an event of an account that is
-// not in force, or of another kind, is a heartbeat.
+// signal converts a line to a signal: SignalGap if the line is unreadable, SignalHeartbeat
+// for events of other kinds and of accounts that force did not return.
 func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 	var v event
 	if badSyntax(json.Unmarshal(line, &v)) {
@@ -186,7 +187,7 @@ func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 	return sig, nil
 }
 
-// pages reads the pages of a list.
+// pages reads all pages of a list and calls each with every element.
 func pages[T any](ctx context.Context, c *client, path string, each func(T)) error {
 	query := ""
 	for range maxListed {

@@ -13,23 +13,24 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// translations knows which rules are made of queries. It is safe for concurrent use.
+// translations translates queries to rules and remembers the results. It is safe for
+// concurrent use.
 type translations struct {
-	most int // characters of a rule
+	most int // length of the longest rule, in characters
 	log  *slog.Logger
 
 	mu    sync.Mutex
-	known map[string]string // rules by query, "" where there is none
+	known map[string]string // rule by query; "" if a query has no rule
 }
 
-// wantedRule is a rule and its queries.
+// wantedRule is a rule with the queries that it stands for.
 type wantedRule struct {
 	tag, value string
 	queries    []string
 }
 
-// of gives the rules of queries, in their order. Each query that none is
-// made of is logged once.
+// of returns the rules for queries, in the same order and without duplicates. It logs each
+// query that has no rule, once.
 func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRule {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +44,7 @@ func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRu
 		if !ok {
 			var err error
 			if value, err = translate(q.Query, t.most); err != nil {
-				t.log.Info("xapi: a query is no rule of the filtered stream: it is searched for", "query", q.Query, "error", err)
+				t.log.Info("xapi: cannot make a rule of a query: it is searched for instead", "query", q.Query, "error", err)
 			}
 		}
 		known[q.Query] = value
@@ -62,7 +63,8 @@ func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRu
 	return rules
 }
 
-// translate writes a query as a rule that finds the same posts.
+// translate returns the rule that matches exactly the posts of a query. It is an error if
+// there is no such rule, or if it has more than most characters.
 func translate(text string, most int) (string, error) {
 	p, _, err := query.Parse(text, query.Options{MaxLength: 1 << 20})
 	if err != nil {
@@ -78,7 +80,7 @@ func translate(text string, most int) (string, error) {
 	return value, nil
 }
 
-// ruleHash is how long the hash in a rule's tag is, in hexadecimal digits.
+// ruleHash is the length of the hash in a rule's tag, in hexadecimal digits.
 const ruleHash = 16
 
 func ruleTag(tag, value string) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// tweet maps a post, published at a time. What X does not tell stays empty. The engine
-// drops and counts a post without a time.
+// tweet converts a post, published at that time, to a Tweet. Fields that X does not send
+// stay empty. The engine drops and counts a post without a time.
 func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	refs := longer(p.ReferencedPosts, p.ReferencedTweets)
 	retweeted, quoted, repliedTo := refer(refs, "retweeted"), refer(refs, "quoted"), refer(refs, "replied_to")
@@ -50,9 +50,9 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 		t.Username, t.UserName, t.User = u.Username, u.Name, u.record()
 	}
 	if t.Username == "" && t.ID != "" {
-		t.Permalink = "https://x.com/i/status/" + t.ID // X's address of a post whoever wrote it
+		t.Permalink = "https://x.com/i/status/" + t.ID // works without the author's name
 	}
-	shown := p // the post with the contents
+	shown := p // the post to take the contents from
 	if retweeted != "" {
 		if original := in.post(retweeted); original != nil {
 			shown = original
@@ -64,7 +64,8 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	return t
 }
 
-// publishedAt is the time of the id, which has milliseconds, else created_at.
+// publishedAt returns the time in the id, to the millisecond, or created_at if the id has
+// none.
 func (p *post) publishedAt() time.Time {
 	at, ok := fetcher.SnowflakeTime(p.ID)
 	if !ok {
@@ -87,7 +88,8 @@ func (p *post) fullText() string {
 	return p.Text
 }
 
-// repostText is a repost's text uncut: its own begins with "RT @handle: ".
+// repostText returns a repost's whole text: the "RT @handle: " from its own text, which is
+// cut, and the original's full text.
 func repostText(cut, full string) string {
 	if head, _, ok := strings.Cut(cut, ": "); ok && strings.HasPrefix(head, "RT @") {
 		return head + ": " + full
@@ -104,7 +106,7 @@ func refer(refs []ref, kind string) string {
 	return ""
 }
 
-// attach maps the attachments of a post: media, a poll, a place.
+// attach sets the attachments of a post: media, a poll and a place.
 func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	for _, key := range p.Attachments.MediaKeys {
 		for i := range in.Media {
@@ -128,8 +130,8 @@ func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	}
 }
 
-// marks maps links, tags and mentions. Those of a repost are of the post that it
-// shows, for its own are cut with its text.
+// marks sets links, tags and mentions. For a repost they are those of the original post,
+// since its own are cut along with its text.
 func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 	own, long := shown.Entities, entities{}
 	if n := shown.note(); n != nil {
@@ -150,7 +152,7 @@ func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 	}
 }
 
-// span returns a place in a text, nil when it is unknown.
+// span returns the offsets of an entity in the text, or nil if they are unknown.
 func span(start, end int64) []int {
 	if end <= start || end > 1<<20 {
 		return nil
@@ -181,7 +183,7 @@ func (p *poll) record() *fetcher.Poll {
 	return r
 }
 
-// longer returns the list that has elements: one of the two generations of names.
+// longer returns a or, if a is empty, b: the field with the new name or the old one.
 func longer[T any](a, b []T) []T {
 	if len(a) > 0 {
 		return a

@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// user is an account in either generation of names.
+// user is an account with the old or the new names of fields.
 type user struct {
 	ID           string      `json:"id"`
 	Username     string      `json:"username"`
@@ -33,7 +33,7 @@ type userMetrics struct {
 	Media     *int64 `json:"media_count"`
 }
 
-// posts is how many posts an account has, nil when the answer does not tell.
+// posts returns the number of an account's posts, or nil if the answer does not have it.
 func (m *userMetrics) posts() *int64 {
 	if m.Posts != nil {
 		return m.Posts
@@ -41,7 +41,7 @@ func (m *userMetrics) posts() *int64 {
 	return m.Tweets
 }
 
-// record maps an account.
+// record converts an account to a fetcher.User.
 func (u *user) record() *fetcher.User {
 	r := &fetcher.User{
 		ID:               u.ID,

@@ -15,14 +15,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// mostUsers is how many accounts one look-up takes.
+// mostUsers is the most accounts that one look-up accepts.
 const mostUsers = 100
 
-// handleSyntax is what X allows as a handle.
+// handleSyntax matches the handles that X allows.
 var handleSyntax = regexp.MustCompile(`^[A-Za-z0-9_]{1,15}$`)
 
-// CheckAccount returns an error for a name that is no handle of X, in the form that
-// streamwatch.Source.CheckAccount asks for. It makes no request.
+// CheckAccount returns an error if name cannot be a handle on X. It makes no request. It
+// can be used as a streamwatch.Source.CheckAccount.
 func CheckAccount(name string) error {
 	if !handleSyntax.MatchString(name) {
 		return errors.New("a handle of 1 to 15 letters, digits and underscores, without @")
@@ -30,29 +30,28 @@ func CheckAccount(name string) error {
 	return nil
 }
 
-// idsFor is how long the ids of handles are remembered: a handle may be given to another
-// account while the one that had it goes on under another handle. X bills a look-up once a
-// day.
+// idsFor is how long the ids of handles are remembered. It is limited because an account
+// can change its handle and another can take the old one. X bills a look-up once a day.
 const idsFor = 24 * time.Hour
 
-// users finds the ids of accounts. A look-up is billed, so an id is remembered, and
-// accounts that wait at the same time are looked up together.
+// users looks up the ids of accounts. It remembers them, because look-ups are billed, and
+// looks up all accounts that wait at the same time in one request.
 type users struct {
 	client *client
-	most   int
-	turn   chan struct{} // held while a look-up is under way
-	owed   atomic.Int64  // accounts billed that are on no page yet
+	most   int           // ids to remember
+	turn   chan struct{} // has an element while a look-up is running
+	owed   atomic.Int64  // accounts that X has charged for and no page has counted yet
 
 	mu      sync.Mutex
-	ids     map[string]string // lower-case handle → id
-	since   time.Time         // when ids was empty
-	waiting map[string]*lookup
+	ids     map[string]string  // by handle in lower case
+	since   time.Time          // when ids was last emptied because of its age
+	waiting map[string]*lookup // by handle in lower case
 }
 
-// lookup is the search for a handle's id.
+// lookup is a pending search for a handle's id.
 type lookup struct {
 	handle string
-	done   chan struct{} // closed when id and err are there
+	done   chan struct{} // closed once id or err is set
 	id     string
 	err    error
 }
@@ -61,15 +60,14 @@ func newUsers(c *client, most int) *users {
 	return &users{client: c, most: most, turn: make(chan struct{}, 1), ids: map[string]string{}, waiting: map[string]*lookup{}}
 }
 
-// known is an account's id without asking for it, "" if it is not known.
+// known returns an account's id from memory, or "" if it is not remembered.
 func (u *users) known(handle string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.remembered(handle)
 }
 
-// remembered is an account's id of the last look-up, "" where another one is needed. u.mu is
-// held.
+// remembered is like known. The caller must hold u.mu.
 func (u *users) remembered(handle string) string {
 	if now := u.client.now(); now.Sub(u.since) >= idsFor {
 		clear(u.ids)
@@ -78,8 +76,8 @@ func (u *users) remembered(handle string) string {
 	return u.ids[strings.ToLower(handle)]
 }
 
-// knownIDs are the ids of accounts as far as they are known, "" for the others, and
-// those that are.
+// knownIDs returns the id of each account, "" if it is unknown, and a list of only the
+// known ones. It makes no request.
 func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
 	ids = make([]string, len(accounts))
 	for i, a := range accounts {
@@ -93,7 +91,7 @@ func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
 	return ids, known
 }
 
-// find returns an account's id, from memory or by a look-up.
+// find returns an account's id, which it remembers or looks up.
 func (u *users) find(ctx context.Context, handle string) (string, error) {
 	if handle == "" {
 		return "", errors.New("no account named: want a Username or a UserID")
@@ -135,8 +133,8 @@ func (u *users) find(ctx context.Context, handle string) (string, error) {
 	}
 }
 
-// together looks up those who wait, first among them, in one request. When ctx ends
-// the others go on waiting for one who has the turn next.
+// together looks up leader and others that wait, up to 100, in one request. If ctx ends,
+// it returns ctx.Err(), and the others stay waiting for the next caller with the turn.
 func (u *users) together(ctx context.Context, leader *lookup) error {
 	u.mu.Lock()
 	batch := []*lookup{leader}
@@ -180,14 +178,15 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 	return nil
 }
 
-// foundUser is an account of an answer, or its error.
+// foundUser is the result of a look-up: an id or an error.
 type foundUser struct {
 	id  string
 	err error
 }
 
-// ask looks up accounts, and returns those that the answer mentions by handle, and under
-// "" what the others are: not found, unless the answer says that it is not whole.
+// ask looks up accounts in one request. It returns the results by handle in lower case.
+// The result under "" is for all handles that the answer does not mention: ErrNotFound or,
+// if the answer has an error without a handle, that error.
 func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser, error) {
 	handles := make([]string, len(batch))
 	for i, l := range batch {
