@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// request is webhook.Config's Trace: a span for each request, by the conventions of HTTP
-// clients (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client).
+// request implements webhook.Config.Trace. It starts a span for each request, by the conventions
+// for HTTP clients (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client).
 func (t *Tracer) request(ctx context.Context, d *deliver.Delivery) (context.Context, string, func(deliver.Result)) {
 	first := t.first(d.Event)
 	ctx = trace.ContextWithRemoteSpanContext(ctx, first)
@@ -33,13 +33,14 @@ func (t *Tracer) request(ctx context.Context, d *deliver.Delivery) (context.Cont
 			span.SetAttributes(semconv.HTTPResponseStatusCode(r.StatusCode))
 		}
 		if !r.OK {
-			fail(span, &r, r.Error) // one of the few texts of the webhook client
+			fail(span, &r, r.Error) // one of a few texts that the webhook client uses
 		}
 		span.End()
 	}
 }
 
-// fail sets the status of a span, with error.type: the HTTP status, or kind.
+// fail sets the status of a span, and error.type: the HTTP status if there is one, otherwise
+// kind.
 func fail(span trace.Span, r *deliver.Result, kind string) {
 	switch {
 	case r.StatusCode != 0:
@@ -51,15 +52,15 @@ func fail(span trace.Span, r *deliver.Result, kind string) {
 	span.SetStatus(codes.Error, "")
 }
 
-// traceparent is the header of W3C's Trace Context, level 1
+// traceparent formats the header of W3C's Trace Context, level 1
 // (https://www.w3.org/TR/trace-context/#traceparent-header).
 func traceparent(c trace.SpanContext) string {
 	id, span := c.TraceID(), c.SpanID()
 	return "00-" + hex.EncodeToString(id[:]) + "-" + hex.EncodeToString(span[:]) + "-" + (c.TraceFlags() & trace.FlagsSampled).String()
 }
 
-// target returns the attributes of a URL without user, path and query, which are often the
-// only secret that a receiver asks for.
+// target returns the attributes of a URL without user, path and query: often these are the only
+// secret that a receiver checks.
 func target(address string) []attribute.KeyValue {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -78,7 +79,7 @@ func target(address string) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port), semconv.URLScheme(u.Scheme), semconv.URLFull(full)}
 }
 
-// handler has a span for each event, by the conventions of messaging
+// handler wraps next with a span for each event, by the conventions for messaging
 // (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/).
 func (t *Tracer) handler(next deliver.Handler) deliver.Handler {
 	return func(ctx context.Context, e deliver.Event) (err error) {
@@ -86,7 +87,7 @@ func (t *Tracer) handler(next deliver.Handler) deliver.Handler {
 			semconv.MessagingOperationTypeProcess, semconv.MessagingMessageID(e.ID))
 		ended := false
 		defer func() {
-			if err != nil || !ended { // it failed, or panicked
+			if err != nil || !ended { // it returned an error or panicked
 				fail(span, &deliver.Result{}, "")
 			}
 			span.End()
@@ -97,8 +98,8 @@ func (t *Tracer) handler(next deliver.Handler) deliver.Handler {
 	}
 }
 
-// message starts a span below an event's first one, and one that does nothing for an event
-// that is not sampled. Its context keeps what is below from beginning a trace.
+// message starts a span below an event's first span. If the event is not sampled, the span does
+// nothing, and its context keeps spans below it from starting a new trace.
 func (t *Tracer) message(ctx context.Context, ev *deliver.Event, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	first := t.first(ev)
 	ctx = trace.ContextWithRemoteSpanContext(ctx, first)
@@ -109,7 +110,7 @@ func (t *Tracer) message(ctx context.Context, ev *deliver.Event, name string, ki
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 }
 
-// sender wraps a Sender of the program's own: each attempt has a span, which is in its
+// sender wraps a Sender of the program: each attempt gets a span, which is in the attempt's
 // context.
 type sender struct {
 	t      *Tracer
@@ -123,7 +124,7 @@ func (s sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	defer span.End()
 	r := s.next.Send(ctx, d)
 	if !r.OK {
-		fail(span, &r, "") // the Sender's own text may be anything
+		fail(span, &r, "") // not r.Error, because a Sender may put anything there
 	}
 	return r
 }

@@ -1,5 +1,5 @@
-// Package engineotel traces an engine with OpenTelemetry. It is a module of its own: a
-// program that does not import it links nothing of it.
+// Package engineotel traces an engine with OpenTelemetry. It is a separate module: a program
+// that does not import it links none of its dependencies.
 //
 //	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
 //	tracer, err := engineotel.New(engineotel.Options{TracerProvider: tp})
@@ -12,8 +12,8 @@
 //	}
 //	defer engine.Watch(tracer.Detected)()
 //
-// Exporters, samplers and resources are the program's to choose, and the provider is its to
-// shut down, after the engine.
+// The program chooses exporters, samplers and resources. It must shut down the provider after
+// the engine.
 //
 // # Traces
 //
@@ -25,36 +25,36 @@
 //	├ POST                a webhook request; error.type 503
 //	└ POST                the next attempt, of any process: 200
 //
-// In place of POST, "process event" is a call of Config.OnEvent, and "send" and a URL scheme
-// an attempt of a Sender of the program's own. WebSocket clients have no spans, and neither
-// have polls without a post: give a Fetcher an HTTP client that makes spans for these.
+// Instead of POST, "process event" is a call of Config.OnEvent, and "send" with a URL scheme is
+// an attempt of one of the program's own Senders. WebSocket clients have no spans. Polls that
+// find no post have none, either: for these, give the Fetcher an HTTP client that makes spans.
 //
 // The receiver gets the traceparent of its attempt
-// (https://www.w3.org/TR/trace-context/#traceparent-header), also when the event is not
-// sampled: then the header says so.
+// (https://www.w3.org/TR/trace-context/#traceparent-header). If the event is not sampled, the
+// header says so.
 //
 // # Sampling
 //
-// The ids of an event's trace and of its first span are hashes of the event's id, and
-// Options.Ratio is compared with the trace's id as sdktrace.TraceIDRatioBased does it. An
-// attempt after a restart, or on another node of a fleet, is in the same trace and sampled
-// alike, and nothing is stored for that. The provider needs IDs for the first span's id.
+// The ids of an event's trace and of its first span are hashes of the event's id. Options.Ratio
+// is compared with the trace's id, like in sdktrace.TraceIDRatioBased. Thus an attempt after a
+// restart, or on another node of a fleet, is in the same trace and sampled equally, and nothing
+// has to be stored. The provider needs the generator IDs to set the first span's id.
 //
 // # Attributes
 //
-// Attributes are by the semantic conventions, version 1.40, of HTTP clients
-// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client) and, where an
-// event is handled in-process, of messaging
-// (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/). Others begin with
-// "streamwatch.": ids of events, deliveries, endpoints, monitors and rules, the kind of
-// source, the platform's name. error.type has one of few values.
+// Attributes follow the semantic conventions, version 1.40, for HTTP clients
+// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client) and, if an event is
+// handled in-process, for messaging
+// (https://opentelemetry.io/docs/specs/semconv/messaging/messaging-spans/). All others begin
+// with "streamwatch.": ids of events, deliveries, endpoints, monitors and rules, the kind of
+// source, and the platform's name. error.type has one of few values.
 //
-// Spans show no secret, header, body or text of an error, no name of an account or owner,
-// and no user, path and query of a URL: url.full ends with "/REDACTED" where there is one.
+// Spans contain no secret, header, body or error text, no name of an account or owner, and no
+// user, path or query of a URL: url.full ends with "/REDACTED" if it had one of them.
 //
 // # Metrics
 //
-// Package engineprom has an engine's metrics. OpenTelemetry's Prometheus bridge
-// (go.opentelemetry.io/contrib/bridges/prometheus) gives them to a metric.Reader, and a
-// collector's Prometheus receiver reads them from /metrics.
+// Package engineprom exports an engine's metrics. To use them with OpenTelemetry, pass them to a
+// metric.Reader through the Prometheus bridge (go.opentelemetry.io/contrib/bridges/prometheus),
+// or let the Prometheus receiver of a collector scrape /metrics.
 package engineotel

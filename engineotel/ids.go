@@ -10,17 +10,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// IDs returns the generator of ids that the TracerProvider of a Tracer needs: see
-// sdktrace.WithIDGenerator. The ids of an event's trace and of its first span are hashes of
-// the event's id; all others are random.
+// IDs returns the generator of ids that a Tracer's TracerProvider needs: see
+// sdktrace.WithIDGenerator. The ids of an event's trace and of its first span are hashes of the
+// event's id; all others are random.
 func IDs() sdktrace.IDGenerator { return generator{} }
 
 type generator struct{}
 
-// idsKey is the key of ids in a context.
+// idsKey is the context key of an ids value.
 type idsKey struct{}
 
-// ids are those of the next root span.
+// ids holds the ids for the next root span.
 type ids struct {
 	trace trace.TraceID
 	span  trace.SpanID
@@ -47,7 +47,7 @@ func (generator) NewSpanID(context.Context, trace.TraceID) (id trace.SpanID) {
 	return id
 }
 
-// eventIDs returns the ids of an event's trace and of its first span, the same in every
+// eventIDs returns the ids of an event's trace and of its first span. They are the same in every
 // process.
 func eventIDs(event string) (id trace.TraceID, span trace.SpanID) {
 	sum := sha256.Sum256([]byte(event))
@@ -56,5 +56,5 @@ func eventIDs(event string) (id trace.TraceID, span trace.SpanID) {
 	return id, span
 }
 
-// sampled decides as sdktrace.TraceIDRatioBased does: bound is the ratio of 1<<63.
+// sampled decides like sdktrace.TraceIDRatioBased. bound is the ratio multiplied by 1<<63.
 func sampled(id trace.TraceID, bound uint64) bool { return binary.BigEndian.Uint64(id[8:])>>1 < bound }

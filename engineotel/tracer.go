@@ -16,14 +16,14 @@ import (
 
 const scope = "github.com/streamwatch/streamwatch/engineotel"
 
-// Options tune a Tracer. TracerProvider is required.
+// Options configure a Tracer. TracerProvider is required.
 type Options struct {
-	// TracerProvider gets the traces. It needs the ids of IDs, and a sampler that takes
-	// what Ratio takes, such as the SDK's default, or ParentBased(TraceIDRatioBased(r))
-	// with an r of at least Ratio.
+	// TracerProvider gets the traces. It must use IDs as its id generator, and a sampler that
+	// accepts at least the share Ratio of traces: the SDK's default does, and so does
+	// ParentBased(TraceIDRatioBased(r)) with r at least Ratio.
 	TracerProvider trace.TracerProvider
-	// Ratio is the share of events with a trace: more than 0, at most 1. It is decided by
-	// the event's id, alike in every process with the same Ratio. Defaults to 0.01.
+	// Ratio is the share of events that are traced: more than 0, at most 1. The event's id
+	// decides, with the same result in every process with the same Ratio. Defaults to 0.01.
 	Ratio float64
 }
 
@@ -33,7 +33,7 @@ type Tracer struct {
 	bound  uint64 // see sampled
 }
 
-// New returns a Tracer. Its errors name the option, the value and what is allowed.
+// New returns a Tracer. Its errors name the option, the value and the allowed values.
 func New(o Options) (*Tracer, error) {
 	if o.Ratio == 0 {
 		o.Ratio = 0.01
@@ -45,7 +45,8 @@ func New(o Options) (*Tracer, error) {
 		return nil, fmt.Errorf("engineotel: Options.Ratio %g is not allowed: want more than 0 and at most 1, or 0 for 0.01", o.Ratio)
 	}
 	t := &Tracer{o.TracerProvider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)), uint64(o.Ratio * (1 << 63))}
-	// A span that is never ended, and so not exported, shows which ids the provider gives.
+	// Start a span, and never end it, hence do not export it, to see which ids the provider
+	// generates.
 	want := trace.TraceID{15: 1}
 	_, span := t.tracer.Start(withIDs(context.Background(), want, trace.SpanID{7: 1}), "check", trace.WithNewRoot())
 	if got := span.SpanContext(); got.IsValid() && got.TraceID() != want {
@@ -54,8 +55,8 @@ func New(o Options) (*Tracer, error) {
 	return t, nil
 }
 
-// Instrument returns cfg with its OnEvent, Senders and webhook client traced: it replaces
-// Webhook.Trace. cfg itself stays as it is.
+// Instrument returns a copy of cfg that traces OnEvent, Senders and the webhook client. It
+// replaces Webhook.Trace. cfg itself is not changed.
 func (t *Tracer) Instrument(cfg streamwatch.Config) streamwatch.Config {
 	if cfg.OnEvent != nil {
 		cfg.OnEvent = t.handler(cfg.OnEvent)
@@ -70,7 +71,7 @@ func (t *Tracer) Instrument(cfg streamwatch.Config) streamwatch.Config {
 	return cfg
 }
 
-// Detected makes the first spans of events that were committed: it is for Engine.Watch.
+// Detected makes the first spans of committed events. Pass it to Engine.Watch.
 func (t *Tracer) Detected(events []deliver.Event) {
 	for i := range events {
 		if first := t.first(&events[i]); first.IsSampled() {
@@ -79,7 +80,7 @@ func (t *Tracer) Detected(events []deliver.Event) {
 	}
 }
 
-// first returns the context of an event's first span.
+// first returns the span context of an event's first span.
 func (t *Tracer) first(ev *deliver.Event) trace.SpanContext {
 	c := trace.SpanContextConfig{Remote: true}
 	c.TraceID, c.SpanID = eventIDs(ev.ID)
@@ -89,10 +90,10 @@ func (t *Tracer) first(ev *deliver.Event) trace.SpanContext {
 	return trace.NewSpanContext(c)
 }
 
-// detected makes the spans of an event from its publication to its commit.
+// detected makes the spans from an event's publication to its commit.
 func (t *Tracer) detected(ev *deliver.Event, first trace.SpanContext) {
 	start := ev.PublishedAt
-	if start.IsZero() || start.After(ev.DetectedAt) { // clocks disagree
+	if start.IsZero() || start.After(ev.DetectedAt) { // the clocks disagree
 		start = ev.DetectedAt
 	}
 	attributes := []attribute.KeyValue{

@@ -9,22 +9,22 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Source is what a Collector reads: a *streamwatch.Engine.
+// Source provides the statistics for a Collector. A *streamwatch.Engine is one.
 type Source interface{ Stats() streamwatch.Stats }
 
-// bounds of the histograms' buckets, in seconds.
+// bounds are the upper bounds of the histograms' buckets, in seconds.
 var bounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
 
 // Collector is a prometheus.Collector, safe for concurrent use.
 type Collector struct {
 	source  Source
 	figures []figure
-	descs   []*prometheus.Desc // of figures, in their order
-	several bool               // there are Config.Sources: figures have the label source
+	descs   []*prometheus.Desc // in the order of figures
+	several bool               // the engine has Config.Sources: figures have the label source
 }
 
-// New returns a Collector of source. It registers and starts nothing. To add labels, register
-// it with prometheus.WrapRegistererWith.
+// New returns a Collector that reads source. It registers and starts nothing. To add labels,
+// register the Collector with prometheus.WrapRegistererWith.
 func New(source Source) *Collector {
 	c := &Collector{source: source, figures: all(), several: len(source.Stats().Sources) > 0}
 	for _, m := range c.figures {
@@ -51,7 +51,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.source.Stats()
 	if !c.several {
-		s.Sources = nil // the descriptors have no label for them
+		s.Sources = nil // the descriptors have no label for sources
 	}
 	for i, m := range c.figures {
 		m.each(&s, func(v value, source string) {

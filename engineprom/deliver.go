@@ -5,7 +5,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// together lists the metrics that all sources have together.
+// together lists the metrics that have one value for all sources.
 func together() []metric {
 	return []metric{
 		// Delivery.

@@ -5,7 +5,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// detection lists the metrics that each source has, in the order of the flow.
+// detection lists the metrics that each source has, in the order of processing.
 func detection() []metric {
 	return []metric{
 		// Polling.

@@ -8,12 +8,12 @@
 // Durations are in seconds. The names begin with "streamwatch_"; the help texts say
 // what the metrics count.
 //
-// No label has a value for each account, monitor, endpoint or owner, so that the
-// number of series stays small. For a single one of these see Engine.Account, the
-// delivery log and the hooks of streamwatch.Config.
+// No label has a value for each account, monitor, endpoint or owner, which keeps the number of
+// series small. For figures of a single one see Engine.Account, the delivery log and the hooks
+// of streamwatch.Config.
 //
-// The directory has dashboard.json, a Grafana dashboard of the metrics, and alerts.yaml,
-// rules for Prometheus, each with what to do. What to watch:
+// The directory also has dashboard.json, a Grafana dashboard of the metrics, and alerts.yaml,
+// alerting rules for Prometheus that say what to do. Watch these metrics:
 //
 //	streamwatch_latency_seconds{stage}       where the time from publication to acknowledgement goes
 //	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget

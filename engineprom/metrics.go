@@ -10,36 +10,36 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// metric is a figure of an engine.
+// metric is a statistic of an engine.
 type metric struct {
 	name   string // without the prefix
 	kind   prometheus.ValueType
 	help   string
-	label  string // the name of the values' label; "" for a figure of one value
+	label  string // name of the label that distinguishes values; "" if there is only one
 	values func(*stats) []value
 }
 
 const (
 	counter   = prometheus.CounterValue
 	gauge     = prometheus.GaugeValue
-	histogram = prometheus.UntypedValue // its values have durations
+	histogram = prometheus.UntypedValue // its values are durations
 )
 
-// value is a value of a figure.
+// value is one value of a metric.
 type value struct {
 	label     string
 	number    float64
-	durations latency.Snapshot // of a histogram
-	together  bool             // all sources have it together, though the figure's other values are of each
+	durations latency.Snapshot // for a histogram
+	together  bool             // the value is for all sources together, though the metric's other values are per source
 }
 
-// stats keeps the rows short.
+// stats shortens the rows of the tables.
 type stats = streamwatch.Stats
 
-// figure is a metric in its table.
+// figure is a metric with where it applies.
 type figure struct {
 	metric
-	perSource bool // each source has it, when there are several
+	perSource bool // if there are several sources, each has a value
 }
 
 // all returns every figure.
@@ -53,8 +53,8 @@ func all() (list []figure) {
 	return list
 }
 
-// each calls f with each value in s and the source it is of, "" where it is of the engine
-// as a whole.
+// each calls f for each value in s. source is the source that the value belongs to, or "" if it
+// belongs to the engine as a whole.
 func (m *figure) each(s *stats, f func(v value, source string)) {
 	if !m.perSource || len(s.Sources) == 0 {
 		for _, v := range m.values(s) {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// stages are the parts of the time from publication to commit.
+// stages returns the durations of the stages from publication to commit.
 func stages(l *latency.Parts) []value {
 	return []value{
 		{label: "schedule", durations: l.Schedule}, {label: "visibility", durations: l.Visibility}, {label: "failure", durations: l.Failure},
@@ -30,14 +30,15 @@ func durations(read func(*stats) latency.Snapshot) func(*stats) []value {
 	return func(s *stats) []value { return []value{{durations: read(s)}} }
 }
 
-// streams reads the values of both streams of a source: of accounts and of queries.
+// streams returns a function that reads the values of a source's two streams: of accounts and of
+// queries.
 func streams(read func(*detect.StreamStats) float64) func(*stats) []value {
 	return func(s *stats) []value {
 		return []value{{label: "accounts", number: read(&s.Detect.Stream)}, {label: "queries", number: read(&s.Detect.SearchStream)}}
 	}
 }
 
-// nodes counts the living ones.
+// nodes returns the number of live nodes.
 func nodes(s *stats) []value {
 	var n float64
 	for i := range s.Fleet.Nodes {

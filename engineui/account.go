@@ -8,21 +8,21 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Bounds of what the page of an account shows.
+// Limits of the page of an account.
 const (
-	postsSearched = 500 // an owner's newest events, among which its posts are looked for
+	postsSearched = 500 // number of an owner's newest events that are searched for the account's posts
 	postsShown    = 20
 )
 
-// accountData is one account.
+// accountData holds the data of an account's page.
 type accountData struct {
 	detect.AccountStatus
 	Picture timeline
-	Posts   []deliver.Event // the newest first, of the owner's newest events
+	Posts   []deliver.Event // newest first; only from the owner's newest events
 	Now     time.Time
 }
 
-// account is the page of one account.
+// account loads the page of one account.
 func (c *Console) account(v *view) (any, error) {
 	name := strings.TrimSpace(v.query.Get("account"))
 	if name == "" {
@@ -53,21 +53,21 @@ func (c *Console) account(v *view) (any, error) {
 	return d, nil
 }
 
-// sameName reports whether name is that of an author: "author", or "platform:author".
+// sameName reports whether name is "author" or "platform:author".
 func sameName(author, platform, name string) bool {
 	name = strings.TrimPrefix(name, "@")
 	return strings.EqualFold(author, name) || platform != "" && strings.EqualFold(platform+":"+author, name)
 }
 
-// timeline is a picture of polls: each a bar as high as the delay of what it found.
+// timeline is a chart of polls: one bar for each, as high as the delay of the posts it found.
 type timeline struct {
 	Bars []timelineBar
 	From time.Time
-	Top  string // what the upper edge stands for
+	Top  string // value at the upper edge
 	Text string
 }
 
-// timelineBar is a poll in a box of 600 × 100.
+// timelineBar is the bar of a poll, in a box of 600 × 100.
 type timelineBar struct{ X, Y, Height, Class string }
 
 func newTimeline(polls []detect.PastPoll, now time.Time) timeline {

@@ -8,20 +8,20 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// worstShown is how many accounts the page shows.
+// worstShown is the maximum number of accounts on the page.
 const worstShown = 50
 
-// accountsData has the accounts that stand worst.
+// accountsData lists the accounts with the worst figures.
 type accountsData struct {
 	By       worst
-	Orders   []worst // all that may be chosen
+	Orders   []worst // all orders that can be chosen
 	Accounts []detect.AccountStatus
-	Fleet    bool // there are other nodes: the accounts are those that this one polls
+	Fleet    bool // there are other nodes: the list has only accounts that this node polls
 }
 
-// worst is an order of the accounts.
+// worst is an order in which accounts are listed.
 type worst struct {
-	Name, Title, Rank string // Rank heads the column of ranks
+	Name, Title, Rank string // Rank is the heading of the column of ranks
 	by                detect.WorstBy
 }
 
@@ -32,8 +32,8 @@ var worstOrders = []worst{
 	{"slow", "Slow", "Mean delay", detect.WorstSlow},
 }
 
-// accounts is the page of the accounts that stand worst, of all owners for an operator
-// who has chosen none.
+// accounts loads the page of the accounts with the worst figures. An operator who has chosen no
+// owner sees those of all owners.
 func (c *Console) accounts(v *view) (any, error) {
 	d := accountsData{By: worstOrders[0], Orders: worstOrders, Fleet: c.engine.Nodes() > 1}
 	if name := v.query.Get("by"); name != "" {
@@ -53,7 +53,7 @@ func (c *Console) accounts(v *view) (any, error) {
 	return d, running(err)
 }
 
-// running returns a failure for the error of an engine that does not run, else err itself.
+// running returns a failure if err means that the engine does not run, otherwise err itself.
 func running(err error) error {
 	if errors.Is(err, streamwatch.ErrNotRunning) {
 		return &failure{http.StatusServiceUnavailable, "The engine does not run."}

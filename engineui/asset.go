@@ -15,7 +15,7 @@ var styleSheet []byte
 //go:embed assets/console.js
 var script []byte
 
-// asset is a file that is the same for everybody.
+// asset is a file that is the same for all viewers.
 type asset struct {
 	name string
 	text []byte
@@ -33,7 +33,7 @@ func newAsset(name string, text []byte) *asset {
 }
 
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-cache") // browsers keep it, and ask whether its ETag still holds
+	w.Header().Set("Cache-Control", "no-cache") // browsers store it, and revalidate it by its ETag
 	w.Header().Set("ETag", a.etag)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

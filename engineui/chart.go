@@ -9,14 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Charts are SVG, which the templates "spread", "stack" and "lines" in parts.html draw. They
-// have attributes and classes, because the Content-Security-Policy allows no styles, and a
-// text that says the same for those who do not see them.
+// Charts are SVG, drawn by the templates "spread", "stack" and "lines" in parts.html. They use
+// attributes and classes, because the Content-Security-Policy allows no inline styles. Each has
+// a text with the same content for people who do not see it.
 
-// axis maps durations to 0 to 100, by their logarithms.
+// axis maps durations to the range 0 to 100 on a logarithmic scale.
 type axis struct{ From, To time.Duration }
 
-// newAxis returns an axis from 10 µs to a power of ten, 10 ms or more, that is not below most.
+// newAxis returns an axis from 10 µs to the smallest power of ten that is at least most and 10
+// ms.
 func newAxis(most time.Duration) axis {
 	a := axis{10 * time.Microsecond, 10 * time.Millisecond}
 	for a.To < most && a.To < 1e6*time.Second {
@@ -32,8 +33,7 @@ func (a axis) at(d time.Duration) float64 {
 	return min(100, 100*math.Log(float64(d)/float64(a.From))/math.Log(float64(a.To)/float64(a.From)))
 }
 
-// spread is the picture of a histogram: a line from p50 to p99 with marks at p50, p95
-// and p99.
+// spread is the chart of a histogram: a line from p50 to p99 with marks at p50, p95 and p99.
 type spread struct {
 	X50, X95, X99, Width string
 	Text                 string
@@ -49,7 +49,7 @@ func newSpread(a axis, s latency.Snapshot) spread {
 		Text: "p50 " + dur(s.Quantile(0.5)) + ", p95 " + dur(s.Quantile(0.95)) + ", p99 " + dur(s.Quantile(0.99))}
 }
 
-// stack is one bar of several parts, each a share of the whole.
+// stack is a bar of several parts, each a share of the whole.
 type stack struct {
 	Parts []stackPart
 	Text  string
@@ -57,7 +57,7 @@ type stack struct {
 
 type stackPart struct {
 	X, Width string
-	Class    int // 0 to 8: its colour
+	Class    int // color: 0 to 8
 	Name     string
 	Share    float64
 }
@@ -79,10 +79,10 @@ func newStack(causes []latency.Cause) stack {
 	return s
 }
 
-// lines is a chart of values over time. Points that are NaN are left out.
+// lines is a chart of values over time. Points that are NaN are omitted.
 type lines struct {
 	Lines []line
-	Top   string // what the upper edge stands for
+	Top   string // value at the upper edge
 	Start string
 	Text  string
 }
@@ -90,10 +90,11 @@ type lines struct {
 type line struct {
 	Name   string
 	Class  int
-	Points []string // of polylines, in a box of 600 × 100
+	Points []string // points of the polylines, in a box of 600 × 100
 }
 
-// newLines draws series of equally many values over equal steps, from 0 to the largest.
+// newLines draws series of equal length over equal steps. The scale runs from 0 to the largest
+// value.
 func newLines(names []string, series [][]float64, show func(float64) string) lines {
 	var l lines
 	top := 0.0
@@ -146,5 +147,5 @@ func newLines(names []string, series [][]float64, show func(float64) string) lin
 	return l
 }
 
-// coord is a coordinate with one decimal.
+// coord formats a coordinate with one decimal.
 func coord(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }

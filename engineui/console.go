@@ -15,22 +15,23 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// Config sets up a Console. Engine, and either Authorize or Login, are required.
+// Config configures a Console. Engine is required, and either Authorize or Login.
 type Config struct {
-	// Engine is what the console shows.
+	// Engine is the engine that the console shows.
 	Engine *streamwatch.Engine
-	// Authorize says who sends a request, and what they may see. It is called for every
-	// request but those for the style sheet and the script, and every few seconds for a live
-	// tail, by several goroutines at once. The request's context ends within 10 s. After an
-	// error the answer is 403.
+	// Authorize returns who sends a request, and what they may see. It is called for every
+	// request except those for the style sheet and the script, and every few seconds for a live
+	// tail, possibly concurrently. The request's context ends within 10 s. If Authorize returns
+	// an error, the answer is 403.
 	Authorize func(*http.Request) (Viewer, error)
-	// Login lets in those who have an API key. It is not allowed beside Authorize.
+	// Login lets people log in with an API key. It cannot be combined with Authorize.
 	Login *KeyLogin
-	// Ledger has the credits that the console shows. If it is nil, there is no such page.
+	// Ledger holds the credits that the console shows. If it is nil, there is no page of
+	// credits.
 	Ledger billing.Ledger
-	// Logger gets the errors that pages do not show. Defaults to none.
+	// Logger gets errors that pages do not show. By default nothing is logged.
 	Logger *slog.Logger
-	// Now is the clock. Defaults to time.Now.
+	// Now returns the current time. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -38,7 +39,7 @@ type Config struct {
 type Console struct {
 	cfg       Config
 	engine    *streamwatch.Engine
-	templates map[string]*template.Template // by page's path
+	templates map[string]*template.Template // by the page's path
 	login     *login                        // nil without Config.Login
 	changes   *limits                       // by owner
 	csrf      http.CrossOriginProtection
@@ -46,7 +47,7 @@ type Console struct {
 	forecast  *forecast
 	tail      *tail
 	stop      context.CancelFunc
-	done      []<-chan struct{} // of the goroutines
+	done      []<-chan struct{} // closed when the goroutines end
 }
 
 // New checks cfg and returns a console. It starts goroutines, which Close ends.
@@ -101,9 +102,8 @@ func (c *Console) run(ctx context.Context, f func(context.Context)) {
 	}()
 }
 
-// Close ends the console's goroutines and the live tails, and returns when they have
-// ended. Pages are still answered, but their figures are no longer updated. Close may be
-// called again.
+// Close ends the console's goroutines and the live tails, and returns when they have ended.
+// Pages are still served, but their figures are no longer updated. Close may be called again.
 func (c *Console) Close() {
 	c.stop()
 	for _, done := range c.done {
@@ -111,19 +111,19 @@ func (c *Console) Close() {
 	}
 }
 
-// policy is the Content-Security-Policy: only the console's own files are allowed.
+// policy is the Content-Security-Policy: it allows only the console's own files.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// pageTime bounds the making of a page, including Authorize.
+// pageTime limits the time to make a page, including Authorize.
 const pageTime = 10 * time.Second
 
-// ServeHTTP answers a request by the last element of its path.
+// ServeHTTP serves a request. The last element of its path selects the page.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer, forms come from Origin: null
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms with Origin: null
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -184,7 +184,7 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 	return c.render(w, v, http.StatusOK)
 }
 
-// refuse answers a request that Authorize has not let through.
+// refuse answers a request that Authorize has rejected.
 func (c *Console) refuse(w http.ResponseWriter, v *view, name string, err error) error {
 	switch {
 	case errors.Is(err, errLogin) && (name == "tail" || v.Method == http.MethodPost):
@@ -200,16 +200,16 @@ func (c *Console) refuse(w http.ResponseWriter, v *view, name string, err error)
 	return &failure{http.StatusForbidden, "You may not see this."}
 }
 
-// maxForm bounds the body of a form, in bytes.
+// maxForm is the maximum size of a form's body, in bytes.
 const maxForm = 64 << 10
 
-// Changes of an owner, forms that are refused included.
+// Limits of an owner's changes. Refused forms count, too.
 const (
 	changesPerMinute = 60
 	changesAtOnce    = 10
 )
 
-// change carries out a form, and redirects to the page that shows what came of it.
+// change carries out a form, and redirects to the page that shows the result.
 func (c *Console) change(w http.ResponseWriter, v *view) error {
 	switch {
 	case v.page.change == nil:
@@ -237,8 +237,8 @@ func (c *Console) change(w http.ResponseWriter, v *view) error {
 	return nil
 }
 
-// redirect sends the browser to another page of the console, by a relative link:
-// http.Redirect would leave out a prefix that was stripped.
+// redirect sends the browser to another page of the console. It uses a relative link, because
+// http.Redirect would omit a prefix that was stripped.
 func redirect(w http.ResponseWriter, to string) {
 	if to == "" {
 		to = "./"

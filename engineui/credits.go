@@ -7,18 +7,18 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// creditsShown is how many entries a page has.
+// creditsShown is the number of entries on a page.
 const creditsShown = 50
 
-// creditsData is an owner's balance, and entries of the ledger.
+// creditsData is an owner's balance and a page of ledger entries.
 type creditsData struct {
 	Balance billing.Balance
 	Entries []billing.Entry
-	Cursor  string // of this page, "" for the newest entries
+	Cursor  string // cursor of this page; "" for the newest entries
 	Next    string
 }
 
-// credits is the page of what an owner has, and was charged.
+// credits loads the page of an owner's balance and charges.
 func (c *Console) credits(v *view) (any, error) {
 	d := creditsData{Cursor: v.query.Get("cursor")}
 	var err error

@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
-// endpointsShown is how many endpoints a page has.
+// endpointsShown is the number of endpoints on a page.
 const endpointsShown = 50
 
 // endpointRow is an endpoint with its lane.
@@ -23,11 +23,11 @@ type endpointRow struct {
 	deliver.Endpoint
 	Lane    dispatch.LaneStatus
 	HasLane bool
-	Handler string // the handler's name, if the lane is one's
+	Handler string // the handler's name, if the lane belongs to a handler
 }
 
-// endpointsData is a page of endpoints: an owner's, the oldest first; or those of all owners
-// that have a lane here, those in trouble first.
+// endpointsData is a page of endpoints. For one owner the oldest come first. For all owners it
+// has only the endpoints with a lane on this node, those in trouble first.
 type endpointsData struct {
 	All    bool
 	Rows   []endpointRow
@@ -35,8 +35,8 @@ type endpointsData struct {
 	Next   string
 }
 
-// endpoints is the page of the endpoints: those of an owner, and for an operator who has
-// chosen none the lanes that this process remembers, of all owners.
+// endpoints loads the page of an owner's endpoints. For an operator who has chosen no owner, it
+// loads the lanes of all owners that this process remembers.
 func (c *Console) endpoints(v *view) (any, error) {
 	of := v.scope()
 	if of.all {
@@ -71,7 +71,7 @@ func (c *Console) endpointRow(e deliver.Endpoint) endpointRow {
 	return r
 }
 
-// lanes are the lanes of this process, those in trouble first.
+// lanes returns the lanes of this process, those in trouble first.
 func (c *Console) lanes(v *view) (any, error) {
 	d := endpointsData{All: true}
 	for _, lane := range c.engine.Lanes(endpointsShown) {
@@ -93,7 +93,7 @@ func (c *Console) lanes(v *view) (any, error) {
 	return d, nil
 }
 
-// State is one of disabled, paused, failing, idle (without a lane here) and active.
+// State returns disabled, paused, failing, idle (without a lane here) or active.
 func (r *endpointRow) State() string {
 	switch {
 	case r.Handler != "":
@@ -110,7 +110,7 @@ func (r *endpointRow) State() string {
 	return "active"
 }
 
-// Failing returns since when the endpoint fails, zero if it does not.
+// Failing returns when the endpoint began to fail, or the zero time if it does not fail.
 func (r *endpointRow) Failing() time.Time {
 	if r.FailingSince.IsZero() {
 		return r.Lane.FailingSince
@@ -118,7 +118,7 @@ func (r *endpointRow) Failing() time.Time {
 	return r.FailingSince
 }
 
-// Breaker is the state of its breaker, in words.
+// Breaker describes the state of the endpoint's circuit breaker.
 func (r *endpointRow) Breaker() string {
 	switch {
 	case r.Lane.OpenUntil.IsZero():
@@ -129,10 +129,10 @@ func (r *endpointRow) Breaker() string {
 	return "open until " + clock(r.Lane.OpenUntil)
 }
 
-// Host returns the URL without what may be a credential: see shownURL.
+// Host returns the URL without parts that may be credentials: see shownURL.
 func (r *endpointRow) Host() string { return shownURL(r.URL) }
 
-// shownURL is a URL without user, query and fragment.
+// shownURL returns a URL without user, query and fragment.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -145,21 +145,21 @@ func shownURL(text string) string {
 	return cut(200, shown.String())
 }
 
-// endpointData is one endpoint.
+// endpointData is the data of one endpoint's page.
 type endpointData struct {
 	endpointRow
-	Said   string // what came of a form
+	Said   string // the result of a form
 	Replay deliver.Replay
-	Recent []deliver.LogEntry // the newest first, among the owner's newest deliveries
+	Recent []deliver.LogEntry // newest first; only from the owner's newest deliveries
 }
 
-// Bounds of the deliveries that the page of an endpoint shows.
+// Limits of the deliveries on an endpoint's page.
 const (
 	deliveriesSearched = 200
 	deliveriesShown    = 20
 )
 
-// endpoint is the page of one endpoint.
+// endpoint loads the page of one endpoint.
 func (c *Console) endpoint(v *view) (any, error) {
 	id := v.query.Get("endpoint")
 	e, err := c.engine.Endpoints().Get(v.Context(), v.Owner, id)
@@ -182,7 +182,7 @@ func (c *Console) endpoint(v *view) (any, error) {
 	return d, nil
 }
 
-// actions are what the forms of an endpoint's page do. Each returns the arguments of said.
+// actions carry out the forms of an endpoint's page. Each returns the arguments of said.
 var actions = map[string]func(c *Console, v *view, id string) (done string, n int, err error){
 	"test": func(c *Console, v *view, id string) (string, int, error) {
 		r, err := c.engine.Endpoints().Test(v.Context(), v.Owner, id)
@@ -221,7 +221,7 @@ func paused(on bool) func(c *Console, v *view, id string) (string, int, error) {
 	}
 }
 
-// since returns how far back a form asks for: an hour to a week, by default a day.
+// since returns how far back a form asks to go: an hour to a week, by default a day.
 func since(v *view) time.Duration {
 	hours, err := strconv.Atoi(v.PostForm.Get("hours"))
 	if err != nil {
@@ -230,7 +230,8 @@ func since(v *view) time.Duration {
 	return time.Duration(min(max(hours, 1), 7*24)) * time.Hour
 }
 
-// said returns a sentence for what came of a form, "" for what is no result of actions.
+// said returns a sentence about the result of a form, or "" for anything that actions do not
+// return.
 func said(done, n string) string {
 	count, err := strconv.Atoi(n)
 	if err != nil {
@@ -276,7 +277,7 @@ func (c *Console) changeEndpoint(v *view) (string, error) {
 	return v.Link("endpoint", "endpoint", id, "done", done, "n", strconv.Itoa(n)), nil
 }
 
-// OwnerLink is Link for a page of all owners: the link chooses the owner.
+// OwnerLink is Link for a page of all owners: the link also chooses the owner.
 func (v *view) OwnerLink(owner, path string, pairs ...string) string {
 	of := *v
 	of.Owner, of.query = owner, url.Values{"owner": {owner}}

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// maxBody is how much of a body a page shows, in bytes.
+// maxBody is the maximum part of a body that a page shows, in bytes.
 const maxBody = 32 << 10
 
 // eventData is an event with its deliveries.
@@ -26,19 +26,19 @@ type eventData struct {
 // deliveryData is the delivery of an event to one endpoint.
 type deliveryData struct {
 	deliver.LogEntry
-	URL     string // of the endpoint, as shownURL has it; "" for a handler
+	URL     string // the endpoint's, from shownURL; "" for a handler
 	Handler string
-	Way     stack           // a picture of Steps
+	Way     stack           // chart of Steps
 	Steps   []latency.Cause // see stepsOf
-	Headers []header        // of the last attempt; nil without one, and where it was no webhook
+	Headers []header        // of the last attempt; nil if there is none or it was no webhook
 }
 
-// header is a header of a request. Values that are secrets, or made of them, are ***.
+// header is a header of a request. Values that are secrets, or computed from them, are ***.
 type header struct{ Name, Value string }
 
 const hidden = "***"
 
-// event is the page of one event, by its number or by one of its deliveries.
+// event loads the page of one event, found by its number or by one of its deliveries.
 func (c *Console) event(v *view) (any, error) {
 	if id := v.query.Get("delivery"); id != "" {
 		entry, err := c.engine.Log().Delivery(v.Context(), v.Owner, id)
@@ -64,8 +64,9 @@ func (c *Console) event(v *view) (any, error) {
 	return c.eventData(v, &list[0])
 }
 
-// eventData finds an event's deliveries by their ids, which are hashes of the ids of the event
-// and the endpoint, so that no log is searched. Deliveries to deleted endpoints are left out.
+// eventData finds an event's deliveries without searching a log: it computes their ids, which
+// are hashes of the ids of the event and the endpoint. Deliveries to deleted endpoints are
+// omitted.
 func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 	d := eventData{Event: *e, Body: indented(e.Body)}
 	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)
@@ -114,15 +115,15 @@ func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData 
 	return d
 }
 
-// byWebhook reports whether an endpoint's deliveries are requests of the webhook sender; the
-// URLs of other schemes are the program's own senders'.
+// byWebhook reports whether the webhook sender sends to an endpoint. URLs of other schemes
+// belong to the program's own senders.
 func byWebhook(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// stepsOf divides the time from publication to acknowledgement into steps, as far as the
-// delivery has come. A step is 0 where clocks disagree.
+// stepsOf divides the time from publication to acknowledgement into the steps completed so far.
+// A step is 0 if clocks disagree.
 func stepsOf(entry *deliver.LogEntry) (list []latency.Cause) {
 	e := entry.Event
 	at := e.PublishedAt
@@ -145,7 +146,7 @@ func stepsOf(entry *deliver.LogEntry) (list []latency.Cause) {
 	return list
 }
 
-// indented returns a body with indentation, cut to maxBody.
+// indented returns a body, indented and cut to maxBody bytes.
 func indented(body []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, body, "", "  ") != nil {
@@ -162,7 +163,7 @@ func (c *Console) redeliver(v *view) (string, error) {
 	return v.Link("event", "delivery", id), refused(err)
 }
 
-// refused turns an error of the endpoints' manager into what a viewer reads.
+// refused converts an error of the endpoints' manager to a message for the viewer.
 func refused(err error) error {
 	var field *deliver.FieldError
 	switch {

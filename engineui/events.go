@@ -9,17 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// eventsShown is how many events a page has.
+// eventsShown is the number of events on a page.
 const eventsShown = 50
 
 // eventsData is a page of an owner's events.
 type eventsData struct {
-	Events []deliver.Event // the newest first
-	Before string          // the cursor of this page, "" for the newest
+	Events []deliver.Event // newest first
+	Before string          // cursor of this page; "" for the newest events
 	Next   string
 }
 
-// events is the page of an owner's events.
+// events loads the page of an owner's events.
 func (c *Console) events(v *view) (any, error) {
 	d := eventsData{Before: v.query.Get("cursor")}
 	before := uint64(0)
@@ -43,7 +43,7 @@ func (c *Console) events(v *view) (any, error) {
 	return d, err
 }
 
-// newest returns an owner's newest events, at most so many, the newest first.
+// newest returns up to most of the owner's newest events, newest first.
 func (v *view) newest(most int) ([]deliver.Event, error) {
 	last, err := v.lastSeq()
 	if err != nil {
@@ -52,8 +52,8 @@ func (v *view) newest(most int) ([]deliver.Event, error) {
 	return v.eventsBefore(last+1, most)
 }
 
-// eventsBefore returns the owner's events that are still stored, of the most numbers below
-// before, the newest first.
+// eventsBefore looks at the most event numbers just below before, and returns the owner's events
+// with these numbers that are still stored, newest first.
 func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	if before <= 1 {
 		return nil, nil
@@ -65,8 +65,8 @@ func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	return list, err
 }
 
-// lastSeq returns the number of an owner's newest event, 0 if none is stored. It searches by
-// reading one event at a time, some 60 at most, so that no store has to count.
+// lastSeq returns the number of the owner's newest event, or 0 if none is stored. It finds it by
+// reading one event at a time, about 60 at most, to spare the store counting.
 func (v *view) lastSeq() (uint64, error) {
 	// after returns the number of the first event above n.
 	after := func(n uint64) (uint64, error) {
@@ -80,7 +80,7 @@ func (v *view) lastSeq() (uint64, error) {
 	if err != nil || low == 0 {
 		return 0, err
 	}
-	// There is an event at low and, once high is known, none above high.
+	// There is an event above low and, once high is known, none above high.
 	high := uint64(0)
 	for step := uint64(64); high == 0; step *= 4 {
 		if step > math.MaxInt64/8 {

@@ -1,5 +1,5 @@
 package engineui
 
-// fleet is the page of the nodes. Its data is a streamwatch.FleetStats, whose Name is "" for
-// an engine that is alone.
+// fleet loads the page of the nodes. Its data is a streamwatch.FleetStats, with an empty Name if
+// the engine has no fleet.
 func (c *Console) fleet(*view) (any, error) { return c.engine.Stats().Fleet, nil }

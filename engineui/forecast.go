@@ -8,24 +8,24 @@ import (
 	"github.com/streamwatch/streamwatch"
 )
 
-// planEvery is the least time between two plans, planTime how long making one may take.
+// planEvery is the minimum time between two plans; planTime limits the time to make one.
 const planEvery, planTime = time.Minute, 5 * time.Minute
 
-// forecast keeps the engine's last plan: with many accounts, making one takes a while. A new
-// one is made only when a page asks for it.
+// forecast caches the engine's last plan, because making one takes a while with many accounts.
+// It makes a new one only when a page asks for it.
 type forecast struct {
 	plan func(context.Context, ...float64) (streamwatch.Plan, error)
 	now  func() time.Time
-	ask  chan struct{} // holds one while a plan is wanted
+	ask  chan struct{} // buffered, size 1; holds a value while a plan is wanted
 
 	mu   sync.Mutex
 	last planned
 }
 
-// planned is a plan with its age; zero before the first.
+// planned is a plan and when it was requested. It is zero before the first plan.
 type planned struct {
 	Plan streamwatch.Plan
-	At   time.Time // when it was asked for
+	At   time.Time // when it was requested
 	Took time.Duration
 	Err  error
 }
@@ -34,7 +34,7 @@ func newForecast(plan func(context.Context, ...float64) (streamwatch.Plan, error
 	return &forecast{plan: plan, now: now, ask: make(chan struct{}, 1)}
 }
 
-// get returns the last plan, and has another one made if that is old. It does not wait.
+// get returns the last plan without waiting. If that is old, it requests a new one.
 func (f *forecast) get() planned {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *forecast) get() planned {
 	return f.last
 }
 
-// run makes plans until ctx ends.
+// run makes requested plans until ctx ends.
 func (f *forecast) run(ctx context.Context) {
 	for {
 		select {
@@ -62,7 +62,7 @@ func (f *forecast) run(ctx context.Context) {
 		f.mu.Lock()
 		f.last = planned{Plan: plan, At: at, Took: f.now().Sub(at), Err: err}
 		f.mu.Unlock()
-		select { // this plan answers what was asked meanwhile
+		select { // this plan also serves requests that came while it was made
 		case <-f.ask:
 		default:
 		}

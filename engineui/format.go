@@ -11,13 +11,14 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// funcs are those that templates have.
+// funcs are the functions that templates can call.
 var funcs = template.FuncMap{
 	"dur": dur, "clock": clock, "stamp": stamp, "num": num, "figure": figure, "pct": pct, "credits": credits,
 	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first, "moment": moment,
 }
 
-// dur is a duration with three digits or so: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4 h.
+// dur formats a duration with about three digits: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4
+// h.
 func dur(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -42,7 +43,7 @@ func dur(d time.Duration) string {
 	return two(d, 24*time.Hour, "d", time.Hour, "h")
 }
 
-// two is a duration in two units, without the second when it is 0.
+// two formats a duration in two units. It omits the second if it is 0.
 func two(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
 	d = d.Round(small)
 	text := strconv.FormatInt(int64(d/large), 10) + " " + largeName
@@ -52,7 +53,7 @@ func two(d, large time.Duration, largeName string, small time.Duration, smallNam
 	return text
 }
 
-// clock is a time for people, in UTC and to the second; a dash for the zero time.
+// clock formats a time in UTC to the second. The zero time is a dash.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "–"
@@ -68,10 +69,10 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05.000")
 }
 
-// stamp is a time for the attribute datetime.
+// stamp formats a time for the attribute datetime.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// num returns a whole number with narrow no-break spaces between thousands.
+// num formats a whole number with narrow no-break spaces between thousands.
 func num(n any) string {
 	var v int64
 	switch n := n.(type) {
@@ -99,7 +100,7 @@ func group(digits string) string {
 	return b.String()
 }
 
-// figure is a number with three digits or so.
+// figure formats a number with about three digits.
 func figure(f float64) string {
 	switch {
 	case f >= 1000 || f <= -1000:
@@ -110,7 +111,7 @@ func figure(f float64) string {
 	return strconv.FormatFloat(f, 'g', 3, 64)
 }
 
-// pct is a share in percent.
+// pct formats a share in percent.
 func pct(share float64) string {
 	if share > 0 && share < 0.001 {
 		return "< 0.1 %"
@@ -118,13 +119,13 @@ func pct(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// credits are in whole credits and thousandths.
+// credits formats an amount in whole credits and thousandths.
 func credits(c billing.Credits) string {
 	sign := ""
 	if c < 0 {
 		sign = "−"
 	}
-	// Not -c, which is not positive for the least.
+	// Not -c, because the smallest int64 has no positive counterpart.
 	whole, rest := c/billing.Credit, c%billing.Credit
 	whole, rest = max(whole, -whole), max(rest, -rest)
 	text := sign + group(strconv.FormatInt(int64(whole), 10))
@@ -134,7 +135,7 @@ func credits(c billing.Credits) string {
 	return text
 }
 
-// cut shortens a text that somebody else has written.
+// cut shortens an untrusted text.
 func cut(most int, text string) string {
 	for i := range text {
 		if most--; most < 0 {
@@ -144,11 +145,11 @@ func cut(most int, text string) string {
 	return text
 }
 
-// outside is a link to another host; URL is "" when it is no link that may be followed.
+// outside is a link to another host. URL is "" if the address must not become a link.
 type outside struct{ URL, Text string }
 
-// out makes a link to an address that somebody else has written: only http and https
-// become links. The template "out" shows it.
+// out makes a link from an untrusted address: only http and https addresses become links. The
+// template "out" shows it.
 func out(href, text string) outside {
 	o := outside{href, text}
 	u, err := url.Parse(href)
@@ -161,13 +162,13 @@ func out(href, text string) outside {
 	return o
 }
 
-// maxURL bounds the length of a link to another host.
+// maxURL is the maximum length of a link to another host.
 const maxURL = 2000
 
-// seconds is a duration in seconds as dur shows it.
+// seconds formats a duration given in seconds, like dur.
 func seconds(s float64) string { return dur(time.Duration(s * float64(time.Second))) }
 
-// often is how often something happens, given for a second, in a unit that suits.
+// often formats a rate, given per second, in a suitable unit.
 func often(perSecond float64) string {
 	switch {
 	case perSecond >= 1:
@@ -178,7 +179,7 @@ func often(perSecond float64) string {
 	return figure(perSecond*24*3600) + " a day"
 }
 
-// first are the first elements of a slice, at most n.
+// first returns the first n elements of a slice, or fewer if it is shorter.
 func first(n int, list any) any {
 	v := reflect.ValueOf(list)
 	return v.Slice(0, min(n, v.Len())).Interface()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// limits counts by name. There is a fixed number of buckets, which names are hashed to: names
-// in one bucket share what it allows.
+// limits counts uses by name. Names are hashed to a fixed number of buckets; the names in one
+// bucket share its limit.
 type limits struct {
 	seed maphash.Seed
 
@@ -17,7 +17,7 @@ type limits struct {
 	buckets [4096]bucket
 }
 
-// bucket is how much of what is allowed at once was in use at a time.
+// bucket holds how much of the burst allowance was in use at a certain time.
 type bucket struct {
 	used float64
 	at   time.Time
@@ -29,7 +29,8 @@ func (l *limits) bucket(name string) *bucket {
 	return &l.buckets[maphash.String(l.seed, name)%uint64(len(l.buckets))]
 }
 
-// take counts one use by a name, and returns 0, or how long to wait until one is allowed.
+// take counts one use by a name and returns 0. If the limit is reached, it returns the time to
+// wait.
 func (l *limits) take(name string, now time.Time, perMinute, atOnce int) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +52,7 @@ func (l *limits) giveBack(name string) {
 	b.used = max(0, b.used-1)
 }
 
-// retryAfter tells the wait in whole seconds.
+// retryAfter sets the header Retry-After to the wait in whole seconds.
 func retryAfter(w http.ResponseWriter, wait time.Duration) {
 	w.Header().Set("Retry-After", fmt.Sprint(int64((wait+time.Second-1)/time.Second)))
 }

@@ -20,38 +20,39 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// KeyLogin lets in those who have an API key: a form asks for the key, and a cookie holds it,
-// sealed with Engine.SharedKey, so that all nodes of a fleet know the session. The cookie is
+// KeyLogin lets people log in with an API key. A form asks for the key, and a cookie holds it,
+// encrypted with Engine.SharedKey: all nodes of a fleet accept the session. The cookie is
 // limited to the console's paths, hidden from scripts, and not sent from other sites. Every
-// request authenticates the key again: when the key ends, so do its sessions.
+// request authenticates the key again: when the key becomes invalid, its sessions end.
 //
 // A viewer sees the records of the key's owner, and may change them if the key's scope allows
-// changes: a minute at most 60, or the key's RatePerMinute if that is less. Pages are not
-// counted: each makes a bounded number of calls to the store.
+// changes: up to 60 times a minute, or the key's RatePerMinute if that is less. Reading pages is
+// not limited, because each makes a bounded number of calls to the store.
 type KeyLogin struct {
 	// Auth finds the owner of a key. Required.
 	Auth apikey.Authenticator
-	// Operator reports whether a key sees all owners and the engine. If it is nil, none does.
+	// Operator reports whether a key may see all owners and the engine. If it is nil, no key
+	// may.
 	Operator func(apikey.Principal) bool
-	// Lasts is how long a session lasts, 1 min to 30 days. Defaults to 8 h.
+	// Lasts is the length of a session, 1 min to 30 days. Defaults to 8 h.
 	Lasts time.Duration
-	// Address returns the client's address, by which wrong keys are counted; an IPv6 address
-	// counts as its /64 network. Defaults to RemoteAddr. Behind a proxy that is the proxy's,
-	// and whoever guesses keys locks all others out: return there the address that the proxy
-	// has set, and never one that the client can choose.
+	// Address returns the client's address. Wrong keys are counted by address; an IPv6 address
+	// counts as its /64 network. Defaults to RemoteAddr. Behind a proxy that is the proxy's
+	// address, and one client that guesses keys would lock out all others: return the address
+	// set by the proxy instead, and never one that the client can choose.
 	Address func(*http.Request) string
 }
 
-// Bounds of logins.
+// Limits of logins.
 const (
 	cookieName = "streamwatch_console"
 	maxKey     = 512 // bytes of an API key
-	// Wrong keys from an address, or /64 network.
+	// Limits on wrong keys from an IPv4 address or a /64 network.
 	guessesAtOnce    = 10
 	guessesPerMinute = 2
 )
 
-// login is a KeyLogin at work.
+// login implements a KeyLogin.
 type login struct {
 	KeyLogin
 	shared func(context.Context) (secret.Value, error)
@@ -78,7 +79,7 @@ func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), 
 	return &login{KeyLogin: cfg, shared: shared, now: now, guesses: newLimits()}, nil
 }
 
-// sealer returns what encrypts and decrypts cookies.
+// sealer returns the cipher for cookies.
 func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
 	if made := l.aead.Load(); made != nil {
 		return *made, nil
@@ -103,7 +104,7 @@ func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// authorize finds the viewer of a session.
+// authorize returns the viewer of a session.
 func (l *login) authorize(r *http.Request) (Viewer, error) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -124,7 +125,7 @@ func (l *login) authorize(r *http.Request) (Viewer, error) {
 	return l.viewer(r.Context(), secret.Value(text[8:]))
 }
 
-// viewer returns who has a key, or errLogin.
+// viewer returns the viewer for a key, or errLogin if the key is not valid.
 func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	who, err := l.Auth.Authenticate(ctx, key)
 	switch {
@@ -136,10 +137,10 @@ func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
 }
 
-// loginPage is the form. Its Data is a sentence about the last attempt, if that failed.
+// loginPage is the form. Its Data is a sentence about the last attempt if that failed.
 var loginPage = &page{path: "login", title: "Log in", file: "login.html"}
 
-// serve answers requests for the form, the form itself, and logging out.
+// serve handles the form's page, its submission, and logging out.
 func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	v.page = loginPage
 	if name == "logout" {
@@ -173,7 +174,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	case err != nil:
 		return err
 	}
-	l.guesses.giveBack(from) // a right key is no guess
+	l.guesses.giveBack(from) // a valid key does not count as a guess
 	aead, err := l.sealer(ctx)
 	if err != nil {
 		return err
@@ -190,15 +191,15 @@ func (l *login) wrong(w http.ResponseWriter, v *view) error {
 	return v.c.render(w, v, http.StatusUnauthorized)
 }
 
-// cookie has no Path: browsers take that of the form, without its last element, which
-// is the console's whatever prefix it has.
+// cookie returns the session cookie. It sets no Path: browsers then use the form's path without
+// its last element, which is the console's under any prefix.
 func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}
 }
 
-// network returns what guesses from an address, with or without a port, are counted by: the
-// IPv4 address, or the /64 network of an IPv6 address.
+// network returns the name under which guesses from an address are counted: the IPv4 address, or
+// the /64 network of an IPv6 address. remote may include a port.
 func network(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// nowData is what the first page shows.
+// nowData is the data of the first page.
 type nowData struct {
-	Engine *nowEngine // nil for viewers of one owner
-	Tail   []item     // the newest first: an owner's from the store, all owners' from this node's memory
+	Engine *nowEngine // nil for viewers of a single owner
+	Tail   []item     // newest first; for one owner from the store, for all owners from this node's memory
 	Fleet  bool       // other nodes find events, too
-	All    bool       // the tail is of all owners
+	All    bool       // the tail shows all owners
 }
 
 type nowEngine struct {
@@ -22,7 +22,7 @@ type nowEngine struct {
 	Plan    planData
 }
 
-// windowData is a window as a table.
+// windowData is a time window as a table.
 type windowData struct {
 	window
 	Name   string
@@ -31,25 +31,25 @@ type windowData struct {
 	Causes stack
 }
 
-// stage is a row of it.
+// stage is a row of a windowData.
 type stage struct {
 	Name, What    string
 	Count         int64
 	P50, P95, P99 time.Duration
 	Spread        spread
-	Sum           bool // of others
+	Sum           bool // the row is the sum of other rows
 }
 
-// planData has what was planned and what was measured.
+// planData compares the plan with the measurements.
 type planData struct {
 	planned
 	Age      time.Duration
-	Measured latency.Snapshot // from publication to detection, of the last hour
-	Calls    float64          // a minute
+	Measured latency.Snapshot // from publication to detection, in the last hour
+	Calls    float64          // per minute
 	Length   time.Duration
 }
 
-// now is the first page.
+// now loads the first page.
 func (c *Console) now(v *view) (any, error) {
 	d := nowData{Fleet: c.engine.Nodes() > 1, All: v.scope().all}
 	if d.All {
@@ -104,7 +104,7 @@ func newWindowData(name string, w window) windowData {
 	return d
 }
 
-// hourLines draws p50 and p95 of detection in each step of the hour.
+// hourLines draws the p50 and p95 of detection for each step of the hour.
 func hourLines(hour []window) lines {
 	var p50, p95 []float64
 	for _, w := range hour {

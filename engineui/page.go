@@ -13,25 +13,25 @@ import (
 
 // page is a row of the table of pages.
 type page struct {
-	path  string // one element; "" is the first page
+	path  string // one path element; "" is the first page
 	title string
-	file  string // of its template "content", in pages
+	file  string // file in pages with the template "content"
 
-	nav      bool                // all pages have a link to it
-	operator bool                // it is of the whole engine, and for operators only
-	owned    bool                // it is of one owner's records, and an operator chooses the owner
-	there    func(*Console) bool // whether the console has the page at all; nil if it always has
-	// load returns what the template gets as .Data.
+	nav      bool                // all pages link to it
+	operator bool                // it shows the whole engine, to operators only
+	owned    bool                // it shows one owner's records; an operator chooses the owner
+	there    func(*Console) bool // reports whether the console has the page; nil if it always has
+	// load returns the .Data of the template.
 	load func(*Console, *view) (any, error)
-	// change carries out a form, for viewers who may write, and returns the link to the
-	// page that follows, such as v.Link("accounts"). Nil: there is nothing to change.
+	// change carries out a form of a viewer who may write. It returns the link to the page that
+	// follows, such as v.Link("accounts"). It is nil if the page has no forms.
 	change func(*Console, *view) (to string, err error)
 }
 
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// parsePages reads the templates, each with the layout.
+// parsePages parses the template of each page together with the layout.
 func parsePages() (map[string]*template.Template, error) {
 	layout, err := template.New("layout.html").Funcs(funcs).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
@@ -50,7 +50,7 @@ func parsePages() (map[string]*template.Template, error) {
 	return parsed, nil
 }
 
-// page finds the page that a viewer may see, nil if there is none.
+// page returns the page with this path, or nil if there is none that the viewer may see.
 func (c *Console) page(path string, who Viewer) *page {
 	for _, p := range table() {
 		if p.path == path && c.shows(p, who) {
@@ -64,36 +64,36 @@ func (c *Console) shows(p *page, who Viewer) bool {
 	return (who.All || !p.operator) && (p.there == nil || p.there(c))
 }
 
-// view is a request as a page gets it, and what its template shows.
+// view is a request for a page, and the value that the page's template gets.
 type view struct {
 	*http.Request
 	c      *Console
 	page   *page
 	query  url.Values
 	Viewer Viewer
-	// Owner is whose records are shown: the viewer's own, or those of whom an operator
-	// has chosen. Every call to the engine has to have it.
+	// Owner is the owner of the records shown: the viewer's own, or the one that an operator has
+	// chosen. Pass it to every call of the engine.
 	Owner string
 	Data  any
 }
 
-// scope says whose records a page, or a live tail, shows.
+// scope selects the records that a page or a live tail shows.
 type scope struct {
-	all   bool // those of all owners
+	all   bool // the records of all owners
 	owner string
 }
 
 func (s scope) has(owner string) bool { return s.all || s.owner == owner }
 
-// scope returns all owners for an operator who has chosen none, else the view's owner.
+// scope returns all owners if an operator has chosen none, otherwise the view's owner.
 func (v *view) scope() scope {
 	return scope{all: v.Viewer.All && !v.Chosen(), owner: v.Owner}
 }
 
-// Title is that of the page.
+// Title returns the page's title.
 func (v *view) Title() string { return v.page.title }
 
-// Path is that of the page.
+// Path returns the page's path.
 func (v *view) Path() string { return v.page.path }
 
 // Owned reports whether the page shows the records of one owner.
@@ -105,7 +105,7 @@ func (v *view) Chosen() bool { return v.Viewer.All && v.query.Has("owner") }
 // CanWrite reports whether the page may have forms.
 func (v *view) CanWrite() bool { return v.Viewer.Write }
 
-// Fleet reports whether other nodes do a part of the work.
+// Fleet reports whether other nodes share the work.
 func (v *view) Fleet() bool { return v.c.engine.Nodes() > 1 }
 
 // LoggedIn reports whether the viewer can log out.
@@ -113,7 +113,7 @@ func (v *view) LoggedIn() bool {
 	return v.c.login != nil && v.page != loginPage && v.page != failurePage
 }
 
-// Nav lists the pages that have a link on all.
+// Nav lists the pages that every page links to.
 func (v *view) Nav() (list []*page) {
 	if v.page == loginPage || v.page == failurePage {
 		return nil
@@ -126,15 +126,14 @@ func (v *view) Nav() (list []*page) {
 	return list
 }
 
-// Title is how links name a page.
+// Title returns the text of links to the page.
 func (p *page) Title() string { return p.title }
 
-// Path is where it is.
+// Path returns the page's path.
 func (p *page) Path() string { return p.path }
 
-// Link returns a link to another page of the console, with parameters as pairs of name
-// and value; those with an empty value are left out. An operator stays at the owner that
-// they have chosen.
+// Link returns a link to another page of the console. pairs are names and values of parameters;
+// those with an empty value are omitted. The link keeps the owner that an operator has chosen.
 func (v *view) Link(path string, pairs ...string) string {
 	q := url.Values{}
 	if v.Chosen() {
@@ -154,10 +153,10 @@ func (v *view) Link(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// Has reports whether the viewer can see a page: templates link to no others.
+// Has reports whether the viewer may see a page. Templates link only to such pages.
 func (v *view) Has(path string) bool { return v.c.page(path, v.Viewer) != nil }
 
-// number reads a parameter between least and most; def if it is missing.
+// number returns a parameter between least and most, or def if it is missing.
 func (v *view) number(name string, def, least, most int) (int, error) {
 	text := v.query.Get(name)
 	if text == "" {
@@ -179,11 +178,11 @@ func (c *Console) render(w http.ResponseWriter, v *view, status int) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // who has left needs no answer
+	_, _ = w.Write(b.Bytes()) // an error means that the client has left
 	return nil
 }
 
-// failure is an error with the status and the sentence that the viewer gets.
+// failure is an error with the status and the sentence shown to the viewer.
 type failure struct {
 	Status int
 	Text   string
@@ -196,8 +195,8 @@ var errNotFound = &failure{http.StatusNotFound, "There is no such page, or nothi
 // failurePage shows a failure.
 var failurePage = &page{path: "\x00failure", title: "Not shown", file: "failure.html"}
 
-// fail answers with an error. What is not a failure is logged and not shown: it may name
-// hosts and files.
+// fail answers with an error. An error that is no failure is logged and not shown, because it
+// may name hosts and files.
 func (c *Console) fail(w http.ResponseWriter, v *view, err error) {
 	var f *failure
 	if !errors.As(err, &f) {

@@ -9,45 +9,45 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Bounds of the page of rules.
+// Limits of the page of rules.
 const (
 	rulesShown = 50
-	triedPosts = 100 // the owner's newest posts that a query is tried on
+	triedPosts = 100 // number of the owner's newest posts that a query is tried on
 	triedShown = 20
-	maxQuery   = 4096 // bytes of a query that is tried
+	maxQuery   = 4096 // maximum length of a query to try, in bytes
 )
 
-// rulesData is a page of an owner's rules, and a query that was tried.
+// rulesData is a page of an owner's rules, and the result of trying a query.
 type rulesData struct {
 	Rules []rule.Rule
 	Page  int
 	More  bool // there is another page
 	Try   *tried
-	Text  string // of the query
+	Text  string // text of the query
 }
 
-// Before and After are the pages beside this one.
+// Before and After return the numbers of the previous and the next page.
 func (d *rulesData) Before() int { return d.Page - 1 }
 func (d *rulesData) After() int  { return d.Page + 1 }
 
-// tried is what came of a query on the newest posts.
+// tried is the result of trying a query on the newest posts.
 type tried struct {
-	Refused  string // why the query cannot be parsed
+	Refused  string // error message if the query cannot be parsed
 	Warnings []query.Warning
-	Upstream []query.Operator // operators that a post's record cannot decide
-	Posts    int              // looked at
+	Upstream []query.Operator // operators that cannot be decided from a stored post
+	Posts    int              // number of posts looked at
 	Matches  int
 	Shown    []triedPost
 }
 
-// triedPost is a post with what the query says of it.
+// triedPost is a post and how the query applies to it.
 type triedPost struct {
 	deliver.Event
 	Verdict query.Verdict
 	Clauses []query.Explanation
 }
 
-// rules is the page of the filter rules.
+// rules loads the page of the filter rules.
 func (c *Console) rules(v *view) (any, error) {
 	d := &rulesData{Text: v.query.Get("query")}
 	var err error
@@ -82,7 +82,7 @@ func (c *Console) try(v *view, text string) (*tried, error) {
 	seen := map[string]bool{}
 	var others []triedPost
 	for _, e := range events {
-		if id := e.Platform + ":" + e.TweetID; seen[id] { // found for several monitors or rules
+		if id := e.Platform + ":" + e.TweetID; seen[id] { // a post may be found for several monitors or rules
 			continue
 		} else {
 			seen[id] = true
@@ -110,7 +110,7 @@ func (c *Console) try(v *view, text string) (*tried, error) {
 	return t, nil
 }
 
-// clauses are the clauses of an explanation without the groups around them, 20 at most.
+// clauses returns up to 20 clauses of an explanation, without the groups that enclose them.
 func clauses(e query.Explanation) (list []query.Explanation) {
 	if len(e.Parts) == 0 {
 		return []query.Explanation{e}

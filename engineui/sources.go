@@ -9,17 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// sourceData is a source as the page shows it.
+// sourceData is a source as shown on the page.
 type sourceData struct {
 	source
-	Calls  float64 // a minute, over Length
+	Calls  float64 // per minute, over Length
 	Length time.Duration
 	Plan   planned
-	Price  float64 // a day, by the last plan; 0 without one
-	Budget float64 // calls a second that were planned with; 0 where intervals set the pace
+	Price  float64 // per day, from the last plan; 0 without a plan
+	Budget float64 // calls per second assumed by the plan; 0 if intervals determine the pace
 }
 
-// sources is the page of the platforms and what they allow.
+// sources loads the page of the platforms and their limits.
 func (c *Console) sources(*view) (any, error) {
 	st := c.engine.Stats()
 	_, long, _ := c.windows.last()
@@ -40,7 +40,7 @@ func (c *Console) sources(*view) (any, error) {
 	return list, nil
 }
 
-// Streams returns those streams of the source that were connected, or tried to connect.
+// Streams returns the source's streams that were connected or tried to connect.
 func (d *sourceData) Streams() (list []streamData) {
 	for _, s := range []streamData{{"accounts", d.Stats.Stream}, {"queries", d.Stats.SearchStream}} {
 		if s.Connects+s.Disconnects > 0 || s.Connected {
@@ -52,11 +52,11 @@ func (d *sourceData) Streams() (list []streamData) {
 
 // streamData is a stream.
 type streamData struct {
-	Of string // whose posts it brings: "accounts" or "queries"
+	Of string // "accounts" or "queries": what the streamed posts are selected by
 	detect.StreamStats
 }
 
-// State is how far polls rely on it, in words.
+// State describes how far polls rely on the stream.
 func (s streamData) State() string {
 	switch {
 	case !s.Connected:
@@ -67,15 +67,15 @@ func (s streamData) State() string {
 	return "trusted"
 }
 
-// Probed reports whether the source is asked which accounts have changed.
+// Probed reports whether the source is probed for accounts that have changed.
 func (d *sourceData) Probed() bool { return d.Stats.Probes.Calls > 0 }
 
-// Billed reports whether the platform charges.
+// Billed reports whether the platform charges for calls.
 func (d *sourceData) Billed() bool {
 	return d.Price > 0 || d.Stats.Cost.Limit > 0 || d.Stats.Cost.Total > 0
 }
 
-// source is a source of the engine with its statistics.
+// source is a source of the engine and its statistics.
 type source struct {
 	Name  string
 	Stats detect.Stats

@@ -14,19 +14,19 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Bounds of the live tail.
+// Limits of the live tail.
 const (
-	tailKept     = 200 // events in memory for all, of which a page shows tailShown
+	tailKept     = 200 // number of events kept in memory; a page shows tailShown of them
 	tailShown    = 25
-	tailQueue    = 64  // events that wait for one client; the oldest make room
-	tailClients  = 100 // in all, of which tailPerOwner are kept for operators
-	tailPerOwner = 10  // of one owner's viewers, and of all operators
+	tailQueue    = 64  // maximum number of events that wait for a client; beyond it the oldest are dropped
+	tailClients  = 100 // maximum number of clients; tailPerOwner of them are reserved for operators
+	tailPerOwner = 10  // maximum number of clients per owner, and for all operators together
 	tailPause    = 250 * time.Millisecond
-	tailCheck    = 5 * time.Second // how often a client is authorized anew
-	tailWrite    = 5 * time.Second // how long a client may take to read
+	tailCheck    = 5 * time.Second // interval at which a client is authorized again
+	tailWrite    = 5 * time.Second // timeout for writing to a client
 )
 
-// item is an event as the tail shows it.
+// item is an event in the form that the tail shows.
 type item struct {
 	At       time.Time     `json:"-"`
 	Clock    string        `json:"at"`
@@ -36,11 +36,11 @@ type item struct {
 	Author   string        `json:"author"`
 	Platform string        `json:"platform"`
 	Text     string        `json:"text"`
-	URL      string        `json:"url"` // "" unless it may be followed
-	For      string        `json:"for"` // the monitor or rule
+	URL      string        `json:"url"` // "" if the address must not become a link
+	For      string        `json:"for"` // name of the monitor or rule
 	Owner    string        `json:"-"`
 	Seq      uint64        `json:"-"`
-	Page     string        `json:"page"` // the link to the event's page; "" without one
+	Page     string        `json:"page"` // link to the event's page; "" if it has none
 }
 
 func newItem(e *deliver.Event) item {
@@ -51,7 +51,7 @@ func newItem(e *deliver.Event) item {
 	}
 }
 
-// EventLink returns the link to an event's page, "" if there is none.
+// EventLink returns the link to an event's page, or "" if there is none.
 func (v *view) EventLink(i item) string {
 	if !v.Has("event") {
 		return ""
@@ -77,19 +77,19 @@ func newTail() *tail {
 	return &tail{clients: map[*tailClient]struct{}{}, closed: make(chan struct{})}
 }
 
-// operators is the group of those who may see all owners.
+// operators is the group of viewers who may see all owners.
 const operators = "operators"
 
-// tailClient is a page that is open somewhere. The tail's mutex guards it.
+// tailClient is an open page that shows the tail. The tail's mutex guards it.
 type tailClient struct {
 	scope
-	group   string // whose clients are counted together
+	group   string // clients of one group are counted together
 	queue   []item
 	dropped int
 	wake    chan struct{}
 }
 
-// publish takes new events. It does not block.
+// publish adds new events. It does not block.
 func (t *tail) publish(events []deliver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *tail) publish(events []deliver.Event) {
 	}
 }
 
-// keep puts an event into the ring.
+// keep adds an event to the ring.
 func (t *tail) keep(i item) {
 	if len(t.recent) < tailKept {
 		t.recent = append(t.recent, i)
@@ -127,7 +127,7 @@ func (c *tailClient) add(i item) {
 	}
 }
 
-// latest returns the newest events in memory that are in scope, the newest first.
+// latest returns the newest events in memory that are in the scope, newest first.
 func (t *tail) latest(of scope) (list []item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (t *tail) latest(of scope) (list []item) {
 	return list
 }
 
-// close ends what is being served.
+// close ends all open tails.
 func (t *tail) close() {
 	t.mu.Lock()
 	close(t.closed)
@@ -147,7 +147,7 @@ func (t *tail) close() {
 	t.serving.Wait()
 }
 
-// errClosed and errCrowded are why there is no tail.
+// errClosed and errCrowded are the reasons for refusing a tail.
 var (
 	errClosed  = &failure{http.StatusServiceUnavailable, "The console is closed."}
 	errCrowded = &failure{http.StatusServiceUnavailable, "Too many look at the live events. Close another page."}
@@ -185,7 +185,7 @@ func (t *tail) leave(c *tailClient) {
 	t.serving.Done()
 }
 
-// take empties a client's queue.
+// take empties a client's queue and returns its items, and how many were dropped before.
 func (t *tail) take(c *tailClient) (items []item, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,9 +194,9 @@ func (t *tail) take(c *tailClient) (items []item, dropped int) {
 	return items, dropped
 }
 
-// serveTail sends events as they are committed, as server-sent events, until the client
-// leaves, is not authorized any more, or the console is closed. What a client is too slow
-// for is left out, and it is told how much.
+// serveTail sends events as they are committed, as server-sent events. It ends when the client
+// leaves or is no longer authorized, or the console is closed. If the client is too slow,
+// serveTail drops events and sends how many.
 func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	me := &tailClient{scope: v.scope(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
 	if v.Viewer.All {
@@ -208,12 +208,12 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		return err
 	}
 	defer c.tail.leave(me)
-	_ = rc.SetReadDeadline(time.Time{}) // a server's ReadTimeout is for requests that end
+	_ = rc.SetReadDeadline(time.Time{}) // a server's ReadTimeout is meant for requests that end
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx
-	// Where deadlines are not supported the server's own holds.
+	// If deadlines are not supported, the server's own applies.
 	bound := func() { _ = rc.SetWriteDeadline(time.Now().Add(tailWrite)) }
-	defer bound() // the answer's end is written, too
+	defer bound() // also limits writing the end of the answer
 	send := func(text string) error {
 		bound()
 		if _, err := fmt.Fprint(w, text); err != nil {
@@ -222,7 +222,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		if err := rc.Flush(); err != nil {
 			return err
 		}
-		// Over HTTP/2 a deadline that passes resets the stream, even while nothing is written.
+		// Over HTTP/2 an expired deadline resets the stream, even if nothing is being written.
 		_ = rc.SetWriteDeadline(time.Time{})
 		return nil
 	}
@@ -257,7 +257,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		if send(frames(items, dropped)) != nil {
 			return nil
 		}
-		// A busy engine must not flood the browser: what comes meanwhile is sent together.
+		// A busy engine must not flood the browser: send the events of this interval together.
 		select {
 		case <-time.After(tailPause):
 		case <-v.Context().Done():
@@ -266,7 +266,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	}
 }
 
-// same reports whether a viewer may still see the same owners.
+// same reports whether a viewer may still see the same owners as before.
 func (c *Console) same(v *view) bool {
 	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
 	defer cancel()
@@ -283,7 +283,7 @@ func frames(items []item, dropped int) string {
 	for i := range items {
 		line, err := json.Marshal(&items[i])
 		if err != nil {
-			continue // strings always encode
+			continue // cannot happen: an item always encodes
 		}
 		b = append(b, "event: item\ndata: "...)
 		b = append(b, line...)

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Viewer is who sends a request to the console, and what they may see and change.
+// Viewer describes who sends a request to the console, and what they may see and change.
 type Viewer struct {
 	Name  string // shown on every page; may be ""
-	Owner string // whose monitors, rules, endpoints, events and credits they see
-	// All is for an operator, who sees the records of all owners, and the engine itself.
-	// Owner is then the one that is shown until the operator chooses another.
+	Owner string // owner of the monitors, rules, endpoints, events and credits that they see
+	// All is set for an operator, who sees the records of all owners, and the engine itself.
+	// Owner is then the one shown until the operator chooses another.
 	All bool
 	// Write allows changes.
 	Write bool
-	// RatePerMinute bounds the owner's changes a minute. 0, or more than 60, means 60.
-	// KeyLogin sets that of the key.
+	// RatePerMinute limits the owner's changes per minute. 0, or more than 60, means 60.
+	// KeyLogin sets it to the key's rate.
 	RatePerMinute int
 }
 
-// ErrDenied is for Authorize to return. The answer is 403, as for every other error, which
-// is also logged.
+// ErrDenied may be returned by Authorize. The answer is 403. Other errors get the same answer,
+// and are logged.
 var ErrDenied = errors.New("engineui: not allowed")
 
-// errLogin means that the request has no session: it gets KeyLogin's form.
+// errLogin means that the request has no session. The answer is KeyLogin's form.
 var errLogin = errors.New("engineui: no session")
 
-// AllowLoopback is an Authorize that lets requests from this machine see and change
-// everything, and denies all others: RemoteAddr and Host must be loopback addresses, and no
-// header may tell of a proxy. It lets in all users of the machine, and all clients of a proxy
-// on it that sends no such header and its own Host.
+// AllowLoopback can be used as Config.Authorize. It lets requests from this machine see and
+// change everything, and denies all others: RemoteAddr and Host must be loopback addresses, and
+// no header may indicate a proxy. Beware: it also admits every other user of the machine, and
+// all clients of a local proxy that sends no such header and sets Host itself.
 func AllowLoopback(r *http.Request) (Viewer, error) {
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
 		if r.Header.Get(h) != "" {
@@ -45,9 +45,9 @@ func AllowLoopback(r *http.Request) (Viewer, error) {
 	return Viewer{All: true, Write: true}, nil
 }
 
-// loopback reports whether a host, with or without a port, is a loopback address or
-// localhost. Another name is not, even one that resolves to a loopback address: a page of
-// another site may have such a name.
+// loopback reports whether a host, with or without a port, is a loopback address or "localhost".
+// Other names are refused, even if they resolve to a loopback address, because a page of another
+// site may have such a name.
 func loopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// sample is what an engine had counted by a time, for all its sources together.
+// sample holds an engine's counters at one time, summed over all its sources.
 type sample struct {
 	at                    time.Time
-	parts                 latency.Parts // of accounts and queries
+	parts                 latency.Parts // for accounts and queries
 	handover, send, total latency.Snapshot
 	counts                counts
 	calls                 map[string]int64 // by source
 }
 
-// counts are counters whose growth pages show.
+// counts are the counters that pages show the growth of.
 type counts struct {
 	Events, Calls, Polls, Errors, Delivered, Retried, Failed int64
 }
@@ -43,7 +43,8 @@ func take(at time.Time, st streamwatch.Stats) sample {
 	return s
 }
 
-// sourceStats are the statistics of each source by name, also of one without.
+// sourceStats returns the statistics of each source by name. An engine with an unnamed source
+// has the name "".
 func sourceStats(st *streamwatch.Stats) map[string]detect.Stats {
 	if st.Sources != nil {
 		return st.Sources
@@ -51,7 +52,7 @@ func sourceStats(st *streamwatch.Stats) map[string]detect.Stats {
 	return map[string]detect.Stats{"": st.Detect}
 }
 
-// since returns what happened between an earlier sample and s.
+// since returns the difference between an earlier sample and s.
 func (s sample) since(earlier sample) window {
 	calls := map[string]int64{}
 	for name, n := range s.calls {
@@ -64,7 +65,7 @@ func (s sample) since(earlier sample) window {
 	}
 }
 
-// subParts are what came between b and a.
+// subParts returns a minus b.
 func subParts(a, b latency.Parts) latency.Parts {
 	return latency.Parts{
 		Schedule: a.Schedule.Sub(b.Schedule), Visibility: a.Visibility.Sub(b.Visibility), Failure: a.Failure.Sub(b.Failure),
@@ -73,7 +74,7 @@ func subParts(a, b latency.Parts) latency.Parts {
 	}
 }
 
-// window is what happened between two times.
+// window is the difference between two samples.
 type window struct {
 	From, To              time.Time
 	parts                 latency.Parts
@@ -82,29 +83,29 @@ type window struct {
 	calls                 map[string]int64 // by source
 }
 
-// Length is how long it is, which right after the start is less than was asked for.
+// Length returns the window's length, which is shorter than requested right after the start.
 func (w *window) Length() time.Duration { return w.To.Sub(w.From) }
 
-// causes are the shares of each cause, as streamwatch.Stats.Causes has them.
+// causes returns the share of each cause, like streamwatch.Stats.Causes.
 func (w *window) causes() []latency.Cause {
 	return latency.Shares(append(w.parts.Causes(),
 		latency.Cause{Name: "handover", Mean: w.handover.Mean()}, latency.Cause{Name: "send", Mean: w.send.Mean()}))
 }
 
-// How long the step between two samples is, and how many steps are kept, each list having one
-// sample more. A sample takes some 60 KB.
+// Lengths of the steps between samples, and numbers of steps kept. A list has one sample more
+// than steps. A sample takes about 60 KB.
 const (
 	shortStep, longStep = 10 * time.Second, 2 * time.Minute
 	steps               = 30
 )
 
-// windows keeps samples of the last five minutes, and sparser ones of the last hour.
+// windows keeps samples of the last five minutes, and fewer of the last hour.
 type windows struct {
 	stats func() streamwatch.Stats
 	now   func() time.Time
 
 	mu          sync.Mutex
-	short, long []sample // the oldest first; at most steps+1
+	short, long []sample // oldest first; at most steps+1
 }
 
 func newWindows(stats func() streamwatch.Stats, now func() time.Time) *windows {
@@ -142,8 +143,8 @@ func keep(list []sample, s sample) []sample {
 	return append(list, s)
 }
 
-// last returns the last five minutes and the last hour, each shorter while the console has
-// not run for so long, and the steps of the hour.
+// last returns the last five minutes, the last hour, and the steps of the hour. The first two
+// are shorter if the console has not run for so long.
 func (w *windows) last() (short, long window, hour []window) {
 	s := take(w.now(), w.stats())
 	w.mu.Lock()
