@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// AccountStatus is the status of one account. It tells an account that is polled and posts
-// nothing from one that cannot be reached any more.
+// AccountStatus is the status of one account. It distinguishes an account that is polled
+// and posts nothing from one that cannot be reached any more.
 type AccountStatus struct {
 	Username string
 	UserID   string // its id on the platform, "" while unknown

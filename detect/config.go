@@ -17,9 +17,9 @@ import (
 // Limits that are not configurable.
 const (
 	maxGroup      = 1024                 // batches in one commit
-	maxRate       = 1e6                  // calls a second
-	oneShardRate  = 1000                 // calls a second that one shard starts with ease
-	maxQueries    = 1 << 20              // queries in all
+	maxRate       = 1e6                  // calls per second
+	oneShardRate  = 1000                 // calls per second up to which one shard is enough
+	maxQueries    = 1 << 20              // queries of a detector
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
 )
@@ -129,10 +129,10 @@ func (p Pace) String() string {
 
 // Trouble reports that the polls of an account or a query keep failing, or have recovered.
 type Trouble struct {
-	Username string         // of the account, or
-	Query    string         // its text
+	Username string         // the account, or
+	Query    string         // the text of the query
 	Source   deliver.Source // a monitor or rule that has the target; OnTrouble is called for each
-	Err      error          // nil: recovered
+	Err      error          // nil if the target has recovered
 }
 
 // withDefaults checks c and fills in the defaults. b reads several timelines in one call;

@@ -33,7 +33,7 @@ type Detector struct {
 	count     counters
 	router    *router
 	paced     *schedule.ByBudget // belongs to the only shard; nil when intervals set the pace
-	probes    *probe.Health      // nil without a Prober
+	probes    *probe.Health      // quality of the probes; nil without a Prober
 	streams   [2]*push.Stream    // by poll.Kind, nil without a Streamer
 	sharing   *sharing
 	gate      shards.Gate // closed at the start, for rulesWait at most, and by Hold
@@ -44,13 +44,13 @@ type Detector struct {
 	done    chan struct{} // closed when Run returns
 }
 
-// ErrStopped is returned by calls made after Stop.
+// ErrStopped is returned by calls after Stop.
 var ErrStopped = errors.New("detect: detector has stopped")
 
 // cursorChunk is how many cursors one call asks the journal for.
 const cursorChunk = 1000
 
-// New checks cfg and deps and returns a detector. It starts nothing: see Run.
+// New validates cfg and deps and returns a Detector. It starts nothing: see Run.
 func New(cfg Config, deps Deps) (*Detector, error) {
 	deps, err := deps.withDefaults()
 	if err != nil {

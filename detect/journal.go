@@ -48,7 +48,7 @@ type Journal interface {
 	Cursors(ctx context.Context, targets ...string) ([]Cursor, error)
 }
 
-// Batch is the outcome of one poll of one target.
+// Batch is the result of one poll of one target.
 type Batch struct {
 	Cursor  *Cursor // nil if it did not move
 	Events  []deliver.Event
@@ -126,7 +126,7 @@ const MaxGaps = poll.MaxGaps
 // end, with calls that polls do not need.
 type Gap struct {
 	Target   string
-	From, To time.Time // publication times
+	From, To time.Time // range of publication times
 	FoundAt  time.Time
 	// Resume is the Fetcher's cursor for the rest of the range. It is "" when the rest cannot
 	// be read any more; the gap then stays.

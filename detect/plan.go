@@ -53,8 +53,8 @@ type Plans struct {
 
 // ProbePlan predicts the latency and calls with probes.
 type ProbePlan struct {
-	Mean           time.Duration // as Plan.Mean
-	CallsPerMinute float64       // probes and polls
+	Mean           time.Duration // see Plan.Mean
+	CallsPerMinute float64       // of probes and polls
 }
 
 // PlanFor makes plans for subscriptions and queries that nobody polls yet, with the
@@ -109,7 +109,7 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 // planner makes plans from the statistics of a Detector.
 type planner struct {
 	d     *Detector
-	fleet bool // plans are for all nodes
+	fleet bool // whether plans are for all nodes
 }
 
 // settings returns the settings and measurements for plans, without Fetch.

@@ -18,7 +18,7 @@ type PlannedQuery struct {
 	Sources []string // ids of the rules with this query, sorted
 	// Every is the time between two polls; with a schedule, the shortest such time.
 	Every time.Duration
-	// CallsPerMinute is 0 when Covered.
+	// CallsPerMinute is 0 if Covered is true.
 	CallsPerMinute float64
 	// Covered is true if the posts come from polls of Authors' timelines.
 	Covered bool
@@ -75,14 +75,14 @@ type QueryStatus struct {
 
 	Failures int    // consecutive polls and commits that failed
 	Err      error  `json:"-"` // of the last failure: see AccountStatus.Err
-	Error    string // its text
+	Error    string // the text of Err
 	Gaps     []Gap  // open ranges
 
 	// Elsewhere is true if another node of a fleet makes the search. Then LastPoll and Gaps
 	// come from the journal, and all other results of polls are zero.
 	Elsewhere bool
 	Part      fleet.Part // the query's part
-	Node      string     // as in AccountStatus
+	Node      string     // see AccountStatus.Node
 }
 
 // Query returns the status of the query with this text (see QuerySubscription.Query); ok is
@@ -127,7 +127,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	return found, true, nil
 }
 
-// queryShard returns the shard that owns a query, by its QueryTarget.
+// queryShard returns the shard that owns the query with this QueryTarget.
 func (d *Detector) queryShard(target string) *shards.Shard {
 	return d.shards[accounts.Hash(target)%uint64(len(d.shards))]
 }

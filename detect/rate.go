@@ -17,7 +17,7 @@ func (d *Detector) Hold(hold bool) {
 	d.ring()
 }
 
-// Rates returns Config.FetchRate and Config.ProbeRate, which the nodes of a fleet share.
+// Rates returns Config.FetchRate and Config.ProbeRate. The nodes of a fleet share them.
 func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.cfg.ProbeRate }
 
 // SetRate sets how many calls per second this node of a fleet may make: its share of

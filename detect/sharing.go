@@ -32,7 +32,7 @@ func (d *Detector) Lose(ctx context.Context) error { return d.sharing.set(ctx, f
 func (d *Detector) Part(username string) fleet.Part    { return d.sharing.share.OfAccount(username) }
 func (d *Detector) PartOfQuery(text string) fleet.Part { return d.sharing.share.OfQuery(text) }
 
-// sharing divides targets between a Detector and the other nodes of a fleet.
+// sharing divides targets among a Detector and the other nodes of a fleet.
 type sharing struct {
 	d         *Detector
 	share     *parts.Share

@@ -15,7 +15,7 @@ import (
 type Stats struct {
 	Targets int64 // accounts watched now
 
-	Polls      int64 // polls finished, failed ones included
+	Polls      int64 // polls finished, including failed ones
 	Calls      int64 // upstream calls made
 	Pages      int64 // pages read
 	PollErrors int64
@@ -23,7 +23,7 @@ type Stats struct {
 	Unchanged  int64 // first pages reported as unchanged and therefore not read
 
 	Posts    int64 // posts on all pages, including those that could not be decoded
-	Events   int64 // events committed
+	Events   int64 // events stored
 	Known    int64 // events that the journal knew already
 	Baseline int64 // posts published before a monitor tracked the account
 	Late     int64 // posts with events that an earlier poll should have shown
@@ -54,7 +54,7 @@ type Stats struct {
 	Lag latency.Snapshot
 	// Fetch is the duration of Fetcher calls that returned a page.
 	Fetch latency.Snapshot
-	// Latency is the time from publication to commit, by cause.
+	// Latency is the time from publication to commit, split by cause.
 	Latency latency.Parts
 	// Lateness is how late posts become visible, and the overlap derived from it.
 	Lateness Lateness
@@ -113,9 +113,9 @@ type CostStats = spend.Stats
 
 // QueryStats counts the polls of queries.
 type QueryStats struct {
-	Targets int64 // queries polled now
+	Targets int64 // queries that are polled now
 	Covered int64 // rules that get their posts from timelines now: see QuerySubscription.Authors
-	Polls   int64 // polls finished, failed ones included
+	Polls   int64 // polls finished, including failed ones
 	Pages   int64 // pages read
 	Errors  int64 // polls that failed
 	// Latency is the latency of posts that searches found; Stats.Latency has the others.
@@ -139,10 +139,10 @@ type PaceStats struct {
 type counters struct {
 	events, known, commits, commitErrors atomic.Int64
 	covered, fenced                      atomic.Int64
-	queryRate                            atomic.Uint64 // bits of a float64: calls a second
+	queryRate                            atomic.Uint64 // bits of a float64: calls per second of all searches
 }
 
-// Stats reads the counters. It may be called at any time.
+// Stats returns the present counters. It may be called at any time.
 func (d *Detector) Stats() Stats {
 	c, p := &d.count, &d.env.Count
 	accounts, queries := &p.Kinds[poll.Accounts], &p.Kinds[poll.Queries]

@@ -14,7 +14,7 @@ import (
 // StreamStats counts the posts of a stream; zero without a Streamer.
 type StreamStats = push.Stats
 
-// newStream returns a new stream of a kind, nil without a Streamer.
+// newStream returns the stream of a kind, nil without a Streamer.
 func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *push.Stream {
 	if streamer == nil {
 		return nil

@@ -9,9 +9,9 @@ const MaxSlots = 1 << slotBits
 // milliseconds since the queue's base, the lower bits the slot.
 const (
 	slotBits = 24
-	maxDue   = 1<<(64-slotBits) - 1 // 34.8 years in ms
+	maxDue   = 1<<(64-slotBits) - 1 // ms, 34.8 years
 	margin   = 1 << 38              // ms, 8.7 years: how far base is before the first due time
-	msec     = 1_000_000            // ns
+	msec     = 1_000_000            // nanoseconds in a millisecond
 	lastMsec = (1<<63 - 1) / msec   // the last ms of an int64 of nanoseconds
 )
 

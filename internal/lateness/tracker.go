@@ -127,7 +127,7 @@ func (t *Tracker) Least() time.Duration { return t.min }
 
 // Snapshot is the state of a Tracker.
 type Snapshot struct {
-	Overlap time.Duration    // now
+	Overlap time.Duration    // the present overlap
 	Recent  time.Duration    // largest need of a post of the recent past, of those within Max
 	Beyond  int64            // number of posts so far that needed more than Max
 	Needed  latency.Snapshot // needs of all posts so far

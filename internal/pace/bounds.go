@@ -23,8 +23,8 @@ const leastWeight, mostWeight = 1e-30, 1e30
 type bounds struct {
 	budget  float64 // requests per second
 	n       int     // number of accounts
-	weights float64 // Σ weight
-	demand  float64 // Σ 1/max of the accounts with a Max of their own
+	weights float64 // sum of the accounts' weights
+	demand  float64 // sum of 1/max over the accounts with a Max of their own
 	ownMax  int     // number of accounts with a Max of their own
 }
 

@@ -10,7 +10,7 @@ const (
 	dayParts     = 12
 	dayPartNanos = 24 * int64(time.Hour) / dayParts
 
-	// evenDays is the prior of each part, in posts.
+	// evenDays is the prior of each part, as a number of posts.
 	evenDays = 2
 	// dailyWeek is about how many of an account's posts are counted per week.
 	dailyWeek = 12
@@ -41,7 +41,7 @@ func (d *daily) count(i int) float64 { return float64(d[i/2] >> (i % 2 * 4) & 15
 func (d *daily) at(t int64) float64 {
 	const nibbles, ones = 0x0f0f0f0f0f0f0f0f, 0x0101010101010101
 	all := uint64(binary.LittleEndian.Uint32(d[:])) | uint64(binary.LittleEndian.Uint16(d[4:]))<<32
-	sum := (all&nibbles + all>>4&nibbles) * ones >> 56 // at most 180
+	sum := (all&nibbles + all>>4&nibbles) * ones >> 56 // sum of the counts, at most 180
 	i, within := dayPart(t - dayPartNanos/2)
 	here := d.count(i)*(1-within) + d.count((i+1)%dayParts)*within
 	return (here + evenDays) / (float64(sum)/dayParts + evenDays)
@@ -88,7 +88,7 @@ func (h *habit) learn(relative, found, expected float64) {
 // share of the posts, chosen by a hash of their times: the counts then reach back for
 // weeks.
 func (s *state) remember(at int64) {
-	chance := uint64(at/1e6) * 0x9e3779b97f4a7c15 >> 40 // 0 to 2^24
+	chance := uint64(at/1e6) * 0x9e3779b97f4a7c15 >> 40 // random value, 0 to 2^24
 	if float64(chance)*float64(s.slow) < dailyWeek*(1<<24) {
 		s.days.add(at)
 	}

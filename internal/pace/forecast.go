@@ -12,16 +12,16 @@ import (
 type Group struct {
 	Accounts int
 	Rate     float64       // posts per second of each account; 0 for one that never posts
-	Weight   float64       // as in Account. Defaults to 1
+	Weight   float64       // see Account. Defaults to 1
 	Interval time.Duration // the accounts' present interval, for Intervals; 0 under a budget
-	Min, Max time.Duration // as in Account, for Budget
+	Min, Max time.Duration // see Account; for Budget
 }
 
 // Forecast predicts the latency and cost of a way of polling. Latency is the time from a
 // post's publication to the start of the poll that finds it, without the time that the
 // upstream takes to show it and to answer.
 type Forecast struct {
-	Mean, P95       time.Duration // over posts
+	Mean, P95       time.Duration // mean and 95th percentile over posts
 	CallsPerMinute  float64       // with one account per call
 	LongestInterval time.Duration // the longest of any account
 	Feasible        bool          // the budget suffices to keep every Max
@@ -219,7 +219,7 @@ func bisect(low, high float64, enough func(x float64) bool) float64 {
 type part struct {
 	accounts float64
 	posts    float64 // per second, of all its accounts
-	interval float64 // seconds
+	interval float64 // in seconds
 }
 
 // forecast combines the uniform waits of the parts, weighted by their posts.

@@ -4,10 +4,10 @@ import "math"
 
 // owners limits each owner's part of the budget.
 type owners struct {
-	surplus float64 // ownerSurplus
+	surplus float64 // ownerSurplus; a field for tests
 	list    []owner
 	index   map[string]int32 // index in list, by name
-	free    []int32          // entries of list without an owner
+	free    []int32          // indexes of unused entries in list
 	bySlot  []int32          // index in list, by slot; nil as long as all accounts belong to the first owner
 	polls   float64          // successful polls of all owners so far
 }

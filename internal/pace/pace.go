@@ -12,7 +12,7 @@ type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
 	Min    time.Duration // shortest time between two polls. Defaults to 1 s
 	Max    time.Duration // longest time planned between two polls, at least Min. Defaults to 2.2 × accounts / budget
-	Owner  string        // any name; an owner's share of the budget is capped
+	Owner  string        // any name; each owner's part of the budget is capped
 }
 
 // Pacer paces the polls of one rate-limit bucket. It is not safe for concurrent use.

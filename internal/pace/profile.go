@@ -23,7 +23,7 @@ const (
 // one would exceed 15. It is trusted as far as it predicted the account's own posts: chance
 // patterns change nothing.
 type profile struct {
-	counts [parts / 2]uint8 // two to a byte
+	counts [parts / 2]uint8 // two counts per byte
 	belief int8             // ln of how much better than an even profile it predicted, in steps of 1/beliefUnit
 	latest uint8            // part of the latest post, counted from the epoch, modulo 256
 }
@@ -57,7 +57,7 @@ func (f *profile) total() float64 {
 	return float64(sum)
 }
 
-// partOf returns the part of the hour. Times may lie before the epoch.
+// partOf returns the part of the hour of a time. Times may be before the epoch.
 func partOf(at int64) int {
 	hour := at % int64(time.Hour)
 	if hour < 0 {

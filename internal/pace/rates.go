@@ -8,7 +8,7 @@ const (
 	tauFast   = 30 * 60
 	tauSlow   = 7 * 86_400
 	leastFast = 600
-	mix       = 0.2 // share of the fast rate
+	mix       = 0.2 // weight of the fast rate
 	prior     = 0.5 // posts of the average account that a new account starts with
 )
 
@@ -75,7 +75,7 @@ func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 type crowd struct{ found, expected float64 }
 
 const (
-	crowdMemory = 2 // polls of each account
+	crowdMemory = 2 // polls of each account over which the counts decay
 	crowdLeast  = 3 // times the expected posts; less may be chance
 )
 

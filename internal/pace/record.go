@@ -16,7 +16,7 @@ const (
 // correction is interpolated between the centers of four cells, which avoids jumps of the
 // estimate.
 type record struct {
-	found, expected [classes * classes]float64 // posts
+	found, expected [classes * classes]float64 // numbers of posts, by cell
 }
 
 // spot is an account's place in the record: between the center of a cell and those of the
@@ -38,7 +38,7 @@ func class(rate float64) (int, float64) {
 	if rate <= 0 {
 		return 0, 0
 	}
-	fraction, power := math.Frexp(rate) // 0.5 to 1
+	fraction, power := math.Frexp(rate) // fraction is 0.5 to 1
 	place := float64(power-1-leastRate) + 2*fraction - 1.5
 	i := int(max(0, min(classes-2, place)))
 	return i, max(0, min(1, place-float64(i)))

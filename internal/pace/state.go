@@ -38,7 +38,7 @@ const (
 	failed          // in a back-off, or not polled successfully since one
 	hurried         // goes first when its turn comes
 	foremost        // goes first: its turn has come
-	alarmed         // goes first: it is known to have posted
+	alarmed         // goes first: it has certainly posted
 	planned         // planned by the price
 	capped          // the price asked for a longer interval
 	floored         // the price asked for a shorter interval

@@ -38,7 +38,7 @@ const (
 type Stats struct {
 	Calls       int64 // calls of the Prober
 	Errors      int64 // calls that failed
-	Changes     int64 // marks that had changed
+	Changes     int64 // marks that differed from the previous probe
 	Ignored     int64 // changes without a poll, because marks changed too often without a post
 	Found       int64 // changes that led to a post
 	FalseAlarms int64 // changes that led to no post, even after a repeated poll
@@ -101,7 +101,7 @@ func (h *Health) Speedup() float64 {
 	return min(1, ((1-missed)/(h.limit*share)+auditCost*missed/(1-share))/auditCost)
 }
 
-// Stats reads the counters.
+// Stats returns the present counters.
 func (h *Health) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()

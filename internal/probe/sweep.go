@@ -29,7 +29,7 @@ type Config struct {
 
 // Accounts holds the accounts of a shard, by slot.
 type Accounts interface {
-	// Size returns one more than the highest slot that was ever used.
+	// Size returns the highest slot ever used plus 1.
 	Size() int32
 	// Ready reports whether an account is watched and was read before.
 	Ready(slot int32) bool
@@ -49,7 +49,7 @@ type Sweep struct {
 
 	turns   float64 // shared calls that probes have saved
 	waiting int     // polls of changed accounts that go before the next probe
-	hurried int     // accounts hurried since the last shared call
+	hurried int     // accounts polled because of a mark since the last shared call
 	at      int64   // when the next call is due, if probes have their own rate
 	rest    int64   // time until which no call is made after a failure
 	failed  int     // consecutive failed calls

@@ -11,7 +11,7 @@ import "math/bits"
 // lowest and the highest id has (64 instead of more than 57). Another id takes its length
 // plus 12 bytes. Windows stores those of many accounts.
 type Window struct {
-	data string // see layout
+	data string // encoded as described in layout.go
 }
 
 // Len returns the number of ids remembered.

@@ -31,7 +31,7 @@ type more struct {
 	posts []time.Time  // publication times of streamed posts since the last whole poll
 }
 
-// flags are facts about an account.
+// flags are boolean properties of an account.
 type flags uint16
 
 const (

@@ -89,7 +89,7 @@ func (a *Targets) isBehind(slot int32, src *Source) (is bool) {
 	return is
 }
 
-// cursor returns the cursor from which the next process has to read.
+// cursor returns the cursor from which the next process must read.
 func (a *Targets) cursor(slot int32) *poll.Cursor {
 	return &poll.Cursor{Since: a.Resume(slot), UserID: a.UserID(slot), Gaps: a.at(slot).Gaps()}
 }

@@ -76,7 +76,8 @@ func (r *roster) remove(slot int32) {
 	}
 	r.n--
 	for i := r.after(hole); r.table[i] != 0; i = r.after(i) {
-		// A later entry may fill the hole unless its home lies between the two.
+		// A later entry may move into the hole unless its home is between the hole and the
+		// entry.
 		home := r.home(r.hash(r.table[i] - 1))
 		if between := (i-home+len(r.table))%len(r.table) < (i-hole+len(r.table))%len(r.table); !between {
 			r.table[hole] = r.table[i]

@@ -15,15 +15,15 @@ type Source struct {
 	interval time.Duration
 	read     time.Time // see Terms
 	resumes  bool
-	slots    slotSet // of its accounts
-	wants    []int32 // indexes of its wants
+	slots    slotSet // the accounts of the source
+	wants    []int32 // indexes in wants.list
 }
 
 // Terms are a source's terms for all its accounts.
 type Terms struct {
 	poll.Source
 	Interval time.Duration // the longest time between two polls; 0 if there is no limit
-	Weight   float64       // how much latency counts
+	Weight   float64       // how much the latency of its posts counts
 	// Read is the time up to which the source has got the posts of all its accounts from a
 	// search or from another process; zero if it has not.
 	Read time.Time

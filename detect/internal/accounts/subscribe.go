@@ -19,7 +19,7 @@ type Subscription struct {
 	Spread  bool              // delay the first polls to their offsets in the interval
 	Missed  time.Duration     // see schedule.Ask
 	Late    bool              // the subscription is set after Run has begun
-	Shared  bool              // other nodes poll other accounts
+	Shared  bool              // the node is in a fleet: other nodes poll other accounts
 	Joined  time.Time         // when the source joined its accounts; zero if long ago
 }
 
@@ -38,7 +38,7 @@ func Unheard(read, joined time.Time) bool {
 type Account struct {
 	Hash   uint64       // see HashName
 	Index  int          // index in All
-	Cursor *poll.Cursor // the journal's, nil for none
+	Cursor *poll.Cursor // the journal's cursor, nil if there is none
 	// Known is true if the account was a target already; Cursor was not read then.
 	Known bool
 	// Taken is true if another node has polled the account for the source until now.

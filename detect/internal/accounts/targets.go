@@ -28,7 +28,7 @@ type Targets struct {
 	env   *poll.Env
 	times *poll.Times
 
-	// By slot.
+	// The accounts, by slot.
 	slab
 	windows seen.Windows // posts that the timelines showed, by slot
 	roster  roster
@@ -55,7 +55,7 @@ func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deli
 	return a
 }
 
-// Size returns one more than the highest slot that was ever used.
+// Size returns the highest slot ever used plus 1.
 func (a *Targets) Size() int32 { return a.size }
 
 // At returns the poll state of the account in a slot. The pointer stays valid.

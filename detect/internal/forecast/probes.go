@@ -4,8 +4,8 @@ import "time"
 
 // ProbePlan predicts the latency and calls with probes.
 type ProbePlan struct {
-	Mean           time.Duration // as Plan.Mean
-	CallsPerMinute float64       // probes and polls
+	Mean           time.Duration // see Plan.Mean
+	CallsPerMinute float64       // of probes and polls
 }
 
 // ProbeSettings are the inputs about probes.

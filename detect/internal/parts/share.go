@@ -12,7 +12,7 @@ import (
 // Share decides which accounts and queries a detector polls. It is safe for concurrent use.
 type Share struct {
 	prefix   string                    // prefix of all targets, if the platform has a name
-	streamed [2]bool                   // by poll.Kind
+	streamed [2]bool                   // whether targets are streamed, by poll.Kind
 	stream   fleet.Part                // the part of all streamed posts
 	own      atomic.Pointer[fleet.Set] // nil means all
 }

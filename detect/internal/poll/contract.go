@@ -11,7 +11,7 @@ import (
 // Contract detects a Fetcher that breaks its contract in ways that lose posts without an
 // error. It ignores unchanged pages.
 type Contract struct {
-	longest  atomic.Int64 // posts of the longest page so far
+	longest  atomic.Int64 // number of posts on the longest page so far
 	ends     sync.Once    // used to log only the first full page without Next
 	versions atomic.Bool  // a version was wrong: versions are not used any more
 }

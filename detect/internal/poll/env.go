@@ -15,9 +15,9 @@ import (
 const (
 	MaxPageTweets = 1000            // posts of one page beyond this are dropped
 	MaxIDLength   = 512             // bytes; posts with longer ids are dropped
-	maxFuture     = 5 * time.Minute // posts published further ahead are dropped
+	maxFuture     = 5 * time.Minute // posts published further in the future are dropped
 	maxBlank      = 128             // ended polls kept for reuse, per Machine
-	maxResume     = 4096            // bytes; a gap with a longer cursor cannot be read on
+	maxResume     = 4096            // bytes; a gap with a longer cursor cannot be read later
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
@@ -41,8 +41,8 @@ type Env struct {
 
 	Logger *slog.Logger
 	Now    func() time.Time
-	Clock  func() int64 // the detector's, in nanoseconds
-	Epoch  time.Time    // its zero
+	Clock  func() int64 // the detector's clock, in nanoseconds since Epoch
+	Epoch  time.Time    // the time at which Clock is 0
 
 	On Callbacks
 }

@@ -20,7 +20,7 @@ func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet,
 		RequestedAt: pg.Asked,
 		FetchedAt:   pg.At,
 		DetectedAt:  now,
-		Latency:     now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
+		Latency:     now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // times are to the millisecond
 		Handlers:    j.env.Handlers,
 	}
 	Describe(&ev, tw)

@@ -37,17 +37,17 @@ const Unreadable = 8
 
 // GapStats counts the ranges of targets that could not be read.
 type GapStats struct {
-	Gaps   int64 // found
+	Gaps   int64 // gaps found
 	Filled int64 // read later, including gaps found by an earlier process
 	// OpenGaps counts gaps found and not read yet. A gap that cannot be read any more, such
 	// as one from before Horizon, is counted only by the process that found it.
 	OpenGaps int64
 }
 
-// GapCounters are the GapStats of all polls.
+// GapCounters counts the gaps of all polls.
 type GapCounters struct{ Gaps, Filled, open atomic.Int64 }
 
-// Stats reads the counters.
+// Stats returns the present counters.
 func (c *GapCounters) Stats() GapStats {
 	return GapStats{c.Gaps.Load(), c.Filled.Load(), c.open.Load()}
 }

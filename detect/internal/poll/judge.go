@@ -138,7 +138,7 @@ func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	}
 }
 
-// flaw returns what is wrong with a post and counts it; "" means nothing.
+// flaw returns what is wrong with a post and counts it; it returns "" for a valid post.
 func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
 	switch {
 	case tw.ID == "" || len(tw.ID) > MaxIDLength:

@@ -165,7 +165,7 @@ func (m *Machine) apply(p *Poll) {
 // its commit failed.
 const storeRest = time.Minute
 
-// reschedule sets a target's next poll after one whose commit ended with err.
+// reschedule sets a target's next poll after a poll; err is the error of the poll's commit.
 func (m *Machine) reschedule(p *Poll, err error) {
 	now, t := m.times.Now, m.targets.At(p.Slot)
 	switch {

@@ -101,8 +101,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	case pg.Next == "" && !cut && traits.NewestFirst && e.endsEarly(p, pg):
 		out.Capped = true
 	case pg.Next == "" && !cut:
-		// An empty first page of a target that had posts is more likely a
-		// glitch than the truth, and must not move the cursor.
+		// An empty first page of a target that had posts is probably a fault, and must not
+		// move the cursor.
 		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected || p.Replaced()
 	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
 		// The overlap of a busy target may not fit into the cap. Then it suffices that the

@@ -41,7 +41,7 @@ type ring struct {
 // entry is a Past with no pointer but the error. Durations are in milliseconds.
 type entry struct {
 	hash           uint64
-	begun          int64 // Unix milliseconds
+	begun          int64 // in Unix milliseconds
 	slot           int32
 	queued         int32
 	read, took     int32

@@ -12,8 +12,8 @@ import (
 type Poll struct {
 	Machine *Machine
 	Slot    int32
-	Name    string    // of the account, or the query's text
-	Hash    uint64    // of the target
+	Name    string    // the account's name, or the query's text
+	Hash    uint64    // hash of the target's key
 	DueAt   int64     // on the detector's clock
 	At      time.Time // DueAt as wall time
 	Plan    Plan
@@ -28,7 +28,7 @@ type Poll struct {
 	New        int      // number of posts that were not known
 	Found      []time.Time
 	Posted     time.Time // publication time of the newest valid post
-	Sound      bool      // no post was dropped
+	Sound      bool      // no post of the poll was dropped
 	Committing bool
 	Stream     Streamed
 
@@ -43,7 +43,7 @@ type Streamed struct {
 
 // flight is the state that a Machine and its Workers keep for a poll.
 type flight struct {
-	index   int // in Machine.polls
+	index   int // index in Machine.polls
 	call    *sharedCall
 	own     sharedCall // used as call if the poll shares its call with no other
 	waiters []func()   // functions to call when the poll has ended
@@ -64,7 +64,7 @@ type Plan struct {
 	// Joins is the time from which a poll that cannot read back to Cutoff may stop at known
 	// posts: the posts before them were read then, for all subscribers. Zero means never.
 	Joins     time.Time
-	Expected  bool // the target had posts before
+	Expected  bool // the target is known to have posts
 	Blank     bool // none of the target's posts is remembered
 	Unordered bool // the target's answers are not newest first
 	First     bool // the target's first poll in this process: the posts it reads are history
@@ -104,7 +104,7 @@ type Outcome struct {
 	Together  bool          // a call shared with other accounts failed
 	Err       error         // error of the last call; the pages before it are valid
 
-	cursors  []string // of the pages after the first
+	cursors  []string // cursors of the pages after the first
 	excess   int      // posts cut from pages that were too long
 	wasOld   bool     // the last page reached further back than the cutoff
 	panicked bool

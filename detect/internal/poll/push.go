@@ -9,7 +9,7 @@ import (
 
 // Push is a post from a stream, and when it arrived.
 type Push struct {
-	Number uint64 // for Callbacks.Pushed
+	Number uint64 // passed to Callbacks.Pushed
 	Post   fetcher.Tweet
 	At     time.Time
 }

@@ -13,12 +13,12 @@ type Target struct {
 	Watched bool  // somebody subscribes to it; an unwatched target is released after its poll
 	Polled  bool  // from the start of a poll until its commit is settled
 	Dropped bool  // a post of it was dropped and logged
-	Alone   bool  // it is not read in one call with others
+	Alone   bool  // it shares no call with other accounts
 }
 
 // odd is the state of a target that fails, has gaps or has pushed posts that wait.
 type odd struct {
-	err             error    // of the last failure
+	err             error    // error of the last failure
 	due, first      int64    // Unix ns: when the first failed poll or commit was due; when the first poll failed
 	gaps            []Gap    // ranges that could not be read
 	waits           *waiting // nil if nothing waits

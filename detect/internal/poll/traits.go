@@ -8,7 +8,7 @@ import (
 
 // Traits describe one kind of target: how to ask for its posts, and what its answers imply.
 type Traits struct {
-	Kind      Kind   // which of Counters.Kinds counts their polls
+	Kind      Kind   // index of the polls' counters in Counters.Kinds
 	Noun, Key string // noun for a target in the log, and the attribute for its name
 	// Target returns the journal's key of the target with a Poll.Name.
 	Target func(name string) string

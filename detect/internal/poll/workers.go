@@ -33,7 +33,7 @@ type job struct {
 	one   *Poll
 
 	other  func(context.Context) // function to call in place of a poll; afterwards
-	landed func()                // is called
+	landed func()                // call landed
 }
 
 // NewWorkers returns Workers for up to slots calls at a time. A worker's goroutine calls

@@ -112,7 +112,7 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	return true
 }
 
-// Unheard returns how many posts the stream has missed in a row.
+// Unheard returns how many posts in a row the stream has missed.
 func (h *Health) Unheard() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ type Stats struct {
 
 	Connects    int64 // connections that the platform accepted
 	Resumes     int64 // connections among them that lost nothing
-	Disconnects int64 // connections that ended, or could not be made
+	Disconnects int64 // connections that ended or failed to open
 	Silences    int64 // disconnections because nothing was received
 	Gaps        int64 // gaps that the stream reported
 
@@ -157,7 +157,7 @@ type Stats struct {
 	Lag latency.Snapshot
 }
 
-// Stats reads the counters.
+// Stats returns the present counters.
 func (h *Health) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()

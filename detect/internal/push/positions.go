@@ -13,7 +13,7 @@ const maxOpen = 4096
 // for concurrent use.
 type Positions struct {
 	mu     sync.Mutex
-	first  uint64   // number of open[0]
+	first  uint64   // number of the post open[0]
 	open   []opened // posts in the order of reception
 	done   string   // position up to which all posts are committed
 	stored string   // last position known to be in the journal

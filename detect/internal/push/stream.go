@@ -80,7 +80,7 @@ func New(cfg Config) *Stream {
 // Health returns the quality of the stream.
 func (s *Stream) Health() *Health { return s.health }
 
-// Stats reads the counters.
+// Stats returns the present counters.
 func (s *Stream) Stats() (st Stats) {
 	if s == nil {
 		return st

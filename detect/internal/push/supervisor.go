@@ -63,7 +63,7 @@ type Supervisor struct {
 type link struct {
 	cancel  context.CancelCauseFunc
 	changes changes
-	upAt    time.Time     // when the platform accepted it; zero before
+	upAt    time.Time     // when the platform accepted the connection; zero before
 	last    time.Time     // time of the last signal
 	beat    time.Time     // time of the last heartbeat
 	rhythm  time.Duration // longest time between two heartbeats; 0 if there are none

@@ -75,7 +75,7 @@ func (q *Query) maxResults() (most int) {
 	return most
 }
 
-// cutoff returns how far back the next poll must read: see accounts.Targets.
+// cutoff returns how far back the next poll must read: see accounts.Targets.cutoff.
 func (q *Query) cutoff(overlap time.Duration) time.Time {
 	var wanted time.Time // earliest Since of all subscribers
 	back := q.since

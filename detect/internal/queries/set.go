@@ -13,7 +13,7 @@ import (
 // Terms are the terms of a rule for its query.
 type Terms struct {
 	poll.Source
-	Query string // its text
+	Query string // the query's text
 	// Interval is the desired time between two polls. If Next is set, it replaces Interval:
 	// it returns the first poll time after its argument, and Every is the shortest time
 	// between two such times.

@@ -9,9 +9,9 @@ import (
 type Origin uint8
 
 const (
-	Undecided Origin = iota // before Run
-	Search                  // a search of its query
-	Timelines               // its authors' timelines
+	Undecided Origin = iota // not routed yet, before Run
+	Search                  // the search of its query
+	Timelines               // the timelines of its authors
 )
 
 // State is a rule's origin, and the time up to which it has got its posts.

@@ -39,7 +39,7 @@ func (rs *Rules) Get(id string) *Rule { return rs.byID[id] }
 // All returns the rules, in no order.
 func (rs *Rules) All() iter.Seq[*Rule] { return maps.Values(rs.byID) }
 
-// Of returns the rules with a query. The slice must not be changed.
+// Of returns the rules with a query. Callers must not change the slice.
 func (rs *Rules) Of(query string) []*Rule { return rs.byQuery[query] }
 
 // Polls returns how many polls per second the searches need.
@@ -62,7 +62,7 @@ func (rs *Rules) Put(r *Rule, want Want, s State) {
 	rs.change(want.Query, func(list []*Rule) []*Rule { return append(list, r) })
 }
 
-// Drop removes a rule, if it is there.
+// Drop removes a rule. It does nothing if the rule is not in rs.
 func (rs *Rules) Drop(r *Rule) {
 	rs.drop(r)
 	rs.left(r)

@@ -15,8 +15,8 @@ type Schedule interface {
 	Next(now int64, sharing bool) (due Due, ok bool)
 	// Set adds an account, or applies a change in its subscribers' terms.
 	Set(slot int32, now int64, ask Ask, first First)
-	// Remove removes an account, also while it is being polled, if it is in the
-	// schedule.
+	// Remove removes an account, even while it is being polled. It does nothing for an
+	// account that is not in the schedule.
 	Remove(slot int32)
 	// Put sets the time of an account's next poll, for a reason.
 	Put(slot int32, at int64, why Why)
@@ -32,7 +32,7 @@ type Schedule interface {
 type Why uint8
 
 const (
-	Rested  Why = iota // its poll failed, or cannot be made yet
+	Rested  Why = iota // its poll failed, or cannot be made now
 	Hurried            // it should be polled at that time, if calls allow
 	Alarmed            // it has certainly posted, and goes before all others
 )

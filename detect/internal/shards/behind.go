@@ -32,7 +32,7 @@ type keeping struct {
 	queued map[int32]bool
 
 	mu   sync.Mutex
-	open int // cursors that are not settled yet, and one until all are queued
+	open int // number of cursors not settled yet, plus one until all are queued
 	err  error
 	done func(error)
 }

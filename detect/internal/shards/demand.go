@@ -11,7 +11,7 @@ import (
 // demand is the sum of the demand of a shard's accounts. It is computed again when asked
 // for.
 type demand struct {
-	bits  atomic.Uint64 // of the last sum
+	bits  atomic.Uint64 // bits of a float64: the last sum
 	begun atomic.Int64  // when it was started, on the detector's clock; 0 for never
 }
 

@@ -9,7 +9,7 @@ import (
 // groupSlots is how many slots are counted at a time; few, because polls wait.
 const groupSlots = 4096
 
-// Groups returns the accounts in groups, for a forecast.
+// Groups returns the accounts of all shards, grouped for a forecast.
 func (a *All) Groups(ctx context.Context) ([]pace.Group, error) {
 	counts := map[pace.Group]int{}
 	for _, sh := range a.Shards {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// maxProbing is how many calls of the Prober a shard may have under way.
+// maxProbing is the highest number of Prober calls that a shard has under way.
 const maxProbing = 4
 
 // startProbes begins the probes that are due at their own rate, and returns when the next

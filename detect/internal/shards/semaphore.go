@@ -18,7 +18,7 @@ func Acquire(ctx context.Context, sem chan struct{}, n int) error {
 	return nil
 }
 
-// Release gives n slots of the semaphore sem back.
+// Release frees n slots of the semaphore sem.
 func Release(sem chan struct{}, n int) {
 	for range n {
 		<-sem

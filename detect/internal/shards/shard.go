@@ -23,12 +23,12 @@ type Shard struct {
 	mail    *batch.Queue[message] // its length is limited by the polls under way and the callers that wait
 	workers *poll.Workers
 
-	ticket   ticket // for the next call
+	ticket   ticket // the ticket of the next call
 	stopping bool
 
 	times poll.Times // last readings of updateClocks
 
-	probing int // calls of the Prober under way
+	probing int // number of calls of the Prober under way
 	demand  demand
 
 	taken []schedule.Due
@@ -39,7 +39,7 @@ type Shard struct {
 type Config struct {
 	Env       *poll.Env
 	Slots     int // limit on upstream calls under way
-	BatchSize int // the highest number of accounts in a call
+	BatchSize int // highest number of accounts per call
 	// Gather is a window of time: polls that are due within it begin together; with 0 each
 	// begins when it is due.
 	Gather time.Duration

@@ -205,7 +205,7 @@ func (s *Spend) Run(ctx context.Context) {
 
 // Stats hold a platform's charges, as its adapter counts them.
 type Stats struct {
-	Billed fetcher.Billed // since the process began
+	Billed fetcher.Billed // what the platform charged since the process began
 	Total  float64        // price of Billed by Config.Cost.Prices
 	// Today is the amount charged since midnight UTC. With a Limit it includes earlier
 	// processes (in a fleet, those of the same name). Limit is Config.Cost.Limit, or this
@@ -216,7 +216,7 @@ type Stats struct {
 	Closed bool
 }
 
-// Stats reads the counters.
+// Stats returns the present counters.
 func (s *Spend) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
