@@ -83,7 +83,7 @@ type Detected struct {
 	Tweet fetcher.Tweet
 }
 
-// body has a pointer for each required member.
+// body is the JSON form of Detected, with pointers for required members.
 type body struct {
 	Event          *string        `json:"event"`
 	Test           bool           `json:"test"`
@@ -102,10 +102,9 @@ type body struct {
 	TweetData      *fetcher.Tweet `json:"tweet_data"`
 }
 
-// ParseBody reads a tweet.detected object, which is in Event.Body and in a
-// webhook request. It ignores unknown members. If a member is missing or its
-// value is not allowed, the error is a *FieldError. Check the signature first:
-// see Verify.
+// ParseBody decodes a tweet.detected object, as in Event.Body and in a webhook request. It
+// ignores unknown members. If a member is missing or its value is not allowed, the error is a
+// *FieldError. Check the signature first: see Verify.
 func ParseBody(b []byte) (Detected, error) {
 	var in body
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -158,7 +157,7 @@ func ParseBody(b []byte) (Detected, error) {
 	return out, nil
 }
 
-// fieldReader keeps the first error.
+// fieldReader checks members and keeps the first error.
 type fieldReader struct{ err error }
 
 func (p *fieldReader) refuse(field, value, allowed string) {

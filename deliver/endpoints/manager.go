@@ -17,10 +17,10 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// Manager creates and changes endpoints. It checks every value before anything is
-// stored, and tells the dispatcher of each change. Endpoints that it returns have no
-// secrets and no values of headers, except that Create and a rotation show the new
-// secret once. Its methods are safe for concurrent use.
+// Manager creates and changes endpoints. It checks all values before it stores anything, and
+// passes each change to the dispatcher. The endpoints that it returns have no secrets and no
+// header values, except that Create and a rotation return the new secret. Its methods are safe
+// for concurrent use.
 type Manager struct {
 	cfg   Config
 	tests testCalls
@@ -30,7 +30,7 @@ type Manager struct {
 type Config struct {
 	// Store keeps the endpoints. Required. See SealedStore.
 	Store deliver.EndpointStore
-	// Dispatcher is told of each change and deletion of an endpoint, and has the senders
+	// Dispatcher is called after each change and deletion of an endpoint, and has the senders
 	// for test calls. Required.
 	Dispatcher Dispatcher
 	// Log finds deliveries to send again. Redeliver, Recover and Replay need it.
@@ -39,33 +39,31 @@ type Config struct {
 	AllowPrivate bool
 	// AllowNets is webhook.Config.AllowNets.
 	AllowNets []netip.Prefix
-	// Moved is called before Update replaces a URL, and with to "" before Delete removes
-	// an endpoint. It reports whether it has changed anything. If it has, and the Update
-	// or Delete fails, it is called again: from is then the to of the first call, and to
-	// the URL that the endpoint has, "" if it is gone. An error of Moved refuses the Update
-	// or Delete. Defaults to none.
+	// Moved is called before Update changes a URL, and before Delete, with "" as to. It reports
+	// whether it has changed anything. If so, and the Update or Delete fails, it is called again
+	// to undo that: from is the to of the first call, and to is the endpoint's URL, "" if it is
+	// gone. If Moved returns an error, so does the Update or Delete, without a change. Defaults
+	// to none.
 	Moved func(ctx context.Context, src deliver.Source, from, to string) (bool, error)
-	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
-	// the same time may exceed it. Defaults to 100.
+	// MaxPerSource is how many endpoints one monitor or rule may have. Concurrent creations may
+	// exceed it. Defaults to 100.
 	MaxPerSource int
-	// Separate is deliver.Endpoint.Separate of the endpoints that Create makes.
+	// Separate is the value of deliver.Endpoint.Separate for the endpoints that Create makes.
 	Separate bool
-	// Admit, if set, is called before an endpoint is created. Its error refuses the
-	// creation. done is called when the endpoint has been stored, or creating it has failed.
+	// Admit, if set, is called before an endpoint is created. If it returns an error, so does
+	// Create. done is called when the endpoint is stored or its creation has failed.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
-	// Failed, if set, is called with an endpoint whose creation has failed. The store may
-	// still create it later, so the program has to delete it once more then. Its secret
-	// was not returned to anybody.
+	// Failed, if set, is called with an endpoint that could not be created. The store may still
+	// create it later, so the program must then delete it. No caller has got its secret.
 	Failed func(owner, id string)
-	// Allowed, if set, is called before an endpoint is changed or deleted. Its error
-	// refuses the call.
+	// Allowed, if set, is called before an endpoint is changed or deleted. If it returns an
+	// error, so does the call.
 	Allowed func() error
 	// Now returns the time for timestamps. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Dispatcher is what a manager needs of a *dispatch.Dispatcher, whose methods say what
-// they do.
+// Dispatcher has the methods of *dispatch.Dispatcher that a Manager needs: see there.
 type Dispatcher interface {
 	Refresh(endpointID string)
 	Reset(endpointID string)
@@ -79,7 +77,7 @@ type Dispatcher interface {
 
 const (
 	maxStatusReason = 200 // characters
-	changeTries     = 20  // attempts of a change that conflicts with others
+	changeTries     = 20  // how often a change is tried that conflicts with others
 )
 
 // New checks cfg and returns a manager.
@@ -108,25 +106,25 @@ func New(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, tests: testCalls{all: make(chan struct{}, maxTests), owners: map[string]*ownerCalls{}}}, nil
 }
 
-// NewEndpoint asks for an endpoint.
+// NewEndpoint describes an endpoint for Manager.Create.
 type NewEndpoint struct {
 	Source deliver.Source
 	URL    string
-	Secret deliver.Secret // 24 to 128 printable ASCII characters; "" to have one generated
+	Secret deliver.Secret // 24 to 128 printable ASCII characters; "" to generate one
 	// Headers are up to 20 headers with values of up to 2,048 printable ASCII characters.
-	// Names are refused that every request has, or that belong to a connection, a proxy,
-	// a browser or a cloud's metadata service: see deliver.CheckHeaders.
+	// Headers of every request, and those of connections, proxies, browsers and clouds' metadata
+	// services, are not allowed: see deliver.CheckHeaders.
 	Headers []deliver.Header
 	Limits  deliver.Limits
-	// Bound is Endpoint.Bound.
+	// Bound is deliver.Endpoint.Bound.
 	Bound bool
-	// From makes Create begin a Manager.Replay of the source's events that were committed
-	// at From or later. Zero for no replay: the endpoint gets events from now on.
+	// From makes Create begin a replay of the source's events committed at From or later: see
+	// Manager.Replay. Zero for no replay.
 	From time.Time
 }
 
-// Check reports what is wrong with a URL and a secret, as a *FieldError. An
-// empty secret is fine: one will be generated.
+// Check returns a *FieldError if a URL or a secret is not allowed. An empty secret is allowed:
+// one will be generated.
 func (m *Manager) Check(url string, secret deliver.Secret) error {
 	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(strings.ToLower(scheme)) {
 		if err := netguard.CheckCustomURL(url); err != nil {
@@ -141,8 +139,8 @@ func (m *Manager) Check(url string, secret deliver.Secret) error {
 	return deliver.CheckSecret(secret)
 }
 
-// custom reports whether the scheme is one of the embedding program's own
-// senders, whose URLs only the sender understands.
+// custom reports whether a scheme belongs to a sender of the embedding program. Only that sender
+// can check such URLs in full.
 func (m *Manager) custom(scheme string) bool {
 	if scheme == "http" || scheme == "https" || scheme == deliver.SchemeHandler {
 		return false
@@ -150,8 +148,8 @@ func (m *Manager) custom(scheme string) bool {
 	return m.cfg.Dispatcher.Sender(scheme) != nil
 }
 
-// Create makes an endpoint. The result holds the secret, given or generated. Create does
-// not check that the source exists; the endpoint of one that does not gets no events.
+// Create creates an endpoint. The result has the secret, given or generated. Create does not
+// check that the source exists; without it the endpoint gets no events.
 func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, error) {
 	if n.Source.ID == "" || n.Source.Kind != deliver.SourceMonitor && n.Source.Kind != deliver.SourceRule {
 		return deliver.Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
@@ -194,10 +192,10 @@ func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, 
 	return m.shown(e, true), nil
 }
 
-// undoTimeout bounds the undoing of a change that failed.
+// undoTimeout is how long undoing a failed change may take.
 const undoTimeout = 5 * time.Second
 
-// unmake deletes an endpoint whose creation has failed: the store may have created it.
+// unmake deletes an endpoint after Create failed, since the store may have created it.
 func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
 	m.cfg.Failed(e.Source.Owner, e.ID)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
@@ -212,7 +210,7 @@ func (m *Manager) unmake(ctx context.Context, e *deliver.Endpoint) error {
 	return err
 }
 
-// Get returns an endpoint, also one whose secrets cannot be opened. It returns
+// Get returns an endpoint, even if its secrets cannot be decrypted. It returns
 // ErrEndpointNotFound for an id that is unknown or another owner's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	e, err := m.find(ctx, owner, id)
@@ -222,8 +220,8 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, 
 	return m.shown(e, false), nil
 }
 
-// List returns an owner's endpoints, oldest first, those of one source if sourceID is not
-// "". Endpoints whose secrets cannot be opened are included.
+// List returns an owner's endpoints, oldest first. If sourceID is not "", it returns only those
+// of that source. It includes endpoints with secrets that cannot be decrypted.
 func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	es, err := m.cfg.Store.List(ctx, owner, sourceID)
 	if errors.Is(err, deliver.ErrSealed) {
@@ -235,8 +233,8 @@ func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.E
 	return es, err
 }
 
-// Disable stops new deliveries to an endpoint, for a reason of 1 to 200 characters. An
-// endpoint that is disabled already keeps its reason.
+// Disable stops new deliveries to an endpoint. The reason has 1 to 200 characters. If the
+// endpoint is disabled already, its reason does not change.
 func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (deliver.Endpoint, error) {
 	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
 		return deliver.Endpoint{}, invalid.Field("deliver", "status_reason", invalid.Cut(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
@@ -246,9 +244,9 @@ func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (delive
 	return m.setStatus(ctx, owner, id, deliver.EndpointDisabled, reason)
 }
 
-// Enable makes an endpoint receive what is detected from now on. Failures of earlier
-// attempts do not count any more: a breaker that they opened is closed, and deliveries do not
-// wait for it. Enable ends a pause, too. Other processes apply it as they apply an Update.
+// Enable makes an endpoint active: it gets the events committed from now on. Earlier failures no
+// longer count: Enable closes a breaker that they opened, so that deliveries do not wait for it.
+// Enable also ends a pause. Other processes apply it like an Update.
 func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.setStatus(ctx, owner, id, deliver.EndpointActive, "")
 }
@@ -272,8 +270,8 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 	return m.shown(e, false), err
 }
 
-// change applies edit to an endpoint and stores the result. If another change was stored
-// since the endpoint was read, it begins again, so that neither is lost.
+// change calls edit with an endpoint and stores the result. If another change was stored in
+// between, it starts again, so that neither change is lost.
 func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
 	for tries := 1; ; tries++ {
 		e, err := readOpen(ctx, m.cfg.Store, owner, id)
@@ -299,21 +297,20 @@ func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliv
 	}
 }
 
-// Delete removes an endpoint; its monitor or rule stays. After Delete has returned, this
-// process begins no attempt to the endpoint, and after another 10 s neither do others on the
-// same store.
+// Delete deletes an endpoint; its monitor or rule stays. After Delete has returned, this process
+// begins no attempts to the endpoint. Other processes on the same store stop within 10 s.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion is Delete if the endpoint still has the version, and otherwise returns
-// ErrEndpointConflict. A change at the very moment at which the store deletes the endpoint
-// may be lost. 0 stands for any version.
+// DeleteVersion is Delete, but returns ErrEndpointConflict if the endpoint does not have the
+// version; 0 means any version. A change at the moment when the store deletes the endpoint may
+// be lost.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	if err := m.cfg.Allowed(); err != nil {
 		return err
 	}
-	if version != 0 { // before its monitor or rule is told
+	if version != 0 { // before Moved changes its monitor or rule
 		if err := m.unchanged(ctx, owner, id, "", version); err != nil {
 			return err
 		}
@@ -330,8 +327,8 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 	})
 }
 
-// unchanged returns ErrEndpointConflict for an endpoint that has another version, and
-// errMovedMeanwhile for one that has another URL; 0 and "" stand for any.
+// unchanged returns ErrEndpointConflict if the endpoint does not have the version, and
+// errMovedMeanwhile if it does not have the URL. 0 and "" mean any.
 func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version int64) error {
 	if url == "" && version == 0 {
 		return nil
@@ -348,12 +345,12 @@ func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version 
 	return nil
 }
 
-// now returns the time without a monotonic reading: stored times are compared with those of
-// other processes.
+// now returns the time without a monotonic reading, since stored times are compared with those
+// of other processes.
 func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
-// shown returns an endpoint as its owner may see it, with what this process knows of
-// its attempts.
+// shown returns an endpoint without secrets: see the function shown. It fills in FailingSince
+// from this process's attempts.
 func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	if e.FailingSince.IsZero() {
 		e.FailingSince = m.cfg.Dispatcher.FailingSince(e.ID)
@@ -361,7 +358,8 @@ func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	return shown(e, withSecret)
 }
 
-// shown returns an endpoint without what its owner must not see.
+// shown returns a copy of an endpoint without secrets and header values. It keeps the present
+// Secret if withSecret is true.
 func shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	e = e.Clone()
 	if !withSecret {

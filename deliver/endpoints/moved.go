@@ -8,15 +8,15 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// errMovedMeanwhile: since the URL was read, another call has changed it.
+// errMovedMeanwhile means that another call has changed the URL since it was read.
 var errMovedMeanwhile = fmt.Errorf("endpoints: another call has changed the URL: %w", deliver.ErrEndpointConflict)
 
-// withMoved changes an endpoint's URL to to, "" for a deletion. It calls Config.Moved, and
-// then do, which makes the change if the endpoint still has the URL from, "" for any, and
-// otherwise returns errMovedMeanwhile. If do fails, withMoved calls Moved again with the URL
-// that the endpoint has then, and after errMovedMeanwhile it begins again. If the process
-// dies after Moved and before do, the monitor or rule does not show the URL any more and the
-// endpoint still has it; the same call made again changes the endpoint.
+// withMoved changes an endpoint's URL to to, "" for a deletion. It calls Config.Moved, and then
+// do, which makes the change. do must return errMovedMeanwhile if the endpoint's URL is not
+// from; "" means any URL. If do fails, withMoved calls Moved again with the endpoint's present
+// URL, and starts again after errMovedMeanwhile. If the process dies between Moved and do, the
+// monitor or rule has the new URL and the endpoint the old one; repeating the call changes the
+// endpoint.
 func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(from string) error) error {
 	for tries := 1; ; tries++ {
 		err := m.moveOnce(ctx, owner, id, to, do)
@@ -61,7 +61,7 @@ func (m *Manager) moveOnce(ctx context.Context, owner, id, to string, do func(fr
 	return errors.Join(err, berr)
 }
 
-// find reads an endpoint, also one whose secrets cannot be opened.
+// find reads an endpoint, even if its secrets cannot be decrypted.
 func (m *Manager) find(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if !errors.Is(err, deliver.ErrSealed) {

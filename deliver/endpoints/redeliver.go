@@ -14,14 +14,13 @@ const (
 	reopenAtOnce = 500  // deliveries reopened in one call of the outbox
 )
 
-var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay want a deliver.Log")
+var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay need a deliver.Log")
 
-// Redeliver sends a final delivery, delivered or failed, again: with the same id and
-// bytes, and all attempts of the schedule. Its log goes on. An open delivery does not
-// change, so that a second call does not send it twice. It returns the delivery after
-// that, or ErrDeliveryNotFound if the id is unknown, removed or another owner's. The
-// endpoint must be active: else the error is a *FieldError, or ErrEndpointNotFound if it
-// is gone.
+// Redeliver sends a final delivery (delivered or failed) again, with the same id and bytes and
+// all attempts of the retry schedule. New attempts are appended to its log. It leaves an open
+// delivery unchanged, so that a second call does not send it twice. It returns the delivery, or
+// ErrDeliveryNotFound if the id is unknown, removed or another owner's. It returns a *FieldError
+// if the endpoint is not active, and ErrEndpointNotFound if it was deleted.
 func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
 	if m.cfg.Log == nil {
 		return deliver.LogEntry{}, errNoLog
@@ -44,10 +43,10 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 	return m.cfg.Log.Delivery(ctx, owner, id)
 }
 
-// Recover sends an endpoint's failed deliveries that were made at since or later again,
-// as Redeliver does, in the order of their events, and returns how many. Delivered and
-// open ones do not change, so that a second call does not send them twice. After an
-// error some may have been reopened; another call reopens the rest.
+// Recover sends the failed deliveries of an endpoint again that were created at since or later,
+// in the order of their events, and returns how many: see Redeliver. Delivered and open ones do
+// not change, so that a second call does not send them twice. After an error some may have been
+// reopened; another call reopens the rest.
 func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
 	if m.cfg.Log == nil {
 		return 0, errNoLog
@@ -55,7 +54,7 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}
-	asked := map[string]bool{} // a delivery that is sent again and fails again is not sent once more
+	asked := map[string]bool{} // a delivery that fails again during this call is not sent a third time
 	total := 0
 	for {
 		ids, err := m.failed(ctx, owner, endpointID, since, asked)
@@ -73,9 +72,9 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	}
 }
 
-// failed returns the ids of an endpoint's failed deliveries that are not in asked, oldest
-// first, and adds them. Others may fail meanwhile: Recover calls failed until it returns
-// none.
+// failed returns the ids of an endpoint's failed deliveries that are not in asked, oldest first,
+// and adds them to asked. More deliveries may fail at the same time, so Recover calls it until
+// it returns none.
 func (m *Manager) failed(ctx context.Context, owner, endpointID string, since time.Time, asked map[string]bool) ([]string, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, endpointID)
 	if err != nil {
@@ -101,7 +100,7 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 	}
 }
 
-// receives returns an error if deliveries cannot be sent to an endpoint.
+// receives returns an error if the endpoint is not active or does not exist.
 func (m *Manager) receives(ctx context.Context, owner, id string) error {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != deliver.EndpointActive {

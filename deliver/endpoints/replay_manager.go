@@ -12,24 +12,22 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Replay sends an endpoint every event of its monitor or rule that was committed at
-// since or later and before until, and was not delivered to it. These include events
-// committed while it was disabled or before it existed; they get the delivery ids and
-// bytes they would have had. Open deliveries do not change, failed ones are sent again
-// once. A zero since means from the first stored event; a zero until, and one in the
-// future, up to the newest.
+// Replay sends an endpoint every event of its monitor or rule that was committed at since or
+// later and before until, and was not delivered to it. It includes events committed while the
+// endpoint was disabled or before it existed. They get the same delivery ids and bytes as if
+// they had been sent then. Open deliveries do not change; failed ones are sent again once. A
+// zero since means the first stored event; an until that is zero or in the future means the
+// newest.
 //
-// Replay stores the replay and returns it before its first step. The dispatcher carries
-// it out in the order of the events, in steps that let new deliveries go first; after a
-// restart it goes on where it was. Replaying returns its progress. While the replay is
-// running, a call for a range within its own returns it, and a call for another range
-// ErrReplayRunning. Once it is done, a replay of the same range makes no new deliveries,
-// but sends those again that have failed since.
+// Replay stores the replay and returns it before its first step. The dispatcher carries it out
+// in steps, in the order of the events; new deliveries go first. After a restart it continues.
+// Replaying returns its progress. While a replay is running, Replay returns it if the range is
+// within its range, and ErrReplayRunning for any other range. Once it is done, a replay of the
+// same range only sends deliveries again that have failed since.
 //
-// The endpoint must be active and not paused: else the error is a *FieldError, or
-// ErrEndpointNotFound if it is gone. If it is disabled or paused later, its replay goes
-// on when it receives again. Events that retention has removed cannot be sent:
-// Replay.Removed counts them.
+// Replay returns a *FieldError if the endpoint is disabled or paused, and ErrEndpointNotFound if
+// it was deleted. If it is disabled or paused later, its replay continues once it is active
+// again. Events that retention has removed cannot be sent: Replay.Removed counts them.
 func (m *Manager) Replay(ctx context.Context, owner, id string, since, until time.Time) (deliver.Replay, error) {
 	d := m.cfg.Dispatcher
 	if m.cfg.Log == nil {
@@ -74,7 +72,7 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 		case gone != nil:
 			return deliver.Replay{}, gone
 		case had.Since.Equal(r.Since) && had.Until.Equal(r.Until) || had.After <= r.After && r.Last <= had.Last:
-			return had, nil // which may be done by now
+			return had, nil // it may be done by now
 		case had.State != deliver.ReplayDone:
 			return had, err
 		}
@@ -85,8 +83,8 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 	return r, nil
 }
 
-// Replaying returns an endpoint's replay, running or done. It returns ErrReplayNotFound if
-// there was none.
+// Replaying returns an endpoint's replay, running or done. It returns ErrReplayNotFound if the
+// endpoint never had one.
 func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Replay, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil && !errors.Is(err, deliver.ErrSealed) {
@@ -105,14 +103,15 @@ func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Repl
 	return r, nil
 }
 
-// before returns the number of the last stored event that was committed before t, of all
-// stored events if t is zero; 0 for none. Events are committed in the order of their
-// numbers, so it finds the event by doubling and then halving a step, with few reads.
+// before returns the number of the last stored event committed before t, or of the last stored
+// event if t is zero; 0 if there is none. Numbers have the order of the commits, so before
+// searches with a step that it first doubles and then halves.
 func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64, error) {
 	if t.IsZero() {
 		t = time.Unix(math.MaxInt32, 0).AddDate(200, 0, 0)
 	}
-	// next returns the first event above a number if it is before t, else 0.
+	// next returns the number of the first stored event above after if that was committed before
+	// t, and 0 otherwise.
 	next := func(after uint64) (uint64, error) {
 		evs, err := m.cfg.Log.Events(ctx, owner, after, 1)
 		if err != nil || len(evs) == 0 || !evs[0].CommittedAt.Before(t) {

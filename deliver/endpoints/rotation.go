@@ -14,7 +14,7 @@ const DefaultOverlap = 24 * time.Hour
 
 const (
 	maxOverlap    = 7 * 24 * time.Hour
-	maxOldSecrets = 10 // valid at once, beside the new one
+	maxOldSecrets = 10 // that are valid at the same time, in addition to the new one
 )
 
 func (u *Update) overlap() time.Duration {
@@ -37,8 +37,8 @@ func (u *Update) checkSecret() error {
 	return deliver.CheckSecret(*u.Secret)
 }
 
-// rotate makes key the endpoint's secret, and removes it from the old ones if it is among
-// them.
+// rotate makes key the endpoint's secret, and moves the present secret to the old ones. If key
+// is one of the old ones, it is removed from them.
 func rotate(e *deliver.Endpoint, key deliver.Secret, overlap time.Duration, now time.Time) error {
 	until := now.Add(overlap)
 	var old []deliver.OldSecret
@@ -59,7 +59,7 @@ func rotate(e *deliver.Endpoint, key deliver.Secret, overlap time.Duration, now 
 	return nil
 }
 
-// expire drops the old secrets whose time has passed.
+// expire drops the old secrets that are no longer valid.
 func expire(e *deliver.Endpoint, now time.Time) {
 	e.OldSecrets = slices.DeleteFunc(slices.Clone(e.OldSecrets), func(o deliver.OldSecret) bool { return !now.Before(o.Until) })
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-var errNotSealed = errors.New("endpoints: secret cannot be sealed")
+var errNotSealed = errors.New("endpoints: secret cannot be encrypted")
 
-// SealedStore is an EndpointStore on top of another, to which it gives secrets and header
-// values only sealed, each for its endpoint's id and its field. If a stored secret comes
-// from another row, or is not sealed, it cannot be opened: Get returns an error that
-// wraps ErrSealed. Update and Delete do not open stored secrets.
+// SealedStore is an EndpointStore on top of another one. It encrypts (seals) secrets and header
+// values before it stores them, each for its endpoint's id and its field. Get returns an error
+// that wraps ErrSealed if a stored secret cannot be decrypted, is not encrypted, or was copied
+// from another endpoint or field. Update and Delete do not decrypt stored secrets.
 type SealedStore struct {
 	store  deliver.EndpointStore
 	sealer Sealer
 }
 
-// NewSealedStore returns a SealedStore that seals with sealer and keeps endpoints in store.
-// Reseal seals endpoints that store has in plain, or sealed with an older key.
+// NewSealedStore returns a SealedStore that encrypts with sealer and keeps endpoints in store.
+// Reseal encrypts endpoints that are in plain or encrypted with an older key.
 func NewSealedStore(store deliver.EndpointStore, sealer Sealer) (*SealedStore, error) {
 	if store == nil || sealer == nil {
 		return nil, errors.New("endpoints: SealedStore needs an EndpointStore and a Sealer")
@@ -50,8 +50,8 @@ func (s *SealedStore) Get(ctx context.Context, owner, id string) (deliver.Endpoi
 	return e, nil
 }
 
-// List implements EndpointStore. With an error that wraps ErrSealed it still returns the
-// whole list: endpoints that cannot be opened are in it without secrets.
+// List implements EndpointStore. If it returns an error that wraps ErrSealed, it also returns
+// the whole list; endpoints that cannot be decrypted are in it without secrets.
 func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	list, err := s.store.List(ctx, owner, sourceID)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliv
 	return list, sealed
 }
 
-// Scan implements EndpointStore. It calls fn without secrets for endpoints that cannot be
-// opened; at the end it returns an error that wraps ErrSealed and names them.
+// Scan implements EndpointStore. It passes endpoints that cannot be decrypted to fn without
+// secrets; at the end it returns an error that wraps ErrSealed and names them.
 func (s *SealedStore) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	var sealed error
 	err := s.store.Scan(ctx, func(e deliver.Endpoint) error {
@@ -105,9 +105,9 @@ func (s *SealedStore) Delete(ctx context.Context, owner, id string) error {
 	return s.store.Delete(ctx, owner, id)
 }
 
-// Reseal stores each of an owner's endpoints again, sealed with the newest key, also those
-// that were stored in plain, and returns how many. Endpoints that cannot be opened do not
-// change, and the error names them.
+// Reseal encrypts the secrets of all of an owner's endpoints with the newest key, including
+// secrets stored in plain, and returns how many endpoints it has stored. Endpoints that cannot
+// be decrypted do not change, and the error names them.
 func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
 	list, err := s.store.List(ctx, owner, "")
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
 			n++
 		case errors.Is(err, deliver.ErrSealed):
 			failed = errors.Join(failed, err)
-		case !errors.Is(err, deliver.ErrEndpointNotFound): // else the endpoint was deleted meanwhile
+		case !errors.Is(err, deliver.ErrEndpointNotFound): // otherwise the endpoint was deleted since List
 			return n, errors.Join(failed, err)
 		}
 	}
@@ -179,8 +179,9 @@ func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err
 	return change()
 }
 
-// each returns a copy of e with every secret changed. The place is the endpoint's id and
-// the field, so that values cannot be swapped within a row either. An error wraps failed.
+// each returns a copy of e with every secret replaced by the result of change. The place
+// consists of the endpoint's id and the field, so that stored values cannot be swapped, even
+// within an endpoint. An error wraps failed.
 func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
 	e = e.Clone()
 	one := func(v *deliver.Secret, field string) error {

@@ -13,13 +13,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Sealer encrypts values that a store must not have in plain. Both methods are safe for
-// concurrent use.
+// Sealer encrypts values before they are stored. Both methods must be safe for concurrent use.
 type Sealer interface {
 	// Seal returns printable ASCII that only Open with the same place can decrypt.
 	Seal(ctx context.Context, plain []byte, place string) (string, error)
-	// Open fails if sealed is for another place, is by an unknown key, or was
-	// changed.
+	// Open decrypts the result of Seal. It fails if sealed was made for another place or with an
+	// unknown key, or was changed.
 	Open(ctx context.Context, sealed, place string) ([]byte, error)
 }
 
@@ -29,17 +28,17 @@ type SealKey struct {
 	Key deliver.Secret // 32 random bytes in base64, as of "openssl rand -base64 32"
 }
 
-// AESSealer seals with AES-256-GCM: the place is the additional data, the nonce is random.
-// A key may seal 2^32 values (NIST SP 800-38D, 8.3).
+// AESSealer encrypts with AES-256-GCM. The place is the additional data, and the nonce is
+// random. A key may encrypt 2^32 values (NIST SP 800-38D, 8.3).
 type AESSealer struct {
-	newest string // id of the key that seals
+	newest string // id of the key for Seal
 	keys   map[string]cipher.AEAD
 }
 
-// NewAESSealer returns an AESSealer that seals with the first key and opens with any. To
-// change keys, put the new one first, keep the old one after it until SealedStore.Reseal
-// has gone through all owners, and then leave it out. If there are several processes,
-// first give all of them the new key in second place.
+// NewAESSealer returns an AESSealer that encrypts with the first key and decrypts with any. To
+// change keys, put the new one first and keep the old one after it; remove the old one after
+// SealedStore.Reseal has succeeded for all owners. If there are several processes, first give
+// all of them the new key in second place.
 func NewAESSealer(keys ...SealKey) (*AESSealer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("endpoints: a sealer without keys: want at least one")
@@ -76,7 +75,7 @@ func (s *AESSealer) Seal(_ context.Context, plain []byte, place string) (string,
 	return s.newest + ":" + base64.RawStdEncoding.EncodeToString(b), nil
 }
 
-// Open needs only the key that sealed.
+// Open implements Sealer. It uses the key with the id in sealed.
 func (s *AESSealer) Open(_ context.Context, sealed, place string) ([]byte, error) {
 	id, encoded, _ := strings.Cut(sealed, ":")
 	key := s.keys[id]

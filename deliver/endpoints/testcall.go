@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// Bounds of the test calls under way, in all and of one owner, as receivers may hang.
-// Further calls wait.
+// maxTests is how many test calls may be under way in total, and maxTestsOfOwner per owner,
+// since receivers may hang. Further calls wait.
 const maxTests, maxTestsOfOwner = 64, 4
 
 // TestResult is the result of a test call.
@@ -25,9 +25,9 @@ type TestResult struct {
 	Duration   time.Duration // until the answer was read
 }
 
-// Test sends a made-up post to an endpoint once, also to a disabled one, by the client for
-// deliveries and signed as they are. The body has "test":true; the call is not in the
-// delivery log. If the receiver refuses it, that is not an error: see TestResult.OK.
+// Test sends a made-up post to an endpoint once, even to a disabled one, with the sender and the
+// signatures of a delivery. The body has "test":true. The call is not in the delivery log. If
+// the receiver does not accept it, Test returns no error: see TestResult.OK.
 func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error) {
 	e, err := readOpen(ctx, m.cfg.Store, owner, id)
 	if err != nil {
@@ -52,11 +52,11 @@ func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error
 	return TestResult{Result: r, DeliveryID: dv.ID, Duration: took}, nil
 }
 
-// testCalls are the slots of test calls.
+// testCalls limits the concurrent test calls.
 type testCalls struct {
 	all    chan struct{}
 	mu     sync.Mutex
-	owners map[string]*ownerCalls // by owner, with calls that wait or are under way
+	owners map[string]*ownerCalls // the owners of calls that wait or are under way
 }
 
 type ownerCalls struct {
@@ -64,7 +64,8 @@ type ownerCalls struct {
 	calls int
 }
 
-// enter waits for one of the owner's slots, and then for one of the slots for all owners.
+// enter waits until the owner, and all owners together, have fewer calls under way than allowed.
+// The caller must call leave when its call has ended.
 func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err error) {
 	t.mu.Lock()
 	o := t.owners[owner]
@@ -101,7 +102,7 @@ func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err 
 	}, nil
 }
 
-// sampleDelivery returns a delivery of a post that does not exist.
+// sampleDelivery returns a delivery of a made-up post.
 func sampleDelivery(e deliver.Endpoint, now time.Time) deliver.Delivery {
 	const id, author, text = "1000000000000000000", "streamwatch", "This is a test of your webhook. <3 & Zażółć 🛰"
 	ev := deliver.Event{

@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// readOpen reads an endpoint, and returns an error that wraps ErrSealed if one of its secrets
-// cannot be opened.
+// readOpen reads an endpoint. It returns an error that wraps ErrSealed if one of its secrets
+// cannot be decrypted.
 func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string) (deliver.Endpoint, error) {
 	e, err := store.Get(ctx, owner, id)
 	if err == nil {
@@ -20,13 +20,13 @@ func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string
 	return e, nil
 }
 
-// Sealed returns, without secrets, the endpoints of all owners whose secrets cannot be opened,
-// because they were sealed with a key that is not there. Nothing is sent to these endpoints;
-// their deliveries wait.
+// Sealed returns the endpoints of all owners with secrets that cannot be decrypted, because the
+// key is missing. The endpoints returned have no secrets. Nothing is sent to them; their
+// deliveries wait.
 func (m *Manager) Sealed(ctx context.Context) ([]deliver.Endpoint, error) {
 	var list []deliver.Endpoint
 	err := m.cfg.Store.Scan(ctx, func(e deliver.Endpoint) error {
-		// A SealedStore shows what it cannot open without secrets.
+		// A SealedStore returns endpoints that it cannot decrypt without secrets.
 		if e.Secret == "" || e.CheckOpen() != nil {
 			list = append(list, shown(e, false))
 		}

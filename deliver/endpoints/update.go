@@ -9,34 +9,35 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Update changes the fields that are not nil.
+// Update has the changes for Manager.Update. Fields that are nil do not change.
 type Update struct {
 	URL     *string
-	Headers []deliver.Header // all of them; empty and not nil means none
+	Headers []deliver.Header // replace all headers; empty and not nil means none
 	Limits  *deliver.Limits
-	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way go on.
-	// When the pause ends, new deliveries are sent at once, and kept ones within some
-	// seconds if the receiver keeps up, in any order and with all their retries. Other
-	// processes begin a pause within 10 s, or when the wait of a lane ends, and end it
-	// within a minute. A disabled endpoint cannot be paused.
+	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way continue.
+	// After the pause new deliveries are sent at once. Kept ones follow within seconds if the
+	// receiver keeps up, in any order and with all their retries. Other processes begin a pause
+	// within 10 s, or when the present wait for the receiver ends, and end it within a minute. A
+	// disabled endpoint cannot be paused.
 	Paused *bool
-	// Secret replaces the secret, by a generated one if it is "". Until Overlap has
-	// passed, a receiver that knows the old or the new secret can verify:
-	// webhook-signature has a signature by each. X-Signature-256 has only one, by the
-	// oldest valid secret, so it is by the new secret only after Overlap has passed.
+	// Secret replaces the secret; "" generates a new one. Until Overlap has passed,
+	// webhook-signature has signatures by the old and the new secret, so that a receiver with
+	// either can verify. X-Signature-256 has only one, by the oldest valid secret: it is by the
+	// new secret only after Overlap has passed.
 	Secret *deliver.Secret
-	// Overlap is how long the secrets that are valid now stay valid at most: 0 to
-	// 7 days, where 0 ends them at once, as after a leak. Nil means DefaultOverlap, or
-	// 0 if the URL changes with the secret: the new receiver never knew the old secret.
+	// Overlap is how long the present secrets stay valid at most, from 0 to 7 days; 0 makes them
+	// invalid at once, for example after a leak. Nil means 0 if the URL changes with the secret,
+	// since a new receiver does not know the old secret, and otherwise DefaultOverlap.
 	Overlap *time.Duration
-	// Version is the endpoint's Version that the change is based on. If the endpoint
-	// has another one, the error is ErrEndpointConflict. 0 changes any version.
+	// Version is the Version that the endpoint must have; otherwise the error is
+	// ErrEndpointConflict. 0 means any version.
 	Version int64
 }
 
-// Update makes all changes of u to an endpoint, or none. The result has the new secret if
-// there is one. Other processes apply the change within 10 s, or when the wait of a lane
-// ends that waits for the receiver: at most 10 minutes after failures, or what it asked for.
+// Update makes all changes of u to an endpoint, or none. The result has the new secret if there
+// is one. Other processes apply the change within 10 s. If deliveries to the endpoint are
+// waiting, they apply it when the wait ends: at most 10 minutes after failures, or the time that
+// the receiver asked for.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.cfg.Allowed(); err != nil {
 		return deliver.Endpoint{}, err
@@ -55,13 +56,13 @@ func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliv
 	return e, err
 }
 
-// update makes the changes of u, which was checked. It returns errMovedMeanwhile if the
-// endpoint has another URL than from, unless that is "".
+// update makes the changes of u, which the caller has checked. It returns errMovedMeanwhile if
+// the endpoint's URL is not from; "" means any URL.
 func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) (deliver.Endpoint, error) {
 	var key deliver.Secret
 	if u.Secret != nil {
 		if key = *u.Secret; key == "" {
-			key = deliver.GenerateSecret() // once, however often the change is tried
+			key = deliver.GenerateSecret() // only once, even if the change is tried again
 		}
 	}
 	reset := false // the receiver or its requests have changed: earlier failures do not count
@@ -75,7 +76,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 		overlap := u.overlap()
 		if u.URL != nil {
 			if e.URL != *u.URL {
-				reset, e.FailingSince = true, time.Time{} // FailingSince is of the receiver before
+				reset, e.FailingSince = true, time.Time{} // FailingSince was about the old receiver
 				if u.Overlap == nil {
 					overlap = 0
 				}
@@ -129,8 +130,8 @@ func (m *Manager) checkUpdate(u *Update) error {
 	return u.checkSecret()
 }
 
-// RotateSecret replaces the secret by a generated one, which the result holds,
-// and keeps the old one valid for DefaultOverlap: see Update.Secret.
+// RotateSecret replaces the secret by a generated one, which the result has. The old one stays
+// valid for DefaultOverlap: see Update.Secret.
 func (m *Manager) RotateSecret(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.Update(ctx, owner, id, Update{Secret: new(deliver.Secret)})
 }

@@ -1,5 +1,5 @@
-// Package receive is the receiver's side of a webhook: it checks requests and reads
-// them. A program that imports it links nothing of the sender.
+// Package receive verifies and decodes webhook requests, for programs that receive them. A
+// program that imports it links no code of the sender.
 //
 //	v, err := receive.NewVerifier(receive.Config{Secrets: []deliver.Secret{secret}, RequireTimestamp: true})
 //	…
@@ -7,7 +7,7 @@
 //		return store(ctx, r.DeliveryID, r.TweetText) // may come again with the same DeliveryID
 //	}))
 //
-// Where requests come by other ways than net/http, Verifier.Verify does the same for a
-// header and a body, and deliver.Verify for X-Signature-256 alone. Any library for
-// Standard Webhooks works, too. examples/receiver is a whole program.
+// If requests do not come through net/http, use Verifier.Verify with the headers and the body,
+// or deliver.Verify to check X-Signature-256 only. Any library for Standard Webhooks works too.
+// examples/receiver is a whole program.
 package receive

@@ -15,47 +15,45 @@ import (
 
 // Errors of a Verifier.
 var (
-	// ErrSignature: the request is not signed with a secret that is valid here,
-	// or what was signed has been changed.
+	// ErrSignature means that the request is not signed with one of the valid secrets, or was
+	// changed after it was signed.
 	ErrSignature = errors.New("receive: no valid signature")
-	// ErrTimestamp: the signature is valid, but webhook-timestamp is further from now
-	// than Config.Tolerance: the request was captured and sent again, or the clocks
-	// disagree.
+	// ErrTimestamp means that the signature is valid, but webhook-timestamp is further from now
+	// than Config.Tolerance: the request was captured and sent again, or the clocks disagree.
 	ErrTimestamp = errors.New("receive: webhook-timestamp outside the tolerance")
 )
 
 // Config sets up a Verifier. The zero value of each field means its
 // default.
 type Config struct {
-	// Secrets are the valid secrets: one, or during a rotation the old and the new, in
-	// any order. Required without SecretsFor. During the overlap of a rotation the sender
-	// signs by both secrets, and a receiver that knows either of them accepts.
+	// Secrets are the valid secrets: one, or during a rotation the old and the new one, in any
+	// order. Required without SecretsFor. During a rotation the sender signs with both secrets,
+	// so either of them is enough.
 	Secrets []deliver.Secret
-	// SecretsFor returns the secrets of one webhook, by the X-Webhook-Id header, in
-	// place of Secrets; none for an unknown webhook. It is called before the signature is
-	// checked, so anybody may have sent the id.
+	// SecretsFor, set in place of Secrets, returns the secrets of the webhook with the id in
+	// X-Webhook-Id, none if it is unknown. It is called before the signature is checked, so the
+	// id may come from anybody.
 	SecretsFor func(webhookID string) []deliver.Secret
-	// RequireTimestamp refuses requests that carry X-Signature-256 alone: whoever has
-	// seen one can send it again, at any time and with another X-Delivery-Id. Set it
-	// when all requests come from package webhook.
+	// RequireTimestamp refuses requests with X-Signature-256 only: anybody who has seen such a
+	// request can send it again, at any time and with another X-Delivery-Id. Set it if all
+	// requests come from package webhook.
 	RequireTimestamp bool
 	// Tolerance is how far webhook-timestamp may be from now, either way.
 	// Defaults to 5 min.
 	Tolerance time.Duration
-	// MaxBody caps a body, in bytes. Defaults to 1 MiB.
+	// MaxBody is the longest body allowed, in bytes. Defaults to 1 MiB.
 	MaxBody int64
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Bounds of what a request's headers may hold, in bytes.
+// Longest header values allowed, in bytes.
 const (
 	maxSignatures = 4096
 	maxID         = 256
 )
 
-// Verifier is the receiver's side: it checks requests and reads them. It is
-// safe for concurrent use.
+// Verifier verifies and decodes webhook requests. It is safe for concurrent use.
 type Verifier struct {
 	cfg     Config
 	secrets func(webhookID string) []deliver.Secret
@@ -95,20 +93,20 @@ func NewVerifier(cfg Config) (*Verifier, error) {
 
 // Received is a verified request.
 type Received struct {
-	deliver.Detected        // what the body says
+	deliver.Detected        // the decoded body
 	WebhookID        string // X-Webhook-Id, "" if there is none
-	// DeliveryID is the same on every attempt. It is signed when SentAt is set.
+	// DeliveryID is the same on every attempt. The signature covers it if SentAt is set.
 	DeliveryID string
 	SentAt     time.Time // webhook-timestamp; zero if there is none
-	Body       []byte    // as it was signed
+	Body       []byte    // the bytes that were signed
 }
 
-// Verify checks a request's signature and reads its body. header gives a
-// header's value by name in any case, "" for none: http.Header.Get is one. With
-// any of the headers webhook-id, webhook-timestamp and webhook-signature the
-// three decide, otherwise X-Signature-256 does. The error wraps ErrSignature or
-// ErrTimestamp, or is ParseBody's or a *FieldError of a body that is too long.
-// Signatures are compared in constant time.
+// Verify checks a request's signature and decodes its body. header returns the value of a
+// header, or ""; it must ignore the case of names, as http.Header.Get does. If the request has
+// any of the headers webhook-id, webhook-timestamp and webhook-signature, Verify checks these
+// three, and otherwise X-Signature-256. The error wraps ErrSignature or ErrTimestamp, is that of
+// deliver.ParseBody, or is a *FieldError for a body that is too long. Signatures are compared in
+// constant time.
 func (v *Verifier) Verify(header func(name string) string, body []byte) (Received, error) {
 	if int64(len(body)) > v.cfg.MaxBody {
 		return Received{}, invalid.Field("deliver", "body", fmt.Sprintf("%d bytes", len(body)), fmt.Sprintf("at most %d", v.cfg.MaxBody))
@@ -148,7 +146,7 @@ func bare(secrets []deliver.Secret, header string, body []byte) error {
 	return fmt.Errorf("%w in %s", ErrSignature, deliver.HeaderSignature)
 }
 
-// standard checks the signatures of the three headers, and then the age of the timestamp.
+// standard checks webhook-signature, and then the age of webhook-timestamp.
 func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures string, body []byte) (time.Time, error) {
 	at, ok := parseSeconds(seconds)
 	switch {
@@ -164,7 +162,7 @@ func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures st
 			continue
 		}
 		own := []byte(signature.Standard(s, id, seconds, body))
-		for given := range strings.SplitSeq(signatures, " ") { // one of another version than v1 cannot be equal
+		for given := range strings.SplitSeq(signatures, " ") { // signatures of other versions than v1 never match
 			if hmac.Equal([]byte(given), own) {
 				return at, v.fresh(at)
 			}
@@ -181,7 +179,7 @@ func (v *Verifier) fresh(at time.Time) error {
 	return nil
 }
 
-// parseSeconds reads Unix seconds; the signature is over the text they came as.
+// parseSeconds parses Unix seconds. The signature covers the text itself, not the number.
 func parseSeconds(s string) (time.Time, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return time.Unix(n, 0).UTC(), err == nil
