@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	maxAddress = 512  // bytes of an account's address; package detect has it, too
-	maxURL     = 2048 // of any other
+	maxAddress = 512  // bytes of an account's URL; package detect has the same limit
+	maxURL     = 2048 // bytes of any other URL
 )
 
-// account is a feed that somebody watches.
+// account is a feed.
 type account struct {
-	name string   // as the engine calls it
+	name string   // the engine's name for it
 	url  *url.URL // normalised
-	id   string   // of the address: Page.UserID, and the beginning of its entries' ids
+	id   string   // addressID of the URL: Page.UserID, and the beginning of its entries' ids
 }
 
-// CheckAccount returns an error for a name that is no feed's address, in the form that
-// streamwatch.Source.CheckAccount asks for. It makes no request.
+// CheckAccount returns an error if name cannot be the URL of a feed. It is for
+// streamwatch.Source.CheckAccount. It makes no request.
 func CheckAccount(name string) error {
 	_, err := parseAddress(name, false)
 	return err
@@ -36,7 +36,7 @@ func CheckPrivateAccount(name string) error {
 	return err
 }
 
-// newAccount normalises the address of a feed.
+// newAccount returns the account with the feed's URL name.
 func newAccount(name string, allowPrivate bool) (*account, error) {
 	u, err := parseAddress(name, allowPrivate)
 	if err != nil {
@@ -45,13 +45,13 @@ func newAccount(name string, allowPrivate bool) (*account, error) {
 	return &account{name: name, url: u, id: addressID(u.String())}, nil
 }
 
-// addressID names an address: 80 bits of its SHA-256, in lower-case base 32.
+// addressID returns 80 bits of the SHA-256 of an address, in lower-case base 32.
 func addressID(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
 }
 
-// parseAddress is parseURL of an account's name.
+// parseAddress calls parseURL with the limit for accounts.
 func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
 	return parseURL(raw, maxAddress, allowPrivate)
 }
@@ -59,7 +59,7 @@ func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
 // parseURL checks and normalises a URL: the scheme and the host in lower case, an
 // international host in its xn-- form, no default port, no fragment, "/" for no path,
 // and no escape for a letter, digit, "-", ".", "_" or "~" (RFC 3986, section 6.2.2).
-// The error says what an address is like.
+// The error says what is allowed.
 func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	if raw == "" || len(raw) > most {
 		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", most)
@@ -94,8 +94,8 @@ func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	return u, nil
 }
 
-// normalizeEscapes writes escapes with upper-case digits, leaves out those that are not
-// needed, and escapes what is not ASCII.
+// normalizeEscapes makes the digits of escapes upper case, decodes unnecessary escapes, and
+// escapes characters outside ASCII.
 func normalizeEscapes(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -9,14 +9,14 @@ import (
 
 var clock = regexp.MustCompile(`\d:\d`)
 
-// date is when an entry says that it was published.
+// date is the date of publication in an entry.
 type date struct {
 	at  time.Time // zero for none
-	day bool      // it tells the day alone, or midnight, which stands for it
+	day bool      // at has no time of day, or midnight, which means the same
 }
 
-// readDate reads a date that gofeed has read, or has not: it does not know seconds since
-// 1970.
+// readDate returns the date with this text. parsed is gofeed's result, or nil if gofeed could
+// not parse the text, which may then be seconds since 1970.
 func readDate(text string, parsed *time.Time) date {
 	text = strings.TrimSpace(text)
 	if parsed == nil {
@@ -29,10 +29,10 @@ func readDate(text string, parsed *time.Time) date {
 	return date{at: at.UTC(), day: !clock.MatchString(text) || midnight.MatchString(text)}
 }
 
-// midnight is what programs write that know the day alone.
+// midnight matches the time of day that programs write if they know only the day.
 var midnight = regexp.MustCompile(`[T ]00:00(:00(\.0+)?)?([^:\d.]|$)`)
 
-// epoch reads seconds or milliseconds since 1970.
+// epoch parses seconds or milliseconds since 1970.
 func epoch(text string) time.Time {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {

@@ -15,30 +15,30 @@ import (
 
 // Config sets up a Fetcher. The zero value of each field means its default.
 type Config struct {
-	// Contact is how publishers reach who runs the program: a URL or an address such
-	// as "ops@example.com". It goes into the User-Agent. Defaults to the address of
-	// this project, which cannot help them.
+	// Contact is a URL or an e-mail address, such as "ops@example.com", at which
+	// publishers reach the operator of the program. It is part of the User-Agent.
+	// Defaults to the URL of this project, which cannot help them.
 	Contact string
-	// UserAgent is sent in place of one that is made of Contact.
+	// UserAgent replaces the User-Agent that is made from Contact.
 	UserAgent string
-	// HostGap is the time between two requests to one host. Defaults to 1 s, at most
-	// 1 h.
+	// HostGap is the shortest time between two requests to one host. Defaults to 1 s, at
+	// most 1 h.
 	HostGap time.Duration
-	// MaxPause bounds how long a feed is not read because it does not want to be: by
-	// Cache-Control, Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is
-	// the most; a negative one ignores these. Retry-After is always respected.
+	// MaxPause is the longest time that a feed is not read because of Cache-Control,
+	// Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is also the maximum. If
+	// it is negative, these are ignored. Retry-After is always observed.
 	MaxPause time.Duration
-	// MaxBody caps a document after decompression, in bytes. Defaults to 15 MiB, at
-	// most 64 MiB.
+	// MaxBody is the largest document after decompression, in bytes. Defaults to 15 MiB,
+	// at most 64 MiB.
 	MaxBody int64
-	// Memory keeps what feeds have shown over restarts: see "Restarts" in the package's
-	// documentation. Nil keeps it for the process alone.
+	// Memory stores the known entries of feeds over restarts: see "Restarts" in the
+	// package documentation. If it is nil, a restart forgets them.
 	Memory Memory
-	// AllowPrivate also allows private networks and any port, as
-	// webhook.Config.AllowPrivate does.
+	// AllowPrivate also allows private networks and any port, like
+	// webhook.Config.AllowPrivate.
 	AllowPrivate bool
-	// Transport makes the requests, in place of one that connects to public addresses
-	// only and by no proxy: it has to see to that itself.
+	// Transport makes the requests. Defaults to one that uses no proxy and connects to
+	// public addresses only; another one must check addresses itself.
 	Transport http.RoundTripper
 	// Now is the clock for times and pauses. Defaults to time.Now.
 	Now func() time.Time
@@ -49,8 +49,8 @@ const (
 	defaultBody, maxBody = 15 << 20, 64 << 20
 	defaultGap, maxGap   = time.Second, time.Hour
 	maxPause             = 24 * time.Hour
-	// maxFeeds are remembered, some 100 bytes for each entry. Beyond that another one is
-	// forgotten, as by a restart.
+	// maxFeeds is the most feeds that are remembered, with about 100 bytes per entry. A
+	// further feed replaces any other, which is then treated as after a restart.
 	maxFeeds = 50_000
 )
 
@@ -59,7 +59,7 @@ type Fetcher struct {
 	cfg    Config
 	pages  *upstream.Pages
 	hosts  hosts
-	webSub atomic.Pointer[WebSub] // nil without one
+	webSub atomic.Pointer[WebSub] // nil if there is none
 
 	mu    sync.Mutex
 	feeds map[string]*state // by account.id
@@ -103,8 +103,8 @@ func New(cfg Config) (*Fetcher, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.Transport == nil {
-		// No connection is kept: feeds are read seldom, and net/http logs the body of a
-		// 304 where one is.
+		// Connections are not reused: feeds are read rarely, and net/http logs an error if
+		// a 304 on a reused connection has a body.
 		t := website.Transport(timeout, cfg.AllowPrivate)
 		t.DisableKeepAlives = true
 		cfg.Transport = t

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	maxHubs = 4 // of a feed
+	maxHubs = 4 // per feed
 	// youTubeHub is the hub of all YouTube feeds, which do not name it.
 	youTubeHub = "https://pubsubhubbub.appspot.com/subscribe"
 )
 
-// topicOf is what a feed says of its hubs, the zero Topic without one. A feed that does not
-// say rel=self is its own topic.
+// topicOf returns the topic and hubs that a feed names, or the zero Topic if it has no hub.
+// If the feed has no link with rel=self, its URL is the topic.
 func (f *Fetcher) topicOf(doc *document, address *url.URL) websub.Topic {
 	if topic := youTubeTopic(address); topic != "" {
 		return websub.NewTopic(topic, youTubeHub)
@@ -38,8 +38,8 @@ func (f *Fetcher) topicOf(doc *document, address *url.URL) websub.Topic {
 	return websub.NewTopic(topic, hubs...)
 }
 
-// youTubeTopic is the topic that YouTube's hub knows a feed by, "" for other feeds: the
-// feed that can be read calls itself something else.
+// youTubeTopic returns the topic by which YouTube's hub knows a feed, which is not the one in
+// the feed. It returns "" for other feeds.
 func youTubeTopic(address *url.URL) string {
 	host := strings.TrimPrefix(address.Hostname(), "www.")
 	if host != "youtube.com" || !strings.HasSuffix(address.Path, "/feeds/videos.xml") {
@@ -52,13 +52,14 @@ func youTubeTopic(address *url.URL) string {
 	return "https://www.youtube.com/xml/feeds/videos.xml?channel_id=" + url.QueryEscape(channel)
 }
 
-// speaksHTTPS reports whether a hub that feeds name by http takes https, too: a secret is
-// given only by that.
+// speaksHTTPS reports whether a hub that feeds name with http also supports https, which is
+// required to send it a secret.
 func speaksHTTPS(host string) bool {
 	return host == "pubsubhubbub.appspot.com" || host == "pubsubhubbub.superfeedr.com" || strings.HasSuffix(host, ".superfeedr.com")
 }
 
-// named notes a feed's topic. One that names no hub for once keeps the one it had.
+// named stores a feed's topic. It ignores the zero Topic: a document without a hub does not
+// remove the topic.
 func (f *Fetcher) named(a *account, s *state, topic websub.Topic) {
 	if topic == (websub.Topic{}) {
 		return
@@ -69,14 +70,14 @@ func (f *Fetcher) named(a *account, s *state, topic websub.Topic) {
 	}
 }
 
-// known returns what is kept of a feed, nil for nothing.
+// known returns the state of a feed by its account.id, or nil if there is none.
 func (f *Fetcher) known(id string) *state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.feeds[id]
 }
 
-// topic returns the topic of a feed that was read, by its account.id.
+// topic returns the stored topic of a feed, by its account.id.
 func (f *Fetcher) topic(id string) websub.Topic {
 	if s := f.known(id); s != nil {
 		return s.get().topic
@@ -84,7 +85,7 @@ func (f *Fetcher) topic(id string) websub.Topic {
 	return websub.Topic{}
 }
 
-// endPause has a feed read by the next poll, whatever pause it has asked for.
+// endPause ends the pause that a feed has asked for: the next poll reads it.
 func (f *Fetcher) endPause(id string) {
 	if s := f.known(id); s != nil {
 		s.set(func(p *polled) { p.pause = time.Time{} })

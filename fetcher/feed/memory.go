@@ -9,45 +9,43 @@ import (
 	"time"
 )
 
-// Memory keeps what a Fetcher knows of the entries that feeds have shown for the next
-// process. Calls are concurrent, but never for the same feed.
+// Memory stores the known entries of feeds for the next process. Calls are concurrent,
+// but never for the same feed.
 type Memory interface {
-	// Load returns what Save was given last for a feed, nil for one that it was never
-	// called for.
+	// Load returns the last state that was saved for a feed, or nil if there is none.
 	Load(ctx context.Context, feed string) ([]byte, error)
-	// Save keeps the state of a feed, some 100 bytes for each entry. The name has 16
-	// lower-case letters and digits. When Save fails, the read fails, too, and is made
-	// again.
+	// Save stores the state of a feed, about 100 bytes per entry. feed has 16 lower-case
+	// letters and digits. If Save fails, the read of the feed fails, too, and is repeated.
 	Save(ctx context.Context, feed string, state []byte) error
 }
 
 const (
-	minKnown = 256 // entries of a feed that are remembered at least
+	minKnown = 256 // fewest entries of a feed that are kept
 	maxKnown = 4 * maxEntries
 )
 
-// memory is what a feed has shown.
+// memory has the known entries of a feed.
 type memory struct {
 	Format int      `json:"format"`
-	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
+	Read   int      `json:"read"` // number of reads of a changed document; 0 for a new feed
 	Known  []*known `json:"known"`
 
-	dirty bool // there is something to save
+	dirty bool // changed since it was saved
 }
 
-// known is an entry that a feed has shown.
+// known is an entry that has appeared in a feed.
 type known struct {
 	ID   string `json:"id"`
-	At   int64  `json:"at"`          // when it was published, in Unix milliseconds
-	Page uint64 `json:"p,omitempty"` // a hash of its link and text, as it was shown last; 0 without a link
-	Seen int    `json:"s"`           // the memory's Read when it was shown last
+	At   int64  `json:"at"`          // time of publication, in Unix milliseconds
+	Page uint64 `json:"p,omitempty"` // hash of its latest link and text; 0 without a link
+	Seen int    `json:"s"`           // memory.Read when it was last in the document
 }
 
-// memoryFormat is the one that this version writes.
+// memoryFormat is the value of Format that this version reads and writes.
 const memoryFormat = 1
 
-// loadMemory reads a state. One of another format is an error: it must not be taken for a
-// feed that was never read.
+// loadMemory parses a state. Another format is an error, because the feed must not count
+// as one that was never read.
 func loadMemory(state []byte) (*memory, error) {
 	m := &memory{Format: memoryFormat}
 	if len(state) == 0 {
@@ -67,7 +65,7 @@ func (m *memory) state() ([]byte, error) { return json.Marshal(m) }
 
 func (k *known) at() time.Time { return time.UnixMilli(k.At).UTC() }
 
-// show notes that an entry is shown.
+// show records that an entry is in the document.
 func (m *memory) show(k *known, page uint64) {
 	k.Seen = m.Read
 	if k.Page != page {
@@ -75,7 +73,8 @@ func (m *memory) show(k *known, page uint64) {
 	}
 }
 
-// forget drops the entries beyond a number that were not shown for the longest time.
+// forget removes entries until at most most are left, those first that have been missing
+// from the document for the longest time.
 func (m *memory) forget(most int) {
 	if len(m.Known) <= most {
 		return

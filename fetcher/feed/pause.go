@@ -10,15 +10,15 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// pauses are when a document says that it does not want to be read.
+// pauses are the times at which a document asks not to be read.
 type pauses struct {
 	ttl   time.Duration
 	hours [24]bool // in UTC
 	days  [7]bool
 }
 
-// readPauses takes over what RSS says of it: ttl in minutes, skipHours and skipDays in
-// GMT.
+// readPauses returns the pauses of an RSS document: ttl in minutes, skipHours and skipDays
+// in GMT.
 func readPauses(feed *gofeed.Feed) (p pauses) {
 	f, ok := feed.OriginalFeed().(*rss.Feed)
 	if !ok {
@@ -42,8 +42,8 @@ func readPauses(feed *gofeed.Feed) (p pauses) {
 	return p
 }
 
-// after is the first time from t on that is not in an hour or on a day to skip; t itself
-// if all are.
+// after returns the first time from t on that is not in an hour or on a day to skip. It
+// returns t if all times are to be skipped.
 func (p *pauses) after(t time.Time) time.Time {
 	t = t.UTC()
 	for at, n := t, 0; n <= 7*24; n++ {
@@ -55,9 +55,9 @@ func (p *pauses) after(t time.Time) time.Time {
 	return t
 }
 
-// until is when a feed wants to be asked again: not before what the headers say (RFC
-// 9111, section 4.2.1: max-age, else Expires) and the document's ttl, and in none of the
-// hours that it skips. It is at most the longest pause from now.
+// until returns when a feed may be read again: after the time in the headers (RFC 9111,
+// section 4.2.1: max-age, else Expires) and the document's ttl, and outside of the hours
+// and days to skip, but at most longest after now.
 func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time.Time {
 	wait := min(max(fresh(h, now), p.ttl), longest)
 	at := p.after(now.Add(wait))
@@ -67,7 +67,7 @@ func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time
 	return at
 }
 
-// fresh is how long an answer may be used without asking again.
+// fresh returns how long an answer may be used without another request.
 func fresh(h http.Header, now time.Time) time.Duration {
 	age := time.Duration(-1)
 	for _, line := range h.Values("Cache-Control") {

@@ -11,11 +11,11 @@ import (
 // posts are the entries of a document, newest first.
 type posts struct {
 	tweets  []fetcher.Tweet
-	skipped int       // known entries, which are not among them
+	skipped int       // number of known entries, which are left out
 	oldest  time.Time // how far back the document reaches
 }
 
-// newPosts maps entries. Most feeds are in order of time; the engine wants all to be.
+// newPosts returns entries as posts, sorted by time because some feeds are not.
 func newPosts(a *account, doc *document, found []identified, seen func(string) bool) posts {
 	var p posts
 	slices.SortStableFunc(found, func(x, y identified) int { return cmp.Compare(y.At, x.At) })

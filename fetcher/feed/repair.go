@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// parseXML reads RSS or Atom. It begins with the root: gofeed looks for that in the first
-// 4,096 bytes, and would transcode once more by the declaration.
+// parseXML parses RSS or Atom. It passes gofeed the text from the root element on: gofeed
+// looks for it in the first 4,096 bytes only, and would convert the encoding a second time
+// because of the XML declaration.
 func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
 	switch {
@@ -39,11 +40,11 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	return mended, nil
 }
 
-// containers are the elements that items are in.
+// containers are the elements that contain items.
 var containers = []string{"rss", "rdf", "channel", "feed"}
 
-// mend reads what is before the first item, and each item by itself, of a document that
-// cannot be read as a whole; nil if nothing can be read.
+// mend parses a document that cannot be parsed as a whole: first the part before the first
+// item, then each item separately. It returns nil if nothing can be parsed.
 func (o *outline) mend(text string, base *url.URL) *document {
 	if len(o.items) == 0 && o.tail {
 		return nil
@@ -86,7 +87,8 @@ func (o *outline) mend(text string, base *url.URL) *document {
 	return doc
 }
 
-// mendJSON keeps the items of a document that are whole and valid; "" if it has none.
+// mendJSON returns a document with the items that are complete and valid, or "" if there are
+// none.
 func mendJSON(text string) string {
 	i := strings.Index(text, `"items"`)
 	if i < 0 {

@@ -20,15 +20,15 @@ const (
 	accept       = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
 )
 
-// answer is that of a feed's server, of any status.
+// answer is an answer with any status.
 type answer struct {
 	*http.Response
 	url   *url.URL // after redirects
-	moved *url.URL // where the leading permanent redirects led, nil if there was none
+	moved *url.URL // target of the leading permanent redirects, nil if there were none
 }
 
-// get requests a URL and follows redirects. condition gives the header that asks for a
-// change of what a URL gave; it is sent to no other URL.
+// get requests a URL and follows redirects. condition returns the header of a conditional
+// request for a URL; it is called for each URL on the way.
 func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) http.Header) (*answer, error) {
 	a := &answer{}
 	permanent := true
@@ -62,7 +62,8 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) 
 	}
 }
 
-// redirect judges the target of a redirect as an account's address.
+// redirect returns the target of a redirect, or an error if it is not allowed as a feed's
+// URL.
 func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
 	ref, err := url.Parse(strings.TrimSpace(location))
 	if err != nil {
@@ -75,7 +76,7 @@ func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-// once makes one request, when it is the host's turn.
+// once makes one request, after waiting for a turn at the host.
 func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (*http.Response, error) {
 	if err := f.hosts.wait(ctx, u.Host); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (
 	return resp, nil
 }
 
-// requestError says what went wrong without naming an address.
+// requestError returns an error that does not contain the URL or an address.
 func requestError(ctx context.Context, host string, err error) error {
 	reason, cause := website.Fault(ctx, err)
 	if cause == nil {
@@ -107,13 +108,13 @@ func requestError(ctx context.Context, host string, err error) error {
 }
 
 const (
-	goneAfter   = 6 * time.Hour    // how long a feed is 410 before that is believed
-	missingWait = 15 * time.Minute // before a feed that is missing, or closed, is asked for again
+	goneAfter   = 6 * time.Hour    // how long a feed must answer 410 to count as gone
+	missingWait = 15 * time.Minute // wait after a feed was not found or access was denied
 	goneWait    = 24 * time.Hour
 )
 
-// refused is the error of an answer outside 2xx, and notes what it says of the feed. That a
-// page of older entries is missing says nothing of it.
+// refused returns the error for an answer outside 2xx, and updates the feed's state, unless
+// the answer is for a page of older entries.
 func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error {
 	now := f.cfg.Now()
 	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
@@ -149,8 +150,8 @@ func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error 
 	return err
 }
 
-// goneError is the error of a 410, which is believed only after hours of it: servers give it
-// by mistake.
+// goneError returns the error for a 410. It is ErrNotFound only after goneAfter, because
+// servers send 410 by mistake.
 func goneError(since, now time.Time, wait time.Duration) error {
 	if now.Sub(since) < goneAfter {
 		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, time.Hour), Detail: "gone; believed when it stays so for hours"}

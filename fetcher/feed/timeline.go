@@ -13,13 +13,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// Timeline reads the feed that a Username is the address of, or with a Cursor a page of
-// older entries that the feed names. Errors: *fetcher.ArgumentError for an address that is
-// not allowed; netguard.ErrAddressNotAllowed for a name that leads to an address that is
-// not public; of package fetcher ErrNotFound (404; 410 for hours), ErrUnauthorized (401),
-// ErrProtected (403), *RateLimitError (429, and where the host is not to
-// be asked yet), *StatusError for any other status, ErrMalformed for what is no feed or
-// too large.
+// Timeline reads the feed with the URL q.Username or, if q.Cursor is set, a page of older
+// entries. It returns *fetcher.ArgumentError if the URL is not allowed, and
+// netguard.ErrAddressNotAllowed if the host's address is not public. Errors of package
+// fetcher are ErrNotFound (404; 410 for six hours), ErrUnauthorized (401), ErrProtected
+// (403), *RateLimitError (429, or the host must not be asked yet), *StatusError for any
+// other status, and ErrMalformed if the document is not a feed or too large.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	a, err := f.account(q.Username)
 	if err != nil {
@@ -63,7 +62,7 @@ func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQu
 	return f.read(ctx, a, s, start, q)
 }
 
-// read asks for a document, and makes a page of it.
+// read requests a document and returns its entries as a page.
 func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	older, asked := q.Cursor != "", f.cfg.Now()
 	kept, validated, conditional := f.pages.Known(a.id, q), s.get().validated, false
@@ -138,8 +137,8 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	return page, nil
 }
 
-// keep remembers a page, to tell when it is the same again. What did not come whole is
-// asked for again.
+// keep remembers a page, to recognize it if it is unchanged. It does nothing if the body was
+// cut off: the page is then requested in full again.
 func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Response, page *fetcher.Page, whole bool) {
 	if !whole {
 		return
@@ -148,19 +147,19 @@ func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Respons
 	s.set(func(p *polled) { p.validated = validators{got.url, page.Version} })
 }
 
-// validators are those of a page, which are sent to the URL alone that they came from: where
-// a feed leads to may be another URL each time, and the page is the same by its body then.
+// validators records the URL that the remembered page's validators came from. They are sent
+// to that URL only, because redirects may lead to a different one each time.
 type validators struct {
 	from *url.URL
 	of   uint64 // the page's Version
 }
 
-// by reports whether the validators are those of a version of the page, from a URL.
+// by reports whether the validators came from u and belong to this version of the page.
 func (v validators) by(u *url.URL, version uint64) bool {
 	return v.from != nil && v.of == version && *v.from == *u
 }
 
-// answered notes what an answer with the newest entries says of a feed.
+// answered updates p after a successful answer with the newest entries.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
 	p.asked, p.gone, p.closed, p.why = asked, time.Time{}, time.Time{}, nil
 	if got.moved != nil {
@@ -172,7 +171,7 @@ func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
 	}
 }
 
-// nextPage is the address of older entries, if the feed's own host has them.
+// nextPage returns the URL of older entries if it is on the feed's host, otherwise "".
 func (d *document) nextPage(from *url.URL) string {
 	u, err := url.Parse(d.next)
 	if err != nil || len(d.next) > maxURL || u.Host != from.Host || u.Scheme != from.Scheme || d.next == from.String() {
@@ -181,7 +180,7 @@ func (d *document) nextPage(from *url.URL) string {
 	return d.next
 }
 
-// Bucket names the host that an account's feed is on: see fetcher.Bucketer.
+// Bucket returns the host of an account's feed: see fetcher.Bucketer.
 func (f *Fetcher) Bucket(c fetcher.Call) string {
 	a, err := f.account(c.Account.Username)
 	if err != nil {
@@ -196,7 +195,7 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	return a.bucket(s.get().moved)
 }
 
-// bucket is the host that limits a feed: that of moved, if the feed has moved there.
+// bucket returns the host that limits a feed: that of moved, unless it is nil.
 func (a *account) bucket(moved *url.URL) string {
 	if moved != nil {
 		return moved.Host
@@ -204,7 +203,7 @@ func (a *account) bucket(moved *url.URL) string {
 	return a.url.Host
 }
 
-// body reads a body, and reports whether it came whole.
+// body reads a body, and reports whether it was complete.
 func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
 	// What the transport did not unpack it did not ask for.
 	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxText       = 280      // characters of Text where an entry has no title
+	maxText       = 280      // characters of Text if an entry has no title
 	maxFullText   = 64 << 10 // bytes of FullText
 	maxTitle      = 1 << 10  // bytes of a title, and of other short texts
 	maxCategories = 100
 )
 
-// tweet maps an entry. id and at are what the feed's memory says of it.
+// tweet returns an entry as a post. id and at are from the feed's memory.
 func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetcher.Tweet {
 	content := htmltext.Content{Text: e.body()}
 	if !e.plain {
@@ -38,8 +38,8 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 	return t
 }
 
-// permalink is where an entry can be seen: its link, else its first file, else the site, else
-// the feed.
+// permalink returns the first that exists of the entry's link, its first enclosure, the site
+// and the feed's URL.
 func (e *entry) permalink(a *account, doc *document) string {
 	switch {
 	case e.link != "":
@@ -52,7 +52,8 @@ func (e *entry) permalink(a *account, doc *document) string {
 	return a.url.String()
 }
 
-// together puts the title before the text, unless that begins with it.
+// together returns the title, a blank line and the text, or text alone if it begins with the
+// title.
 func together(title, text string) string {
 	switch {
 	case text == "":
@@ -63,8 +64,8 @@ func together(title, text string) string {
 	return title + "\n\n" + text
 }
 
-// titleText is a title in one line. Elements of HTML are left out, and what only looks
-// like one, as in "List<String>", is not.
+// titleText returns a title on one line. It removes HTML tags, but keeps texts that only look
+// like tags, as in "List<String>".
 func titleText(s string) string {
 	if strings.ContainsAny(s, "<&") {
 		s = stripTags(s)
@@ -74,7 +75,7 @@ func titleText(s string) string {
 
 var inline = strings.Fields("a abbr b big br cite code del em font i img ins kbd mark p q s small span strike strong sub sup tt u var")
 
-// stripTags leaves out the tags that titles have, and reads entities.
+// stripTags removes the tags that are common in titles, and decodes entities.
 func stripTags(s string) string {
 	var b strings.Builder
 	for {
@@ -104,7 +105,7 @@ func isInline(name string) bool {
 	return false
 }
 
-// byline is who wrote an entry: its authors, else those of the feed.
+// byline returns the authors of an entry or, if it has none, those of the feed.
 func (e *entry) byline(doc *document) string {
 	authors := e.authors
 	if len(authors) == 0 {
@@ -121,8 +122,7 @@ func (e *entry) byline(doc *document) string {
 	return clip(strings.Join(names, ", "), maxTitle)
 }
 
-// media are the pictures, recordings and films among the enclosures, and the picture of
-// the entry.
+// media returns the enclosures that are pictures, sound or film, and the entry's picture.
 func (e *entry) media() (media []fetcher.Media) {
 	for _, enc := range e.enclosures {
 		if kind := mediaType(enc.Type, enc.URL); kind != "" {
@@ -140,8 +140,8 @@ func (e *entry) media() (media []fetcher.Media) {
 	return append(media, fetcher.Media{MediaKey: e.image, Type: "photo", URL: e.image})
 }
 
-// mediaType maps a media type, or where it is unknown the end of an address; "" for what
-// is neither picture nor sound.
+// mediaType returns the Media.Type for a media type or, if that is unknown, for the extension
+// of a URL. It returns "" if the file is not a picture, sound or film.
 func mediaType(kind, href string) string {
 	switch family, _, _ := strings.Cut(kind, "/"); family {
 	case "image":
@@ -165,7 +165,7 @@ func mediaType(kind, href string) string {
 	return ""
 }
 
-// urls are the links of the text, each once, after that of the entry's page.
+// urls returns the entry's own link and then the links in the text, each once.
 func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
 	known := map[string]bool{}
 	add := func(href, display string) {
@@ -183,7 +183,7 @@ func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
 	return urls
 }
 
-// language is a language tag, the entry's or the feed's.
+// language returns the first of tags that looks like a language tag, in lower case.
 func language(tags ...string) string {
 	for _, tag := range tags {
 		if tag = strings.TrimSpace(tag); tag != "" && len(tag) <= 35 && !strings.ContainsAny(tag, " \t\n_") {
@@ -193,7 +193,7 @@ func language(tags ...string) string {
 	return ""
 }
 
-// clip cuts a text to n bytes, at the start of a character.
+// clip cuts a text to at most n bytes, between two characters.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -204,7 +204,7 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// firstOf is the first line of a text, cut to n characters at a space.
+// firstOf returns the beginning of a text on one line, cut to n characters at a space.
 func firstOf(s string, n int) string {
 	s = strings.Join(strings.Fields(clip(s, 8*n)), " ")
 	at, count, space := 0, 0, 0

@@ -7,39 +7,38 @@
 //
 // # Where it connects to
 //
-// A Scraper connects to public addresses only, by the same check as webhooks
-// (webhook.PublicAddr), which is made on the address of each connection when it is
-// opened, whatever the name resolved to before. Schemes are http and https, ports 80,
-// 443, 8080 and 8443. It uses no proxy of the environment, and sends no cookie and no
-// Referer. It follows at most 5 redirects, and checks each like the first address.
+// A Scraper connects to public addresses only. It checks the address of each connection
+// when it is opened, like webhooks do (webhook.PublicAddr). Schemes are http and https,
+// ports 80, 443, 8080 and 8443. It ignores the proxy settings of the environment, and sends
+// no cookies and no Referer. It follows at most 5 redirects, and checks each target like
+// the first URL.
 // Config.AllowPrivate allows private networks, for tests.
 //
 // # robots.txt
 //
-// The robots.txt of each origin on the way is read and followed (RFC 9309), unless
-// Config.IgnoreRobots is set: the group of the User-Agent's product name, else
-// that of *; the longest matching rule counts, Allow at a tie. A missing file
-// (4xx) allows everything; one that cannot be read (5xx, no connection) fails
-// the call. Files are cached for an hour, up to 16 MiB of them; of each the first
-// 500 KiB and 10,000 rules count.
+// Unless Config.IgnoreRobots is set, a Scraper obeys the robots.txt of each origin on the
+// way (RFC 9309). It uses the group of the User-Agent's product name, or the group of * if
+// there is none. The longest matching rule decides; if two are equally long, Allow does. A
+// missing file (4xx) allows everything. If a file cannot be read (5xx, no connection), the
+// call fails. Files are cached for an hour, up to 16 MiB in all. Only the first 500 KiB and
+// 10,000 rules of a file are used.
 //
 // # Hostile pages
 //
-// A page may be made to exhaust its reader. There are bounds on the time of a call;
-// on bytes, after decompression, of the page, of the tree and of the result; on the
-// number of elements; on the depth of elements, of lists and of tables; and on
-// concurrent calls. A page over a bound of size is fetcher.ErrMalformed; elements that
-// are too deep are flattened. The tree is built here, in time and memory linear in the
-// page, which golang.org/x/net/html.Parse does not promise (a page of 20 kB can make it
-// build 600,000 nodes). It has the elements with content, and leaves out scripts,
-// styles, frames, form fields and drawings.
-// Encodings are those of the WHATWG standard: byte order mark, Content-Type,
-// meta element, else UTF-8 if the page is that, else windows-1252. A meta element that
-// names windows-1252 (iso-8859-1) does not count in a page that is UTF-8.
+// A page may try to exhaust its reader. Therefore the following are limited: the time of a
+// call; the bytes of the decompressed page, of the tree and of the result; the number of
+// elements; the depth of elements, lists and tables; and the number of concurrent calls. A
+// page that is too large gives fetcher.ErrMalformed; elements nested too deep are
+// flattened. This package builds the tree itself, in time and memory linear in the page:
+// golang.org/x/net/html.Parse can build 600,000 nodes from a page of 20 kB. The tree has
+// only elements with content, without scripts, styles, frames, form fields and drawings.
+// The encoding is the first of: byte order mark, Content-Type, meta element, UTF-8 if the
+// page is valid, windows-1252. A meta element that names windows-1252 (iso-8859-1) is
+// ignored in a page that is valid UTF-8.
 //
-// The HTML has a fixed set of elements and attributes, absolute links of the
-// schemes http, https, mailto and tel, and no scripts. A program that shows it in a
-// browser should still sanitize it, like any foreign HTML.
+// The HTML result has a fixed set of elements and attributes, absolute links with the
+// schemes http, https, mailto and tel, and no scripts. Sanitize it all the same before you
+// show it in a browser.
 //
 // Main-content extraction is codeberg.org/readeck/go-readability, Markdown is
 // made by github.com/JohannesKaufmann/html-to-markdown.

@@ -18,7 +18,7 @@ import (
 
 const maxRedirects = 5
 
-// page is an answer of a 2xx status.
+// page is an answer with a 2xx status.
 type page struct {
 	url         *url.URL // after redirects
 	status      int
@@ -26,11 +26,11 @@ type page struct {
 	body        []byte
 }
 
-// answer is one of any status.
+// answer is an answer with any status.
 type answer struct {
 	page
 	header http.Header
-	over   bool // the body is longer than what is in page.body
+	over   bool // the body is longer than page.body
 }
 
 // fetch reads the page, after checking the robots.txt of each origin on the way.
@@ -51,16 +51,15 @@ func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	if a.over {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page is over %d bytes", s.cfg.MaxBody))
 	}
-	// What the transport did not unpack it did not ask for.
+	// The transport decompresses the encoding that it asked for and removes the header.
 	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page has the content encoding %q: want gzip or none", cut(e, 100)))
 	}
 	return &a.page, nil
 }
 
-// get requests u and follows redirects; each address is checked, and ask is
-// called with it, before it is requested. Of the body at most limit bytes are
-// kept.
+// get requests u and follows redirects. Before each request it checks the URL and calls
+// ask with it. It keeps at most limit bytes of the body.
 func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.URL, limit int64, ask func(*url.URL) error) (*answer, error) {
 	for hop := 0; ; hop++ {
 		if err := ask(u); err != nil {
@@ -78,7 +77,7 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 			return nil, refuse(u.Host, "the page redirects to an invalid URL")
 		}
 		to, err := s.parseURL(u.ResolveReference(ref).String())
-		var argument *fetcher.ArgumentError // not the caller's here, who is not told where the redirect leads to
+		var argument *fetcher.ArgumentError // not the caller's fault; the caller must not see the redirect's target
 		if errors.As(err, &argument) {
 			return nil, fmt.Errorf("webscrape: %s: %w", u.Host, &fetcher.PageError{Refused: true, Err: netguard.ErrAddressNotAllowed,
 				Reason: "the page redirects to an address that is not allowed: want " + argument.Allowed})
@@ -87,7 +86,7 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 	}
 }
 
-// once makes one request. For a redirect only its target is returned.
+// once makes one request. For a redirect it returns only the target.
 func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.URL, limit int64) (*answer, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		if next := resp.Header.Get("Location"); next != "" {
-			io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+			io.CopyN(io.Discard, resp.Body, 4<<10) // allows the connection to be reused
 			return nil, next, nil
 		}
 	}
@@ -113,7 +112,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 		header: resp.Header,
 	}
 	if resp.StatusCode/100 != 2 {
-		return a, "", nil // nothing is done with an error's body
+		return a, "", nil // the body of an error is not used
 	}
 	a.body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if int64(len(a.body)) > limit {
@@ -129,7 +128,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	return a, "", nil
 }
 
-// statusError maps a status to the errors of package fetcher, nil for 2xx.
+// statusError returns the error of package fetcher for a status, nil for 2xx.
 func (s *Scraper) statusError(a *answer) error {
 	if a.status/100 == 2 {
 		return nil
@@ -149,17 +148,17 @@ func (s *Scraper) statusError(a *answer) error {
 	return pageError(a.url.Host, "the page answered "+statusLine(a.status), err)
 }
 
-// statusLine is a status as people read it.
+// statusLine returns a status with its text, such as "404 Not Found".
 func statusLine(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// pageError returns a *fetcher.PageError with the host.
+// pageError returns an error with the host that wraps a *fetcher.PageError.
 func pageError(host, reason string, err error) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Err: err})
 }
 
-// refuse returns the error for a page that is not converted.
+// refuse returns the error for a page that cannot be converted.
 func refuse(host, reason string) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Refused: true, Err: fetcher.ErrMalformed})
 }

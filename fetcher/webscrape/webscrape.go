@@ -19,31 +19,31 @@ const (
 
 // Config sets up a Scraper. The zero value of each field means its default.
 type Config struct {
-	// Timeout bounds a whole call: robots.txt, redirects and the page. Defaults
+	// Timeout limits a whole call: robots.txt, redirects and the page. Defaults
 	// to 20 s, at most 5 min.
 	Timeout time.Duration
-	// MaxBody caps a page after decompression, in bytes. Defaults to 4 MiB, at
+	// MaxBody is the largest page after decompression, in bytes. Defaults to 4 MiB, at
 	// most 16 MiB. A call in progress takes up to about 20 times as much memory.
 	MaxBody int64
-	// MaxConcurrent is how many pages are read at a time; further calls wait for
-	// their turn, which Timeout includes. Defaults to 8, at most 1,024.
+	// MaxConcurrent is how many pages are read at a time. Further calls wait; Timeout
+	// includes this wait. Defaults to 8, at most 1,024.
 	MaxConcurrent int
-	// MainContent leaves out navigation, advertisements and the like. A page in
-	// which no main content is found is converted whole.
+	// MainContent leaves out navigation, advertisements and the like. If no main content
+	// is found, the whole page is converted.
 	MainContent bool
 	// IgnoreRobots also reads pages that robots.txt disallows for the User-Agent.
 	IgnoreRobots bool
 	// UserAgent defaults to upstream.DefaultUserAgent. Its product name, the part
 	// before the slash, selects the group in robots.txt.
 	UserAgent string
-	// AllowPrivate also allows private networks and any port, as
-	// webhook.Config.AllowPrivate does.
+	// AllowPrivate also allows private networks and any port, like
+	// webhook.Config.AllowPrivate.
 	AllowPrivate bool
 	// Now is the clock for robots.txt files and rate limits. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// ErrDisallowed says that robots.txt disallows the page. It wraps fetcher.ErrProtected.
+// ErrDisallowed: robots.txt disallows the page. It wraps fetcher.ErrProtected.
 var ErrDisallowed = fmt.Errorf("webscrape: robots.txt disallows the page: %w", fetcher.ErrProtected)
 
 // Scraper reads pages. It is safe for concurrent use, keeps no connection open
