@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// bill is what was charged for: each thing once a UTC day.
+// bill counts charges: one for each post, account and event per UTC day.
 type bill struct {
 	total fetcher.Billed
 	seen  map[billed]bool
@@ -20,14 +20,14 @@ type billed struct {
 	day      int64
 }
 
-// Billed returns what X would have charged for so far.
+// Billed returns the charges so far.
 func (s *Server) Billed() fetcher.Billed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bill.total
 }
 
-// charge bills a post, a user or an event.
+// charge bills a post, a user or an event, unless it was billed on the same UTC day.
 func (b *bill) charge(now time.Time, kind, id string) {
 	key := billed{kind, id, now.Unix() / (24 * 60 * 60)}
 	if b.seen[key] {
@@ -47,17 +47,17 @@ func (b *bill) charge(now time.Time, kind, id string) {
 	}
 }
 
-// quotas are those of the endpoints.
+// quotas has the quota of each endpoint.
 type quotas map[string]*quota
 
-// quota is the calls of an endpoint in its window of 15 minutes.
+// quota counts the calls of an endpoint in its current window of 15 minutes.
 type quota struct {
 	used int
 	ends time.Time
 }
 
-// take takes one of an endpoint's calls in 15 minutes, and writes what is left of them;
-// it answers itself when none is.
+// take counts a call against an endpoint's limit and sets the rate-limit headers. If no
+// calls are left, it answers the request and returns false.
 func (s *Server) take(w http.ResponseWriter, endpoint string, limit int) bool {
 	s.mu.Lock()
 	q, now := s.quotas[endpoint], s.cfg.Now()
@@ -80,7 +80,7 @@ func (s *Server) take(w http.ResponseWriter, endpoint string, limit int) bool {
 	return ok
 }
 
-// writeProblem answers with an error.
+// writeProblem answers with a problem document.
 func writeProblem(w http.ResponseWriter, status int, p object) {
 	p["status"] = status
 	w.Header().Set("Content-Type", "application/problem+json")
@@ -88,7 +88,7 @@ func writeProblem(w http.ResponseWriter, status int, p object) {
 	writeBody(w, p)
 }
 
-// writeJSON answers with a document.
+// writeJSON answers with v as JSON.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)

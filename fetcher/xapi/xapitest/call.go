@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// call is a request under way.
+// call is a request that is being answered.
 type call struct {
 	s     *Server
 	w     http.ResponseWriter
@@ -17,8 +17,8 @@ type call struct {
 	query url.Values
 }
 
-// fieldsOf are the fields and expansions that an app may ask for, by parameter. Those of
-// private metrics are left out.
+// fieldsOf has the fields and expansions that an app may ask for, by parameter, without
+// private metrics.
 var fieldsOf = map[string][]string{
 	"post.fields": {"article", "article_title", "attachments", "card_uri", "community_id", "context_annotations", "conversation_id", "created_at",
 		"display_text_range", "edit_controls", "entities", "geo", "id", "lang", "matched_media_notes", "media_metadata", "note_post", "note_request_suggestions",
@@ -34,7 +34,8 @@ var fieldsOf = map[string][]string{
 	"place.fields": {"contained_within", "country", "country_code", "full_name", "geo", "id", "name", "place_type"},
 }
 
-// refuses answers a request that asks for what there is not.
+// refuses reports whether a request asks for unknown fields or expansions. It then answers
+// the request with an error.
 func (c *call) refuses() bool {
 	for name, values := range c.query {
 		if !strings.HasSuffix(name, ".fields") && name != "expansions" {
@@ -50,19 +51,20 @@ func (c *call) refuses() bool {
 	return false
 }
 
-// has reports whether a request asks for something in a parameter.
+// has reports whether the list in a parameter contains value.
 func (c *call) has(parameter, value string) bool {
 	list := c.query.Get(parameter)
 	return list != "" && slices.Contains(strings.Split(list, ","), value)
 }
 
-// invalid refuses a parameter.
+// invalid answers that a parameter is not valid.
 func (c *call) invalid(parameter string, values ...string) {
 	Problem{Kind: "invalid-request", Status: http.StatusBadRequest, Title: "Invalid Request",
 		Detail: "One or more parameters to your request was invalid.", Parameter: parameter, Values: values}.Write(c.w)
 }
 
-// number reads a count within bounds.
+// number reads a number from least to most, or returns otherwise if the parameter is not
+// set. If the value is not allowed, it answers with an error and returns false.
 func (c *call) number(parameter string, least, most, otherwise int) (int, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -76,7 +78,7 @@ func (c *call) number(parameter string, least, most, otherwise int) (int, bool) 
 	return n, true
 }
 
-// id reads the id of a post, 0 for none.
+// id reads the id of a post, or 0 if the parameter is not set.
 func (c *call) id(parameter string) (uint64, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -90,7 +92,7 @@ func (c *call) id(parameter string) (uint64, bool) {
 	return n, true
 }
 
-// time reads a time in whole seconds, the zero time for none.
+// time reads a time in whole seconds, or the zero time if the parameter is not set.
 func (c *call) time(parameter string) (time.Time, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -104,10 +106,10 @@ func (c *call) time(parameter string) (time.Time, bool) {
 	return at, true
 }
 
-// answer writes members as the answer.
+// answer answers with an object of these members.
 func (c *call) answer(members object) {
 	writeJSON(c.w, http.StatusOK, members)
 }
 
-// charge bills a resource.
+// charge bills a post, a user or an event.
 func (c *call) charge(kind, id string) { c.s.bill.charge(c.s.cfg.Now(), kind, id) }

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// conn is a connection, or one that is gone and still counts as one until a time.
+// conn is a connection. After its end it may still count as open for some time.
 type conn struct {
 	kind  string
-	queue []line // by when they are due
-	bell  chan struct{}
-	cut   chan struct{} // closed to end it
-	ends  time.Time     // zero for never
-	ghost time.Time
-	gone  bool
+	queue []line        // sorted by due
+	bell  chan struct{} // rung when queue changes
+	cut   chan struct{} // closed to end the connection
+	ends  time.Time     // when the server ends it; zero for never
+	ghost time.Time     // until when it counts as open after its end
+	gone  bool          // it has ended
 }
 
-// line is one that is due.
+// line is a line to send once it is due.
 type line struct {
 	due  time.Time
 	body []byte
-	kind string // what is billed when it is sent
+	kind string // what to bill when it is sent; "" for nothing
 	id   string
 }
 
-// connect opens a connection; nil when there are enough.
+// connect opens a connection. It returns nil if most connections of that kind are open.
 func (st *Streams) connect(kind string, most int) *conn {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -50,7 +50,7 @@ func (st *Streams) connect(kind string, most int) *conn {
 	return c
 }
 
-// disconnect takes note of a connection's end.
+// disconnect marks a connection as ended.
 func (st *Streams) disconnect(c *conn) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -60,8 +60,8 @@ func (st *Streams) disconnect(c *conn) {
 	}
 }
 
-// next takes the next line that is due, or says how long to wait for it. A connection
-// that is over is cut.
+// next removes the next line that is due and returns it. If none is due, it returns how
+// long to wait. It cuts a connection that has lasted until its end.
 func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -87,8 +87,7 @@ func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
 	return l.body, 0
 }
 
-// end ends a connection that is cut, in one of the ways that there are. It does not
-// return.
+// end ends a cut connection, in a way chosen by StreamFaults. It does not return.
 func (st *Streams) end(w http.ResponseWriter, c *conn) {
 	st.s.mu.Lock()
 	f := &st.faults
@@ -120,7 +119,7 @@ func (c *conn) end() {
 	}
 }
 
-// add puts a line where it belongs by its time.
+// add inserts a line into the queue, by the time when it is due.
 func (c *conn) add(l line) {
 	at, _ := slices.BinarySearchFunc(c.queue, l, func(a, b line) int {
 		if a.due.After(b.due) {
@@ -135,7 +134,8 @@ func (c *conn) add(l line) {
 	}
 }
 
-// push sends an event to all connections of a kind, after the delay. st.s.mu is held.
+// push queues an event for all connections of a kind, due after StreamFaults.Delay. The
+// caller holds st.s.mu.
 func (st *Streams) push(kind string, body object, billed, id string) {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// account is one of the Server's.
+// account is an account of the Server.
 type account struct {
 	id, username         string
 	protected, suspended bool
-	posts                []*post // oldest first, deleted ones and old versions left out
+	posts                []*post // oldest first, without deleted posts and old versions
 }
 
-// post is one of the Server's, in one version: an edit is another post.
+// post is one version of a post. An edit makes another post.
 type post struct {
 	number    uint64 // the id
 	id, text  string
-	long      string // the whole text, if it is longer
-	photo     string // the address of a picture
+	long      string // the whole text, if it is longer than text
+	photo     string // the address of a picture; "" for none
 	author    *account
 	at        time.Time
 	ref       *post  // the post that it refers to
@@ -46,7 +46,7 @@ func (s *Server) AddAccount(username string) (id string) {
 	return a.id
 }
 
-// AddList makes a list of accounts, and returns its id.
+// AddList adds a list with these accounts and returns its id.
 func (s *Server) AddList(usernames ...string) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,29 +59,29 @@ func (s *Server) AddList(usernames ...string) (id string) {
 	return id
 }
 
-// SetProtected protects an account, so that its posts are hidden, or ends that.
+// SetProtected sets whether an account is protected, which hides its posts.
 func (s *Server) SetProtected(username string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.account(username).protected = on
 }
 
-// SetSuspended suspends an account, or ends that.
+// SetSuspended sets whether an account is suspended.
 func (s *Server) SetSuspended(username string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.account(username).suspended = on
 }
 
-// Post says what to publish.
+// Post is a post to publish.
 type Post struct {
 	Text string
 	// Long is the whole text of a post that is longer than Text.
 	Long string
 	// Photo is the address of a picture.
 	Photo string
-	// At is when it is published, to the millisecond. It is visible at once, at its
-	// place by time. Defaults to the present.
+	// At is the publication time, to the millisecond, and may be in the past. The post
+	// is visible at once, at its place by time. Defaults to the present.
 	At time.Time
 }
 
@@ -110,7 +110,7 @@ func (s *Server) Repost(username, of string) (id string) {
 	return s.publish(username, Post{}, of, "retweeted")
 }
 
-// Edit publishes another version of a post, which has an id of its own.
+// Edit publishes a new version of a post and returns the new version's id.
 func (s *Server) Edit(id, text string) (newID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Server) publish(username string, what Post, ref, relation string) strin
 	return p.id
 }
 
-// make makes a post that nobody sees yet. s.mu is held.
+// make creates a post that is not visible yet. The caller holds s.mu.
 func (s *Server) make(a *account, what Post) *post {
 	at := what.At
 	if at.IsZero() {
@@ -165,7 +165,7 @@ func (s *Server) make(a *account, what Post) *post {
 	return &post{number: number, id: strconv.FormatUint(number, 10), text: what.Text, long: what.Long, photo: what.Photo, author: a, at: at}
 }
 
-// add puts a post on its timeline and on the streams. s.mu is held.
+// add adds a post to its timeline and sends it to the streams. The caller holds s.mu.
 func (s *Server) add(p *post) {
 	s.posts[p.id] = p
 	p.author.posts, s.all = insert(p.author.posts, p), insert(s.all, p)
@@ -174,13 +174,13 @@ func (s *Server) add(p *post) {
 	}
 }
 
-// hide takes a post from timelines and searches. s.mu is held.
+// hide removes a post from timelines and searches. The caller holds s.mu.
 func (s *Server) hide(p *post) {
 	is := func(o *post) bool { return o == p }
 	p.author.posts, s.all = slices.DeleteFunc(p.author.posts, is), slices.DeleteFunc(s.all, is)
 }
 
-// insert adds a post at its place by id.
+// insert adds a post to a list that is sorted by id.
 func insert(posts []*post, p *post) []*post {
 	i, _ := slices.BinarySearchFunc(posts, p, byNumber)
 	return slices.Insert(posts, i, p)
@@ -207,10 +207,10 @@ func (s *Server) mustFind(id string) *post {
 // object is a JSON object.
 type object = map[string]any
 
-// times are as X writes them.
+// timeLayout is the format of times in answers.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// tweet is a post in the names of before August 2026, which streams have.
+// tweet returns a post with the field names of before August 2026, as streams send it.
 func (p *post) tweet() object {
 	o := object{
 		"id": p.id, "text": p.text, "author_id": p.author.id, "created_at": p.at.UTC().Format(timeLayout), "lang": "en",
@@ -227,7 +227,7 @@ func (p *post) tweet() object {
 	return o
 }
 
-// root is the post that a conversation began with.
+// root returns the first post of the conversation.
 func (p *post) root() *post {
 	for p.relation == "replied_to" {
 		p = p.ref
@@ -235,7 +235,7 @@ func (p *post) root() *post {
 	return p
 }
 
-// user is an account in the names of before August 2026.
+// user returns an account with the field names of before August 2026.
 func (a *account) user() object {
 	return object{"id": a.id, "username": a.username, "name": a.username, "protected": a.protected, "verified": false,
 		"public_metrics": object{"followers_count": 1, "following_count": 1, "listed_count": 0, "tweet_count": len(a.posts), "tweet_count_str": strconv.Itoa(len(a.posts))}}

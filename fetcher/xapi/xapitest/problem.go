@@ -9,38 +9,39 @@ import (
 
 // Problem is an error in X's form (docs.x.com/x-api/fundamentals/response-codes-and-errors).
 type Problem struct {
-	// Kind is the last segment of the type, such as "client-forbidden", "" for
-	// "about:blank".
+	// Kind is the last segment of the problem's type, such as "client-forbidden". If it
+	// is "", the type is "about:blank".
 	Kind   string
-	Status int // of the answer
+	Status int // HTTP status of the answer
 	Title  string
 	Detail string
-	// Parameter and Values are of an "invalid-request".
+	// Parameter and Values are set in an "invalid-request".
 	Parameter string
 	Values    []string
-	// ResourceType, ResourceID and Value say what it is about, "" for nothing.
+	// ResourceType, ResourceID and Value name the resource that the problem concerns.
 	ResourceType, ResourceID, Value string
-	// ConnectionIssue is of a "streaming-connection".
+	// ConnectionIssue is set in a "streaming-connection".
 	ConnectionIssue string
-	// RetryAfter is the header, in whole seconds; 0 is none.
+	// RetryAfter is the value of that header, in whole seconds. If it is 0, the header
+	// is not sent.
 	RetryAfter time.Duration
 }
 
 const problemBase = "https://api.x.com/2/problems/"
 
-// CreditsUsedUp is the answer to an account that has bought no credits.
+// CreditsUsedUp returns X's problem for an app without credits.
 func CreditsUsedUp() Problem {
 	return Problem{Kind: "credits", Status: http.StatusPaymentRequired, Title: "CreditsDepleted",
 		Detail: "Your enrolled account does not have any credits to fulfill this request."}
 }
 
-// TooManyConnections is the answer to a stream beyond those that may be open.
+// TooManyConnections returns X's problem for a stream beyond the allowed number.
 func TooManyConnections() Problem {
 	return Problem{Kind: "streaming-connection", Status: http.StatusTooManyRequests, Title: "ConnectionException",
 		Detail: "This stream is currently at the maximum allowed connection limit.", ConnectionIssue: "TooManyConnections"}
 }
 
-// ServeHTTP answers any request with the problem: see Server.Instead.
+// ServeHTTP answers every request with the problem: see Server.Instead.
 func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) { p.Write(w) }
 
 // Write writes the problem as an answer.
@@ -51,7 +52,7 @@ func (p Problem) Write(w http.ResponseWriter) {
 	writeProblem(w, p.Status, p.members())
 }
 
-// members are what the problem has in JSON.
+// members returns the members of the problem's JSON object.
 func (p Problem) members() object {
 	m := object{"title": p.Title, "detail": p.Detail, "type": "about:blank", "status": p.Status}
 	if p.Kind != "" {

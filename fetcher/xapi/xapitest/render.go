@@ -10,7 +10,7 @@ import (
 // editable is how long a post can be edited.
 const editable = 30 * time.Minute
 
-// posts answers with a page of posts, and charges for it.
+// posts answers with a page of posts and bills them. next is the token of the next page.
 func (c *call) posts(shown []*post, next string) {
 	meta := object{"result_count": len(shown)}
 	members := object{"meta": meta}
@@ -29,7 +29,7 @@ func (c *call) posts(shown []*post, next string) {
 	c.answer(members)
 }
 
-// records are posts as an answer has them, and what they include. All are charged for.
+// records returns posts in the form of an answer, and their included records. It bills both.
 func (c *call) records(shown []*post) (data []any, includes object) {
 	in := included{c: c, posts: map[string]bool{}, users: map[string]bool{}}
 	for _, p := range shown {
@@ -40,7 +40,7 @@ func (c *call) records(shown []*post) (data []any, includes object) {
 	return data, in.members()
 }
 
-// post is a post as an answer has it: its id and text, and what was asked for.
+// post returns a post in the form of an answer: id, text, and the requested fields.
 func (c *call) post(p *post) object {
 	m := object{"id": p.id, "text": p.text}
 	at := p.at.UTC()
@@ -74,14 +74,14 @@ func (c *call) post(p *post) object {
 	return m
 }
 
-// included collects what posts include.
+// included collects the included records of an answer's posts.
 type included struct {
 	c            *call
-	posts, users map[string]bool // by id: there already
+	posts, users map[string]bool // ids that were added already
 	data         struct{ posts, users, media []any }
 }
 
-// of adds what a post includes, as far as that was asked for.
+// of adds the records that a post refers to, if the request has their expansions.
 func (in *included) of(p *post) {
 	c := in.c
 	if c.has("expansions", "author_id") {
@@ -121,7 +121,7 @@ func (in *included) members() object {
 	return m
 }
 
-// record is a post as searches ask about it.
+// record returns a post as a Tweet, to match it with queries.
 func (p *post) record() fetcher.Tweet {
 	t := fetcher.Tweet{ID: p.id, Text: p.text, FullText: p.long, Username: p.author.username, UserID: p.author.id, Lang: "en", PublishedAt: p.at,
 		IsQuoteStatus: p.relation == "quoted", IsRetweet: p.relation == "retweeted"}

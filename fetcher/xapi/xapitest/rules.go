@@ -11,10 +11,10 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Rule is one of the filtered stream.
+// Rule is a rule of the filtered stream.
 type Rule struct{ ID, Value, Tag string }
 
-// rule is a Rule that posts are matched with from a time on.
+// rule is a Rule with the time from which it is in use.
 type rule struct {
 	Rule
 	query *query.Program
@@ -23,17 +23,17 @@ type rule struct {
 
 const (
 	maxRuleLength = 1024
-	ruleDelay     = 10 * time.Second // until a new rule is in force
+	ruleDelay     = 10 * time.Second // from a rule's creation until it is in use
 )
 
-// filter has the rules.
+// filter manages the rules of the filtered stream.
 type filter struct {
 	streams *Streams
 	rules   []*rule
 	last    int
 }
 
-// Rules returns those that there are.
+// Rules returns all rules.
 func (st *Streams) Rules() (all []Rule) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -43,7 +43,8 @@ func (st *Streams) Rules() (all []Rule) {
 	return all
 }
 
-// AddRule adds a rule, as another program does. It panics if it is not valid.
+// AddRule adds a rule, as another program might, and returns its id. It panics if the rule
+// is not valid.
 func (st *Streams) AddRule(value, tag string) (id string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -54,7 +55,7 @@ func (st *Streams) AddRule(value, tag string) (id string) {
 	return r.ID
 }
 
-// add adds a rule, or says why not.
+// add adds a rule. If the rule is not allowed, add returns the problem instead.
 func (f *filter) add(value, tag string) (*rule, object) {
 	const problems = "https://api.twitter.com/2/problems/"
 	q, _, err := query.Parse(value, query.Options{Dialect: query.V2Stream, Now: f.streams.s.cfg.Now})
@@ -132,7 +133,7 @@ func (f *filter) change(c *call) {
 	writeJSON(c.w, status, answer)
 }
 
-// push sends a post to the filtered streams. f.streams.s.mu is held.
+// push sends a post to the filtered streams. The caller holds f.streams.s.mu.
 func (f *filter) push(p *post) {
 	t := p.record()
 	var matching []object
@@ -146,7 +147,7 @@ func (f *filter) push(p *post) {
 	}
 }
 
-// connectionRoutes end connections.
+// connectionRoutes adds the endpoint that ends connections.
 func (st *Streams) connectionRoutes() {
 	st.s.handle(deleteConnections, deleteConnections, func(c *call) {
 		before := len(st.conns)

@@ -8,33 +8,33 @@ import (
 
 // Config sets up a Server. The zero value of each field means its default.
 type Config struct {
-	// Token is the only bearer token that is accepted. Defaults to "token".
+	// Token is the only accepted bearer token. Defaults to "token".
 	Token string
-	// Limits are how many calls each endpoint of these takes in 15 minutes, by its
-	// path, such as "/2/users/:id/tweets"; one that is not there has no limit.
+	// Limits has the number of calls that an endpoint accepts in 15 minutes, by its
+	// path, such as "/2/users/:id/tweets". Endpoints that are not in it have no limit.
 	// Defaults to DefaultLimits.
 	Limits map[string]int
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time
-	// MaxRules is how many rules of the filtered stream there may be. Defaults to 1,000.
+	// MaxRules limits the rules of the filtered stream. Defaults to 1,000.
 	MaxRules int
 }
 
 // Server is a fake of X's API. It is an http.Handler, safe for concurrent use.
 type Server struct {
-	// Streams are the server's streams.
+	// Streams controls the server's streams.
 	Streams *Streams
 
 	cfg Config
 	mux *http.ServeMux
 
 	mu       sync.Mutex          // guards what follows, and what other files add
-	accounts map[string]*account // by lower-case handle
+	accounts map[string]*account // by handle in lower case
 	byID     map[string]*account
 	posts    map[string]*post // by id
-	all      []*post          // by id, those that can be found
+	all      []*post          // the visible posts, sorted by id
 	lists    map[string][]*account
-	issued   map[int64]uint64 // ids given out in a millisecond
+	issued   map[int64]uint64 // how many ids were made for each millisecond
 	bill     bill
 	quotas   quotas
 	calls    map[string]int
@@ -78,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Instead has a handler answer all requests in place of the Server, until it is nil.
+// Instead sets a handler that answers all requests in place of the Server. Nil removes it.
 func (s *Server) Instead(h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// StreamFaults are what goes wrong with streams. The zero value is a stream that brings
-// each event at once, in order, for as long as the client wants.
+// StreamFaults sets the faults of streams. With the zero value a stream sends each event at
+// once and in order, and never ends.
 type StreamFaults struct {
-	// Delay is from a post's publication to its line; Disorder is added at random, up
-	// to this much.
+	// Delay is the time from a post's publication to its line. A random time of up to
+	// Disorder is added to it.
 	Delay, Disorder time.Duration
-	// Duplicate is the share of lines that are sent twice, 0 to 1.
+	// Duplicate is the fraction of lines that are sent twice, 0 to 1.
 	Duplicate float64
-	// DisconnectAfter is how long a connection lasts in the mean; 0 for as long as the
-	// client wants.
+	// DisconnectAfter is the mean time after which the server ends a connection. 0 means
+	// never.
 	DisconnectAfter time.Duration
-	// Torn is the share of these ends within a line, and Announced the share that an
-	// operational-disconnect announces.
+	// Torn is the fraction of these ends that come within a line. Announced is the
+	// fraction that an operational-disconnect announces. Both are 0 to 1.
 	Torn, Announced float64
-	// GhostFor is how long a connection that was ended by DisconnectAfter still counts
-	// as open.
+	// GhostFor is how long a connection still counts as open after DisconnectAfter has
+	// ended it.
 	GhostFor time.Duration
-	// Seed is that of the random numbers.
+	// Seed is the seed of the random numbers.
 	Seed uint64
 }
 
-// StreamStats count what streams did.
+// StreamStats counts events of streams.
 type StreamStats struct {
 	Disconnects, Torn, Announced, Ghosts, Refused, Duplicated int
 }
 
-// Kinds of streams, by the names of GET /2/connections.
+// The kinds of streams, as named in GET /2/connections.
 const (
 	activityStream = "activity_stream"
 	filteredStream = "filtered_stream"
@@ -43,10 +43,10 @@ const (
 	connectsPerQtr = 50
 )
 
-// Streams are the activity stream and the filtered stream of a Server: their
-// connections, subscriptions and rules. They are safe for concurrent use.
+// Streams has the activity stream and the filtered stream of a Server: their connections,
+// subscriptions and rules. It is safe for concurrent use.
 type Streams struct {
-	s *Server // whose mu guards what follows
+	s *Server // its mu guards the fields below
 
 	faults   StreamFaults
 	rng      *rand.Rand
@@ -73,7 +73,7 @@ func newStreams(s *Server) *Streams {
 	return st
 }
 
-// posted sends a post to the streams. s.mu is held.
+// posted sends a post to the streams. The caller holds s.mu.
 func (st *Streams) posted(p *post) {
 	included := object{"tweets": []object{p.tweet()}, "users": []object{p.author.user()}}
 	if p.ref != nil {
@@ -83,12 +83,12 @@ func (st *Streams) posted(p *post) {
 	st.filter.push(p)
 }
 
-// deleted sends a deletion to the streams. s.mu is held.
+// deleted sends a deletion to the activity stream. The caller holds s.mu.
 func (st *Streams) deleted(p *post) {
 	st.activity.push("post.delete", p, object{"id": p.id, "author_id": p.author.id}, object{"users": []object{{"data": p.author.user()}}})
 }
 
-// SetFaults changes what goes wrong. DisconnectAfter is for connections made from now on.
+// SetFaults sets the faults. DisconnectAfter applies only to connections opened later.
 func (st *Streams) SetFaults(f StreamFaults) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -96,14 +96,14 @@ func (st *Streams) SetFaults(f StreamFaults) {
 	st.rng = rand.New(rand.NewPCG(f.Seed, 1))
 }
 
-// Stats reads the counters.
+// Stats returns the counters.
 func (st *Streams) Stats() StreamStats {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	return st.stats
 }
 
-// Cut ends all connections, as a server does that dies.
+// Cut ends all connections, as a crash of the server would.
 func (st *Streams) Cut() {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -112,7 +112,7 @@ func (st *Streams) Cut() {
 	}
 }
 
-// SendLine sends a line to all connections, as it is.
+// SendLine sends a line, unchanged, to all connections.
 func (st *Streams) SendLine(text string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -121,7 +121,7 @@ func (st *Streams) SendLine(text string) {
 	}
 }
 
-// serve serves a stream of which there may be so many at a time.
+// serve answers a request for a stream. At most most of this kind may be open at a time.
 func (st *Streams) serve(w http.ResponseWriter, r *http.Request, kind string, most int) {
 	if !st.s.take(w, kind, connectsPerQtr) {
 		return

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Subscription is one of the Activity API.
+// Subscription is a subscription of the Activity API.
 type Subscription struct {
 	ID, EventType, UserID, Tag string
 }
 
 const (
-	listPage         = 1000 // what a page of subscriptions or rules has
+	listPage         = 1000 // subscriptions or rules per page
 	maxSubscriptions = 1500
 )
 
-// activity has the subscriptions.
+// activity manages the subscriptions.
 type activity struct {
 	streams   *Streams
 	all       []*Subscription
@@ -26,7 +26,7 @@ type activity struct {
 	lastEvent int64
 }
 
-// Subscriptions returns those that there are.
+// Subscriptions returns all subscriptions.
 func (st *Streams) Subscriptions() (all []Subscription) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -36,7 +36,7 @@ func (st *Streams) Subscriptions() (all []Subscription) {
 	return all
 }
 
-// Subscribe adds a subscription, as another program does, and returns its id.
+// Subscribe adds a subscription, as another program might, and returns its id.
 func (st *Streams) Subscribe(eventType, userID, tag string) (id string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -67,7 +67,7 @@ func (a *activity) routes() {
 	s.handle(deleteSubscriptions, deleteSubscriptions, a.delete)
 }
 
-// list answers with a page of a list.
+// list answers with the page that pagination_token selects.
 func (c *call) list(all []object) {
 	from, _ := strconv.Atoi(c.query.Get("pagination_token"))
 	from = min(max(from, 0), len(all))
@@ -119,7 +119,8 @@ func (a *activity) delete(c *call) {
 	c.answer(object{"data": object{"deleted": true}, "meta": object{"total_subscriptions": len(a.all)}})
 }
 
-// push sends an event to the streams. a.streams.s.mu is held.
+// push sends an event to the activity stream, if it is subscribed to. The caller holds
+// a.streams.s.mu.
 func (a *activity) push(kind string, p *post, payload, included object) {
 	for _, sub := range a.all {
 		if sub.EventType != kind || sub.UserID != p.author.id || p.author.protected {
@@ -127,7 +128,7 @@ func (a *activity) push(kind string, p *post, payload, included object) {
 		}
 		a.lastEvent++
 		id := a.lastEvent
-		if id%2 == 0 { // as X does
+		if id%2 == 0 { // X also sends negative ids
 			id = -id
 		}
 		uuid := strconv.FormatInt(id, 10)

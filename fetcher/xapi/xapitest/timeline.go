@@ -11,12 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// span is what a request bounds posts by: ids from low on and below high.
+// span is the range of ids that a request asks for: low <= id < high.
 type span struct{ low, high uint64 }
 
 func everything() span { return span{0, 1 << 63} }
 
-// since leaves out ids up to one, and until those from one on.
+// since excludes ids up to and including id. until excludes ids from id on.
 func (sp *span) since(id uint64)     { sp.low = max(sp.low, id+1) }
 func (sp *span) until(id uint64)     { sp.high = min(sp.high, id) }
 func (sp *span) from(at time.Time)   { sp.low = max(sp.low, fetcher.SnowflakeAt(at)) }
@@ -27,7 +27,8 @@ func (sp *span) cut(posts []*post) []*post {
 	return posts[i:max(i, k)]
 }
 
-// readSpan reads the bounds that a request states; since_id goes before start_time.
+// readSpan returns the range that the request's parameters select. If since_id is set,
+// start_time is ignored.
 func (c *call) readSpan() (sp span, ok bool) {
 	sp = everything()
 	since, ok1 := c.id("since_id")
@@ -48,10 +49,11 @@ func (c *call) readSpan() (sp span, ok bool) {
 	return sp, true
 }
 
-// tokens are written as X's are: base32hex.
+// tokens is the encoding of page tokens, base32hex as at X.
 var tokens = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// page takes a page of posts, newest first, and returns the token of the next.
+// page returns a page of posts, newest first, and the token of the next page. token is the
+// name of the parameter with the token.
 func (c *call) page(posts []*post, token string, size int) (shown []*post, next string, ok bool) {
 	if text := c.query.Get(token); text != "" {
 		raw, err := tokens.DecodeString(text)
@@ -97,7 +99,8 @@ func timeline(c *call) {
 	}
 }
 
-// faultOf is what is wrong with an account, nil for nothing.
+// faultOf returns the problem of an account that is missing, suspended or protected, or
+// nil if its posts can be read.
 func faultOf(a *account, id string) *Problem {
 	switch {
 	case a == nil:
@@ -113,7 +116,7 @@ func faultOf(a *account, id string) *Problem {
 	return nil
 }
 
-// faults answers 200 with errors and no data.
+// faults answers with status 200 and with errors instead of data.
 func (c *call) faults(list ...Problem) {
 	errs := []any{}
 	for _, p := range list {

@@ -14,8 +14,8 @@ func usersByName(c *call) {
 	c.users("usernames", func(handle string) *account { return s.accounts[strings.ToLower(handle)] })
 }
 
-// users answers with the accounts that a parameter names; those that there are not
-// are errors.
+// users answers with the accounts named in a parameter, and with an error for each that
+// does not exist.
 func (c *call) users(parameter string, find func(string) *account) {
 	names := strings.Split(c.query.Get(parameter), ",")
 	if c.query.Get(parameter) == "" || len(names) > 100 {
@@ -44,7 +44,7 @@ func (c *call) users(parameter string, find func(string) *account) {
 	c.answer(members)
 }
 
-// missing is the problem of an account that is not shown.
+// missing returns the problem of an account that does not exist or is suspended.
 func (c *call) missing(parameter, name string, a *account) Problem {
 	p := Problem{Kind: "resource-not-found", Title: "Not Found Error", Parameter: parameter, ResourceType: "user", ResourceID: name, Value: name,
 		Detail: "Could not find user with " + parameter + ": [" + name + "]."}
@@ -54,7 +54,7 @@ func (c *call) missing(parameter, name string, a *account) Problem {
 	return p
 }
 
-// user is an account as an answer has it.
+// user returns an account in the form of an answer.
 func (c *call) user(a *account) object {
 	m := object{"id": a.id, "name": a.username, "username": a.username}
 	if c.has("user.fields", "public_metrics") {
