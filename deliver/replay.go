@@ -88,10 +88,9 @@ type Replays interface {
 	// and Removed grow. At Last, or if no more events are stored up to it, Cursor is
 	// Last and State is ReplayDone. Due becomes r.DeliverBy, UpdatedAt r.Now.
 	//
-	// If the replay is done, or its ID or Cursor differs from the caller's, Step
-	// changes nothing and returns ErrReplayConflict: a step whose answer was lost is
-	// not made twice. It returns ErrReplayWaits if the endpoint is not active, and
-	// ErrReplayNotFound as Get does.
+	// If the replay is done, or its ID or Cursor differs from the caller's, Step changes nothing
+	// and returns ErrReplayConflict: so a step is not made twice if its answer was lost. It
+	// returns ErrReplayWaits if the endpoint is not active, and ErrReplayNotFound as Get does.
 	Step(ctx context.Context, r ReplayStep) (Replay, []Delivery, error)
 }
 

@@ -37,20 +37,20 @@ type Members interface {
 	Join(ctx context.Context, n Node) (State, error)
 	// Beat extends the lease of a term, and returns the term's parts. In this order it
 	//
-	//  1. refuses a Fence whose term is unknown, or whose generation is above the
-	//     term's, with ErrFenced. A generation below is let in: the answer of an
-	//     earlier Beat was lost;
-	//  2. draws another epoch if b.Seen is above the count of beats, or b.Lost is
+	//  1. returns ErrFenced if the term of b.Fence is unknown, or its generation is
+	//     above the term's. It accepts a lower generation: the answer to an earlier
+	//     Beat was lost;
+	//  2. sets a new random epoch if b.Seen is above the count of beats or b.Lost is
 	//     set, and makes the count at least b.Seen: see State.Epoch;
-	//  3. takes the parts of b.Give from the term, as far as it has them;
+	//  3. takes the parts of b.Give from the term, except those that it does not have;
 	//  4. shortens every lease that ends later than now + its length to that moment: the
 	//     clock may have been ahead;
-	//  5. ends the terms of b.Suspects whose lease is over, but not its own, and frees
-	//     their parts and grants;
+	//  5. ends each term in b.Suspects, except the caller's own, if its lease is over,
+	//     and frees its parts and grants;
 	//  6. gives the term free parts, other than those of b.Give, until it has b.Want.
-	//     Which ones is the store's choice;
+	//     The store chooses which ones;
 	//  7. raises the generation by one if 3 or 6 changed the parts;
-	//  8. replaces the term's grants by what is granted for b.Asks: see Ask;
+	//  8. replaces the term's grants by grants for b.Asks: see Ask;
 	//  9. keeps Weight, Applied and Says, counts the beat, and makes the lease end at
 	//     now + the length that Join was given.
 	//

@@ -147,7 +147,7 @@ func RedactURL(raw string) string {
 	const hidden = "***"
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" {
-		// The parts cannot be told apart, so none is shown.
+		// It is unclear where the parts begin and end, so none is shown.
 		if strings.ContainsAny(raw, "@?#") {
 			return hidden
 		}

@@ -21,9 +21,9 @@ type term struct {
 
 	stage  stage
 	busy   bool      // the Host takes or gives parts
-	hosted fleet.Set // parts that the Host has, or was told to take
+	hosted fleet.Set // parts that the Host has, or has been asked to take
 	taken  fleet.Set // parts that the store has assigned and the Host has not begun yet
-	giving fleet.Set // parts that the Host was told to give, and may not have given yet
+	giving fleet.Set // parts that the Host must give, and may not have given yet
 
 	next   time.Time                   // when the next beat is due
 	last   time.Time                   // when the last beat ended
