@@ -73,7 +73,7 @@ func TestStoredOverlap(t *testing.T) {
 		t.Errorf("logged:\n%s", &log)
 	}
 	load = func(context.Context, string) (string, error) { return "", errors.New("down") }
-	if tr = begin(lateness.Config{}); tr.Overlap() != 3*time.Minute || !strings.Contains(log.String(), "reading the overlap failed") {
+	if tr = begin(lateness.Config{}); tr.Overlap() != 3*time.Minute || !strings.Contains(log.String(), "cannot read the stored overlap") {
 		t.Errorf("when it cannot be read: %s, log %q", tr.Overlap(), &log)
 	}
 }
