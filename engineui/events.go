@@ -80,7 +80,7 @@ func (v *view) lastSeq() (uint64, error) {
 	if err != nil || low == 0 {
 		return 0, err
 	}
-	// There is an event above low and, once high is known, none above high.
+	// low is the number of an event. Once high is known, no event has a number above it.
 	high := uint64(0)
 	for step := uint64(64); high == 0; step *= 4 {
 		if step > math.MaxInt64/8 {

@@ -11,8 +11,8 @@
 --   resolved       by id of a reservation that has ended: c committed, g given back
 --   resolvedorder  list: when it ended, and id
 --
--- Amounts have 64 bits, but numbers in Lua are exact only to 53. So amounts are passed as
--- text, and calculated with as two numbers: high * 10^9 + low, with low in [0, 10^9).
+-- Amounts have 64 bits, but numbers in Lua are exact only to 53. Amounts are therefore
+-- passed as text, and computed as two numbers: high * 10^9 + low, with low in [0, 10^9).
 local BILLION = 1e9
 local MOST = { 9223372036, 854775807 }
 local LEAST = { -9223372037, 145224192 }
@@ -63,13 +63,12 @@ local function negated(text)
 	return '-' .. text
 end
 
--- total_field returns the field of a source in totals. The owner is escaped.
+-- total_field returns the field in totals for a source. The owner is escaped.
 local function total_field(kind, owner, source) return to_field(kind) .. owner .. source end
 
--- Changes are made in these tables. keep_accounts writes them once nothing can be refused
--- any more.
+-- Changes are collected in these tables. keep_accounts writes them, after all checks.
 local accounts = {} -- by owner: available and reserved
-local ended = {} -- reservations that end in this call: how, by id
+local ended = {} -- by id of a reservation that ends in this call: how it ends
 local endings, postings = {}, {} -- in order
 local known = {} -- ids of entries
 local totals = {} -- of sources, by field
@@ -85,7 +84,7 @@ local function account(owner)
 	return a
 end
 
--- know notes which of the ids are those of entries, stored or removed.
+-- know records which of the ids belong to entries, stored or removed.
 local function know(ids)
 	local gone = get(K.entriesgone, ids)
 	for i, there in ipairs(get(K.entries, ids)) do
@@ -93,7 +92,7 @@ local function know(ids)
 	end
 end
 
--- hold returns an open reservation, nil if there is none.
+-- hold returns an open reservation, or nil if there is none.
 local function hold(id)
 	local text = not ended[id] and call('HGET', K.holds, id)
 	if not text then return nil end
@@ -104,7 +103,7 @@ local function hold(id)
 	return h
 end
 
--- finish ends a reservation: c for committed, g for given back.
+-- finish ends a reservation. how is c for committed, g for given back.
 local function finish(h, how)
 	local a = account(h.owner)
 	a[1], a[2], a.changed = plus(a[1], amount(h.amount)), minus(a[2], amount(h.amount)), true
@@ -114,7 +113,7 @@ end
 
 local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
 
--- expired returns the first members of expiring that have expired, up to most; give_back
+-- expired returns the first members of expiring that have expired, up to most. give_back
 -- gives back their reservations.
 local function expired(most)
 	return call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most))
@@ -127,9 +126,9 @@ local function give_back(list)
 	end
 end
 
--- expire gives back the reservations that have expired. If they are more than AT_ONCE, it
--- gives back none, and returns false. Then the script changes nothing and answers 'expired':
--- the caller gives them back by ledger_expire.lua, and calls again.
+-- expire gives back the reservations that have expired. If there are more than AT_ONCE,
+-- it gives back none and returns false. The script then changes nothing and answers
+-- 'expired'; the caller gives them back with ledger_expire.lua, and calls again.
 local AT_ONCE = 256
 local function expire()
 	local list = expired(AT_ONCE + 1)
@@ -138,8 +137,8 @@ local function expire()
 	return true
 end
 
--- post makes an entry, unless its id is known. It returns nil, or why the entry is
--- refused. If its kind is not '', the entry counts in the total of its source.
+-- post adds an entry unless its id is known. It returns nil, or the reason for refusing
+-- the entry. If kind is not '', the entry is added to the total of its source.
 local function post(id, owner, change, kind, source, rest)
 	if known[id] then return nil end
 	local a, by = account(owner), amount(change)

@@ -1,15 +1,15 @@
 -- Answers to requests that clients may repeat.
 --
---   answers       by owner and id of a request: owner, what was asked, by whom, the number
---                 of its answer, '' while it is under way, in fields, when that is over,
---                 and the text
---   answerorder   sorted: when it is over, number, owner and id of each answer
+--   answers       by owner and id of a request, in fields: owner, what was asked, by whom, and
+--                 the number of its answer ('' while the request is in progress); then when it
+--                 expires, and the text
+--   answerorder   sorted: when it expires, number, owner and id of each answer
 --   answersof     sorted: owner, number, id of each answer
---   answersbegun  sorted: when its lease is over, owner and id of each request under way
+--   answersbegun  sorted: end of the lease, owner and id of each request in progress
 --
--- count has in a the bytes of all texts.
+-- Field a of count is the total length of all texts in bytes.
 
--- request_of returns a request by owner and id, nil if there is none.
+-- request_of returns a request by owner and id, or nil if there is none.
 local function request_of(name)
 	local text = call('HGET', K.answers, name)
 	if not text then return nil end

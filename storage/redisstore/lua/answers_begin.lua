@@ -1,5 +1,5 @@
--- Begins a request, unless another one has, or it has its answer: see answers.lua.
--- Arguments: owner, id, what is asked, by whom, when the lease is over.
+-- Begins a request, unless it is answered or somebody else's: see answers.lua. Arguments:
+-- owner, id, what is asked, by whom, end of the lease.
 local given = answered()
 if given then return reply(given[1]) end
 

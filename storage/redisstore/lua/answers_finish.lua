@@ -1,6 +1,7 @@
--- Stores the answer to a request, or forgets the request for the text '', and removes what
--- is over and the oldest answers beyond the bounds. Arguments: owner, id, by whom, when the
--- answer is over, text, the bounds of an owner's answers, of all, and of their bytes.
+-- Stores the answer to a request, or forgets the request if the text is ''. Then removes
+-- expired answers, and the oldest above the limits. Arguments: owner, id, by whom, when
+-- the answer expires, text; limits on an owner's answers, on all answers, and on their
+-- total bytes.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -18,7 +19,8 @@ r.number, r.ends, r.text = hex(next_number()), ends, text
 keep_count()
 keep_request(name, r)
 
--- remove_by removes the request that a member of a sorted set has after a prefix.
+-- remove_by removes the request named in a member of a sorted set. prefix precedes the
+-- name.
 local function remove_by(member, prefix)
 	local old = sub(member, prefix + 1)
 	remove_request(old, request_of(old))

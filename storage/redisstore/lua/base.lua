@@ -1,10 +1,10 @@
--- Every script begins with a line that the store generates, local K = { … }, which has
--- the script's keys by name, and with this file.
+-- Every script begins with a generated line, local K = { … }, a table of the script's
+-- keys by name, followed by this file.
 --
--- A value that holds several texts consists of fields: each text with its length before
--- it, "3:abc". An owner or lane in a member of a sorted set is escaped by the caller, so
--- that none is a prefix of another. Times and numbers by which members are sorted are 16
--- hexadecimal digits.
+-- A value with several texts consists of fields: each text with its length in front,
+-- "3:abc". An owner or lane in a member of a sorted set is escaped by the caller, which
+-- keeps any from being a prefix of another. Times and numbers that members are sorted by
+-- are 16 hexadecimal digits.
 local call = redis.call
 local sub = string.sub
 local find = string.find
@@ -16,9 +16,9 @@ local insert = table.insert
 local min = math.min
 local max = math.max
 
--- ARGV[1] is the token of the call, with which the reply begins. Then come the script's
--- arguments; in a script that writes, after the header that write.lua describes.
-local word = 1 -- the last argument that was read
+-- ARGV[1] is the token of the call; the reply begins with it. The script's arguments
+-- follow. In a script that writes, the header that write.lua describes comes before them.
+local word = 1 -- index of the last argument read
 
 -- arg returns the next argument.
 local function arg()
@@ -48,17 +48,17 @@ local function to_field(text) return #text .. ':' .. text end
 
 local function hex(n) return format('%016x', n) end
 
--- after returns the smallest text greater than all with a prefix.
+-- after returns the smallest text that is greater than every text with this prefix.
 local function after(prefix) return sub(prefix, 1, -2) .. char(byte(prefix, -1) + 1) end
 
--- many calls a command with the items of a list, from first to last, a thousand in each
--- call, because unpack has a limit.
+-- many calls a command with the items of a list from first to last. It passes a thousand
+-- per call, because unpack has a limit.
 local function many(command, key, list, first, last)
 	last = last or #list
 	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
 end
 
--- get returns fields of a hash, false for each that is not there.
+-- get returns fields of a hash, and false for each missing one.
 local function get(key, fields)
 	if #fields == 0 then return {} end
 	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end

@@ -1,6 +1,6 @@
--- The feed of changes. changes has the last KEPT of them, the newest last: kind, owner and
--- id of each. The kind is a letter, the first of monitors, rules, apikeys or endpoints.
--- The number of the newest is in count.
+-- The feed of changes. The list changes holds the last KEPT of them, newest last: kind,
+-- owner and id of each. The kind is the first letter of monitors, rules, apikeys or
+-- endpoints. The number of the newest is in count.
 local KEPT = 10000
 
 local function keep_change(kind, owner, id)

@@ -1,5 +1,5 @@
--- Everything that is created gets the next number of one count, and is sorted by it. The
--- count is read when it is first needed.
+-- Every new record gets the next number of one counter, and is sorted by it. The counter
+-- is read when it is first needed.
 local counted
 
 local function upcoming_number()

@@ -1,13 +1,13 @@
--- Deliveries. deliveries has, by id, one text for each:
+-- Deliveries. deliveries has one text for each, by id:
 --
 --   state        1  p pending, r retrying, d delivered, f failed; the last two are final
 --   due         16  of a final delivery 0, or 1 if it ended because its endpoint was deleted
---   attempts     8  how many: the lower 16 bits; how many of them do not count: the others
---   number      16  of the delivery, by which log and queue are sorted
+--   attempts     8  the lower 16 bits: how many; the others: how many do not count
+--   number      16  of the delivery; log and queue are sorted by it
 --   seq         16  the sequence number of the event
 --
--- and then fields for event, owner, lane, source, author and kind of source, 9 bytes that
--- only the store reads, and the milliseconds that the receiver asked to wait, if it did.
+-- Then come fields for event, owner, lane, source, author and kind of source, 9 bytes that only
+-- the store reads, and the milliseconds that the receiver asked to wait, if it did.
 
 -- open_delivery parses the text of a delivery; record makes it again.
 local function open_delivery(id, value)
@@ -26,7 +26,7 @@ local function open_delivery(id, value)
 	return d
 end
 
--- wait notes that the receiver asked to wait: the attempt does not count.
+-- wait records that the receiver asked to wait: the attempt does not count.
 local function wait(d, ms)
 	d.attempts, d.waited = d.attempts + 65536, d.waited + ms
 	d.rest = d.base .. format('%.0f', d.waited)
@@ -34,22 +34,22 @@ end
 
 local function final(d) return d.state == 'd' or d.state == 'f' end
 
--- orphan ends a delivery because its endpoint is deleted; orphaned reports whether it
--- ended so.
+-- orphan ends a delivery because its endpoint is deleted. orphaned reports whether a
+-- delivery ended that way.
 local function orphan(d) d.state, d.due = 'f', hex(1) end
 local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
 
 local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
--- others has the events with several deliveries: how many of these are open, less 1 (8
--- digits), the number of the first (16), and a field for the id of each. A delivery that a
--- replay made is not among them. If it ends before they do, it is added as #, its number
--- and its id; if after them, the event is settled once more: see settledagain in
--- removal_events.lua.
+-- others has an entry for each event with several deliveries: how many are open, less 1
+-- (8 digits), the number of the first (16), and a field for the id of each. Deliveries
+-- made by a replay are not in it. If one of those ends before the others, # with its
+-- number and its id is added to the entry. If it ends after them, the event is settled
+-- once more: see settledagain in removal_events.lua.
 local others = {} -- by event
 
--- prepare reads what save needs. It is called before the first write. The list has
--- deliveries that were open, in the order in which they were changed.
+-- prepare reads the data that save needs. Call it before the first write. The list has
+-- the deliveries that were open, in the order in which they changed.
 local function prepare(list)
 	local events = {}
 	for _, d in ipairs(list) do
@@ -66,7 +66,7 @@ local function prepare(list)
 	end
 end
 
--- save writes the deliveries, and settles the events whose last one is final.
+-- save writes the deliveries, and settles each event that has no open delivery left.
 local function save(list)
 	local out, into, records, settled, done, few = {}, {}, {}, {}, {}, {}
 	for _, d in ipairs(list) do

@@ -1,11 +1,11 @@
--- Endpoints. endpoints has, by id, the fields below: source and bound name the source, in
--- the forms that endpointorder and journal need; fixed, what never changes, and record, the
--- whole endpoint, are for the store alone. endpointorder is sorted: owner, source, number,
--- id of each. urls has the id of an endpoint by source and URL. journal has the endpoints
--- bound to each source: see runs.lua.
+-- Endpoints. endpoints has the fields below, by id. source and bound name the source in
+-- the forms used by endpointorder and journal. Only the store reads fixed (the parts that
+-- never change) and record (the whole endpoint). endpointorder is sorted: owner, source,
+-- number, id of each. urls has the id of an endpoint by source and URL. journal has the
+-- endpoints bound to each source: see runs.lua.
 local endpoint_fields = { 'owner', 'source', 'bound', 'url', 'status', 'version', 'number', 'fixed', 'record' }
 
--- endpoint returns an owner's endpoint, nil if there is none.
+-- endpoint returns an owner's endpoint, or nil if there is none.
 local function endpoint(id, owner)
 	local text = call('HGET', K.endpoints, id)
 	if not text then return nil end
@@ -23,7 +23,7 @@ end
 -- place returns an endpoint's member of endpointorder.
 local function place(e) return e.owner .. e.source .. e.number .. e.id end
 
--- rebind writes which endpoints are bound to the source of an endpoint.
+-- rebind stores the list of endpoints bound to an endpoint's source.
 local function rebind(e)
 	local prefix, ids, active = e.owner .. e.source, {}, {}
 	for i, member in ipairs(call('ZRANGEBYLEX', K.endpointorder, '[' .. prefix, '(' .. after(prefix))) do

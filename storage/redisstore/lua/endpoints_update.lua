@@ -1,4 +1,4 @@
--- Replaces an endpoint, unless its version is not the one that the caller has read.
+-- Replaces an endpoint, if its version is still the one that the caller has read.
 local given = answered()
 if given then return reply(given[1]) end
 

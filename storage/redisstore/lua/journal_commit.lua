@@ -1,27 +1,27 @@
--- Records the batches of a commit. The caller has made the deliveries of the events for
--- the endpoints that it believes to be bound to their sources. If others are bound, nothing
--- is recorded: the answer is 'stale' with what is bound, and the caller calls again. So it does
--- after 'expired': see account.lua.
+-- Records the batches of a commit. The caller has prepared deliveries to the endpoints
+-- that it believes to be bound to the events' sources. If others are bound, nothing is
+-- recorded, and the answer is 'stale' with the bound endpoints; the caller calls again.
+-- It also calls again after 'expired': see account.lua.
 
--- Arguments: how many sources, how many of these have endpoints, how many owners and
--- events, whether all events have different ids, how many arguments there are for
--- cursors, how many runs, how many old events to remove at most, and how many fences. Adding
--- 0 converts to a number faster than tonumber does.
+-- Arguments: the numbers of sources, of sources with endpoints, of owners and of events;
+-- whether all events have different ids; the number of arguments for cursors, the number
+-- of runs, the maximum number of old events to remove, and the number of fences. Adding 0
+-- converts to a number faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
 local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
 local fences = ARGV[word + 9] + 0
 word = word + 9
 
--- The fields of the sources, owners and fences in journal, and what is bound to each of
--- the first sources. Nothing is bound to the others.
+-- The fields of the sources, owners and fences in journal, then the list of bound
+-- endpoints for each of the first sources. The other sources have none.
 local names, asked = args(sources + owners + fences), sources + owners + fences
 names[asked + 1] = slot
 local is = get(K.journal, names)
 local given = answered(is[asked + 1])
 if given then return reply('done', given) end
 
--- Fences: generation of the term; or, where batches show none, the store's clock, as
--- moment of members.lua has it. No term may then be left whose lease is not over.
+-- Fences: the generation of the term. If a batch has no fence: the store's clock, in the
+-- form of moment in members.lua; then every term's lease must have expired.
 local left
 for i = 1, fences do
 	local shown, present = ARGV[word + bound + i], is[asked - fences + i]
@@ -46,7 +46,7 @@ if stale then
 end
 word = word + bound + fences
 local escaped, lasts, seqs = {}, {}, {} -- by owner: its name, and its last number before and after
-local erased -- the number after which a new owner begins: see f in runs.lua
+local erased -- the number after which a new owner's numbers start: see f in runs.lua
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
 	if not is[sources + i] then erased = erased or call('HGET', K.journal, 'f') or '0' end
@@ -54,8 +54,8 @@ for i = 1, owners do
 	seqs[i] = lasts[i] + 0
 end
 
--- Events: id and record of each. The records are written as they came: putting texts
--- together takes time, because Lua hashes the result.
+-- Events: id and record of each. The records are written unchanged, because joining texts
+-- takes time: Lua hashes the result.
 local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
@@ -68,8 +68,8 @@ end
 -- Cursors: field and record of each.
 local changes = args(cursors)
 
--- Runs (see runs.lua): owner, how many events, and how many deliveries they have. Known
--- events are left out of the run.
+-- Runs (see runs.lua): owner, number of events, and number of their deliveries. Known
+-- events are omitted from the run.
 local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
@@ -112,7 +112,7 @@ end
 local unpaid = make_charges()
 if not unpaid then return reply('expired') end
 
--- The answer is kept by the first write, with everything else that goes to journal.
+-- The first write stores the answer, together with everything else that goes to journal.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)

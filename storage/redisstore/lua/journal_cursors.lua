@@ -1,2 +1,2 @@
--- Reads cursors by their fields in journal, nil for those that are not stored.
+-- Reads cursors by their fields in journal, nil for missing ones.
 return reply(get(K.journal, args(tonumber(arg()))))

@@ -5,8 +5,8 @@ local function among(key, prefix)
 	return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix)), call('ZLEXCOUNT', key, '-', '(' .. prefix)
 end
 
--- page returns size members with a prefix, and how many have the prefix. The first is at
--- position from, which counts from 0, and from the end unless asc.
+-- page returns up to size members with a prefix, and the number of all with it. from is
+-- the position of the first, counted from 0, and from the end unless asc.
 local function page(key, prefix, asc, from, size)
 	local total, before = among(key, prefix)
 	size = min(size, total - from)
@@ -20,15 +20,15 @@ local function page(key, prefix, asc, from, size)
 	return members, total
 end
 
--- passed counts the members with a prefix up to the one that has a number after the
--- prefix, in the order of page.
+-- passed counts the members with a prefix, in the order of page, up to and including the
+-- one with the given number after the prefix.
 local function passed(key, prefix, asc, number)
 	if asc then return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix .. number)) end
 	return call('ZLEXCOUNT', key, '[' .. prefix .. number, '(' .. after(prefix))
 end
 
--- scan returns up to count members with a prefix after one of them, or from the beginning
--- for '', backwards unless asc.
+-- scan returns up to count members with a prefix that come after the member beyond, or
+-- from the beginning if beyond is ''. It goes backwards unless asc.
 local function scan(key, prefix, asc, beyond, count)
 	local first, last = '[' .. prefix, '(' .. after(prefix)
 	if asc then

@@ -1,4 +1,4 @@
--- events_of returns id and record of each event that was not removed.
+-- events_of returns id and record of each event that is still stored.
 local function events_of(ids)
 	local list = {}
 	for i, record in ipairs(get(K.events, ids)) do
@@ -10,7 +10,7 @@ local function events_of(ids)
 	return list
 end
 
--- with_events returns the events of deliveries, each once.
+-- with_events returns the events of deliveries, without duplicates.
 local function with_events(values)
 	local ids, seen = {}, {}
 	for _, value in ipairs(values) do

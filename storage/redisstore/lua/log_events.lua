@@ -1,11 +1,11 @@
--- Reads an owner's events from a number on: the number from which to continue, '' at the
--- end, and number, id and record of each. It looks at 1,024 numbers at most, because many
--- of the events may have been removed.
+-- Reads an owner's events from a number on. Returns the number to continue from ('' at
+-- the end), then number, id and record of each event. It looks at no more than 1,024
+-- numbers, because many of the events may have been removed.
 local owner, from, count = arg(), tonumber(arg()), tonumber(arg())
 local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 from = max(from, tonumber(call('HGET', K.firsts, owner) or '1'))
 local stop, list, found = min(last, from + 1023), {}, 0
-local at = max(from - LONGEST + 1, 1) -- the run that has from may begin before it
+local at = max(from - LONGEST + 1, 1) -- the run that contains from may begin before it
 while at <= stop and found < count do
 	local fields, numbers, ids = {}, {}, {}
 	for first = at, min(at + 127, stop) do insert(fields, run_field(owner, first)) end

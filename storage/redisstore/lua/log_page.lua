@@ -1,6 +1,6 @@
--- Reads a page of an owner's deliveries, from a position or after a number: how many there
--- are, the number of the last on the page if more follow, the ids on the page, and the
--- first of these deliveries whole, as many as the caller asks for.
+-- Reads a page of an owner's deliveries, from a position or after a number. Returns the
+-- total number, the number of the page's last delivery if more follow, the ids on the
+-- page, and the first of these deliveries in full, as many as the caller asks for.
 local owner, asc, from, size, whole, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.log, owner, asc, behind) end
 local ids, total = page(K.log, owner, asc, from, size)

@@ -1,6 +1,6 @@
 -- Marks the data of a new store with its version, and returns the version of the data. If
--- that is the right one, the script removes the answers of stores that do not need them
--- any more: see write.lua.
+-- the version is right, the script also removes the expired answers of other stores: see
+-- write.lua.
 local mark, slots, now = arg(), tonumber(arg()), arg()
 local version = call('GET', K.version)
 if not version then

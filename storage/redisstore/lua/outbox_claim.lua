@@ -1,12 +1,12 @@
--- Claims deliveries that are due at a moment, the longest due first: they become due again
--- when the lease ends. Leaving out a lane takes one step, however many deliveries that has,
--- and so does leaving out a part.
+-- Claims deliveries that are due, earliest due first: they become due again when the
+-- lease ends. Leaving out a lane takes one step, however many deliveries it has. So does
+-- leaving out a part.
 local moment, ends, limit, wanted = arg(), arg(), tonumber(arg()), arg()
 local skip, skipped = {}, tonumber(arg())
 for _, lane in ipairs(args(skipped)) do skip[lane] = true end
 
--- found returns the deliveries that an earlier attempt of this call claimed, except those
--- settled or claimed again since then, and their events.
+-- found returns the deliveries that an earlier attempt of this call claimed, with their
+-- events. It omits those settled or claimed again since then.
 local function found(ids)
 	local list, values = {}, {}
 	for i, value in ipairs(get(K.deliveries, ids)) do
@@ -25,11 +25,11 @@ if given then
 	return reply(list, events, {})
 end
 
--- The deliveries to claim are merged from lanes, and the lanes from parts, by due and number:
--- these are the key of a delivery, and a lane or part has the key of its first delivery. An
--- item of order is a part or a lane; it reads a few of its members at a time, each of which is
--- the item's name, a key, and a lane (of a part) or a delivery's id (of a lane). Each part has
--- a delivery to claim, unless a lane to skip is in it: limit + skipped parts are enough.
+-- Deliveries are merged from lanes, and lanes from parts, ordered by key: due and number.
+-- The key of a lane or part is that of its first delivery. An item of order is a part or
+-- a lane. It reads a few of its members at a time. Each member has the item's name, a
+-- key, and a lane (of a part) or a delivery's id (of a lane). Each part has a delivery to
+-- claim unless it contains a lane to skip: limit + skipped parts are enough.
 local order, from, enough = {}, '-', limit + skipped
 repeat
 	local turns = call('ZRANGEBYLEX', K.turns, from, '(' .. after(moment), 'LIMIT', '0', '100')
@@ -39,8 +39,8 @@ repeat
 	from = '(' .. (turns[100] or '')
 until #turns < 100 or #order >= enough
 
--- advance moves a part to its next lane, or a lane to its next delivery, that is due. Its
--- key is nil if there is none.
+-- advance moves a part to its next due lane, or a lane to its next due delivery. The
+-- item's key is nil if there is none.
 local share = math.floor(limit / max(#order, 1)) + 1
 local function advance(item)
 	item.at = (item.at or 0) + 1
@@ -55,11 +55,11 @@ local function advance(item)
 	item.key = item.member and sub(item.member, #item.name + 1, #item.name + 32)
 end
 
--- order is a heap by key: the first item is at 1, and those after item i are at 2 i and
--- 2 i + 1. The parts come sorted, which is one.
+-- order is a heap by key: the first item is at 1, and the children of item i are at 2 i
+-- and 2 i + 1. The parts come sorted, which is a valid heap.
 local size = #order
 
--- sink puts an item in the place of the first, and moves it down to where it belongs.
+-- sink replaces the first item, and moves the new one down to its place.
 local function sink(item)
 	local i, below = 1, 2
 	while below <= size do
@@ -71,7 +71,7 @@ local function sink(item)
 	order[i] = item
 end
 
--- rise adds an item at the end, and moves it up to where it belongs.
+-- rise adds an item at the end, and moves it up to its place.
 local function rise(item)
 	size = size + 1
 	local i = size
@@ -111,8 +111,8 @@ while #ids < limit and size > 0 do
 	end
 end
 
--- A member of the queue whose delivery or event is missing is removed, and reported to the
--- caller.
+-- If the record or the event of a queued delivery is missing, it is removed from the
+-- queue and reported to the caller.
 local kept, values, records, lost, back = {}, {}, {}, {}, {}
 local is = get(K.deliveries, ids)
 for i, value in ipairs(is) do

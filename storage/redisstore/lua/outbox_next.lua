@@ -1,4 +1,5 @@
--- Reads when the next delivery of some parts is due, '' when none is open.
+-- Reads the earliest due time of the open deliveries of some parts, or '' if there are
+-- none.
 local wanted = arg()
 local from, size = 0, 1
 repeat

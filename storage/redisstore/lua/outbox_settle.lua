@@ -1,7 +1,7 @@
 -- Records settlements. Arguments of each: delivery; the state after the attempt, or b if
 -- the claim is given back, or g if the endpoint is deleted; due; number of the attempt;
--- wait in milliseconds; attempt. attempts has, by delivery, its attempts one after the
--- other: number (16 digits), and a field.
+-- wait in milliseconds; attempt. attempts has, by delivery, its attempts in sequence:
+-- number (16 digits), and a field.
 local given = answered()
 if given then return reply() end
 
@@ -39,7 +39,7 @@ for _ = 1, count do
 	local d = by_id[id]
 	local attempted = what ~= 'b' and what ~= 'g'
 	if d and orphaned(d) then
-		if attempted and not has(d, n) then -- it was under way when the endpoint was deleted
+		if attempted and not has(d, n) then -- the attempt was in progress when the endpoint was deleted
 			d.attempts, d.log, d.logged = d.attempts + 1, (d.log or '') .. n .. to_field(attempt), true
 			if what == 'd' then d.state, d.due = 'd', hex(0) end
 			if not seen[id] then
@@ -49,7 +49,7 @@ for _ = 1, count do
 		end
 	elseif d and not final(d) and not (attempted and has(d, n)) then
 		if not seen[id] or what == 'd' or what == 'f' or what == 'g' then
-			if seen[id] then -- it moves to where it became final
+			if seen[id] then -- move it to the position of the settlement that made it final
 				for i, c in ipairs(changed) do
 					if c == d then
 						table.remove(changed, i)

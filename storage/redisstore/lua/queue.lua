@@ -4,14 +4,14 @@
 -- lane. turns is sorted, and has the first one of each part: due, number, part.
 local touched = {} -- by lane: due and number of its first delivery before the change, or false
 
--- first_of returns due and number of the first member of queue with a lane, or of lanes
--- with a part.
+-- first_of returns due and number of the first member of queue in a lane, or of lanes in
+-- a part.
 local function first_of(key, name)
 	local first = call('ZRANGEBYLEX', key, '[' .. name, '(' .. after(name), 'LIMIT', '0', '1')[1]
 	return first and sub(first, #name + 1, #name + 32) or false
 end
 
--- touch is called before the queue of a lane is changed, relink after all changes.
+-- Call touch before changing the queue of a lane, and relink after all changes.
 local function touch(lane)
 	if touched[lane] == nil then touched[lane] = first_of(K.queue, lane) end
 end

@@ -1,6 +1,6 @@
 -- The deliveries of a commit.
 local deliveries, logged, queued, others = {}, {}, {}, {}
-local made = 0 -- items in each of the first three
+local made = 0 -- number of items in each of the first three
 
 -- make_deliveries makes the deliveries of a new event. Arguments: id, lane, due and record
 -- of each.

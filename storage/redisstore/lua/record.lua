@@ -2,7 +2,7 @@
 -- status, version and number. names has the id by owner and name; order is sorted: owner,
 -- number, id of each.
 
--- meta returns the fields of an owner's record, nil if there is none.
+-- meta returns the fields of an owner's record, or nil if there is none.
 local function meta(id, owner)
 	local text = call('HGET', K.meta, id)
 	if not text then return nil end

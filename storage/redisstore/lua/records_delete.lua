@@ -1,5 +1,5 @@
--- Deletes a record, and its total in the ledger, which is found by the kind of its entries,
--- its owner and its id. Their kind is '' for a record that has no entries.
+-- Deletes a record, and its total in the ledger. The total is found by the kind of the
+-- record's entries ('' if it has none), its owner and its id.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,4 +1,5 @@
--- Reads a page of an owner's records with a status, '' for all, and how many match.
+-- Reads a page of an owner's records with a status ('' for any), and the number of such
+-- records.
 local owner, status, from, size = arg(), arg(), tonumber(arg()), tonumber(arg())
 local ids, total
 if status == '' then

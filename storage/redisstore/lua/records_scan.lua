@@ -1,5 +1,5 @@
--- Reads the records of all owners, a part at a time: where the next part begins, '' at the
--- end, and the records.
+-- Reads the records of all owners, one part per call. Returns the start of the next part
+-- ('' at the end), then the records.
 local beyond, count = arg(), arg()
 local members = call('ZRANGEBYLEX', K.order, beyond == '' and '-' or '(' .. beyond, '+', 'LIMIT', '0', count)
 local ids = {}

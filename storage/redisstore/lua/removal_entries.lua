@@ -1,5 +1,5 @@
--- remove_entries removes entries, and forgets the ids of removed entries and of resolved
--- reservations, up to most of each.
+-- remove_entries removes up to most entries, and forgets up to most ids each of removed
+-- entries and of resolved reservations.
 local function remove_entries(most)
 	local list = head(K.entryorder, 'HLEN', K.entries, max_entries, old_entry, most)
 	if #list > 0 then

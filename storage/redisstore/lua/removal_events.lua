@@ -1,5 +1,5 @@
--- Removes settled events. The id of a removed event stays in events, with '' for its record,
--- and in forgottenorder, with the time, until it is forgotten, too.
+-- Removes settled events. The id of a removed event is remembered for a while: in events
+-- with '' as its record, and in forgottenorder with the time.
 --
 --   firsts        by owner: a number before which no event is stored
 --   settledagain  by owner and number of an event: how many of its items in settled do not
@@ -12,9 +12,9 @@ local function may_go(excess)
 	return first and (excess > 0 or sub(first, 1, 16) <= old_event)
 end
 
--- first_settled takes the first items out of settled: those with up to most events that are
--- too old or too many. It takes step items at most, and a part of the last one if only some
--- of its events are too many.
+-- first_settled takes the first items from settled: those with up to most events that are
+-- too old or too many. It takes at most step items. It takes only a part of the last item
+-- if the item's other events may stay.
 local function first_settled(excess, most)
 	local taken, events, rest = {}, 0, nil
 	for _, e in ipairs(call('LRANGE', K.settled, '0', format('%d', step - 1))) do
@@ -64,7 +64,7 @@ local function unfold(list)
 	return split
 end
 
--- without_reopened leaves out the items that do not count, and keeps their deliveries in
+-- without_reopened omits the items that do not count, and keeps their deliveries in
 -- settledof until the event is removed.
 local function without_reopened(list)
 	if call('EXISTS', K.settledagain) == 0 then return list end
@@ -85,7 +85,7 @@ local function without_reopened(list)
 	return kept
 end
 
--- noted adds the deliveries in settledof to the items of their events, as before.
+-- noted adds the deliveries in settledof to the items of their events.
 local function noted(list)
 	if call('EXISTS', K.settledof) == 0 then return end
 	local events = {}
@@ -96,7 +96,7 @@ local function noted(list)
 	end
 end
 
--- raise moves the number in firsts beyond the events of an owner that are removed.
+-- raise increases the number in firsts to skip the removed events of an owner.
 local function raise(owner, removed)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
 	local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')

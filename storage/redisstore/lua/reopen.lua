@@ -1,5 +1,5 @@
--- Final deliveries that become pending again. Their events stay in settled, a list that
--- cannot be searched; settledagain has how many of their items there do not count: see
+-- Makes final deliveries pending again. Their events stay in settled, a list that cannot
+-- be searched. settledagain counts the items there that are no longer valid: see
 -- removal_events.lua.
 
 -- siblings finds the deliveries of an event in log, where they are next to each other.
@@ -28,7 +28,7 @@ end
 
 local reopened, reopened_events = {}, {}
 
--- try_reopen is called for each delivery, before the first write; keep_reopened once,
+-- Call try_reopen for each delivery, before the first write, and keep_reopened once,
 -- after it.
 local function try_reopen(d)
 	insert(reopened, d)

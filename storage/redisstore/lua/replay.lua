@@ -1,9 +1,9 @@
--- Replays. replays has, by endpoint, the fields below: state is r for running or d for
--- done, updated is when the replay last changed, fixed is for the store alone. replaysdue
--- is sorted: due (16 digits), endpoint of each replay that is running.
+-- Replays. replays has the fields below, by endpoint: state is r for running or d for
+-- done, updated is the time of the last change, and only the store reads fixed.
+-- replaysdue is sorted: due (16 digits), endpoint of each running replay.
 local replay_fields = { 'owner', 'id', 'state', 'cursor', 'last', 'created', 'reopened', 'left', 'removed', 'due', 'updated', 'fixed' }
 
--- replay_of returns the replay of an endpoint and its text, nil if there is none.
+-- replay_of returns the replay of an endpoint and its text, or nil if there is none.
 local function replay_of(endpoint)
 	local text = call('HGET', K.replays, endpoint)
 	if not text then return nil end
@@ -21,7 +21,7 @@ local function to_replay(r)
 	return concat(parts)
 end
 
--- keep_replay writes a replay. was is when it was due before, '' for a new one.
+-- keep_replay writes a replay. was is its previous due time, '' for a new one.
 local function keep_replay(endpoint, r, text, was)
 	call('HSET', K.replays, endpoint, text)
 	if was ~= '' then call('ZREM', K.replaysdue, was .. endpoint) end

@@ -1,4 +1,4 @@
--- Reads replays that are due, the longest due first: endpoint and replay of each.
+-- Reads replays that are due, earliest due first: endpoint and replay of each.
 local now, limit = arg(), arg()
 local list = {}
 for _, member in ipairs(call('ZRANGEBYLEX', K.replaysdue, '-', '(' .. after(now), 'LIMIT', '0', limit)) do

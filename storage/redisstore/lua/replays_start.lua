@@ -1,4 +1,4 @@
--- Stores a new replay, unless the endpoint has one that is running.
+-- Stores a new replay, unless the endpoint already has a running one.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,7 +1,7 @@
 -- Makes a step of a replay. The caller has read the owner's events up to a number.
 -- Arguments of each event: number; id; and, for an event of the source, the id and record
--- of its delivery to the endpoint, as in journal_commit.lua, else ''. Events that were
--- removed since the caller read them count as removed.
+-- of its delivery to the endpoint, as in journal_commit.lua, otherwise ''. Events removed
+-- since the caller read them count as removed.
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
@@ -54,8 +54,8 @@ local was = r.due
 r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
--- An event that had no deliveries when it was committed may be in a run with others. Such a
--- run is replaced by one for each of its events: see unfold in removal_events.lua.
+-- An event that had no deliveries when it was committed may share a run with others. Such
+-- a run is replaced by one run per event: see unfold in removal_events.lua.
 local singles = {}
 if #create > 0 then
 	local needed = {}

@@ -1,5 +1,6 @@
--- journal has everything that a commit reads and writes beside events and deliveries, so
--- that one command reads it and one writes it. The first letter of a field says what it is:
+-- journal has everything that a commit reads and writes, except events and deliveries:
+-- one command reads it all and one writes it all. The first letter of a field is its
+-- kind:
 --
 --   b, source        what is bound to a source: a field for the id of each active
 --                    endpoint, in order of creation
@@ -15,8 +16,8 @@
 --                    digits) on: the length of an id, and the ids, "3:aaabbb"; of one event
 --                    ":aaa"
 --
--- A run has up to LONGEST events of one commit without deliveries, which are settled at
--- once, or one event that has some. Removed events are in no run.
+-- A run is either up to LONGEST events of one commit without deliveries, which are
+-- settled at once, or one event with deliveries. Removed events are in no run.
 local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
@@ -26,7 +27,7 @@ local function to_run(ids, first, last)
 	return #ids[first] .. ':' .. concat(ids, '', first, last)
 end
 
--- ids_of returns the ids of a run, none if run is false.
+-- ids_of returns the ids of a run. There are none if run is false.
 local function ids_of(run)
 	if not run then return {} end
 	local colon, ids = find(run, ':', 1, true), {}

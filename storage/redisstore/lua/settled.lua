@@ -1,5 +1,5 @@
--- Events without open deliveries, in the order in which they became so; retention removes
--- the first ones.
+-- Events without open deliveries, in the order in which they were settled. Retention
+-- removes the first ones.
 --
 -- An item is for a run (see runs.lua): when it was settled (16 digits), the number of its
 -- first event (16), how many events it has (2), and a field for the owner. If the event has

@@ -1,7 +1,7 @@
 -- Changes of terms.
 
--- end_terms removes terms; keep_latest notes when the last of the leases is over, '' if
--- there are none.
+-- end_terms removes terms. keep_latest stores when the last lease expires, or '' if there
+-- are no terms.
 local function end_terms(list)
 	if #list == 0 then return end
 	local fields = {}
@@ -18,8 +18,8 @@ local function keep_latest(ends)
 	end
 end
 
--- counted_beats reads how many joins and beats there were. If the node has seen more of them, or
--- that writes were lost, there is another epoch. keep_beat counts one more.
+-- counted_beats reads the number of joins and beats. If the node has seen more, or knows
+-- that writes were lost, it sets a new epoch. keep_beat counts one more.
 local function counted_beats(seen, lost, other)
 	local counts = call('HMGET', K.count, 'b', 'e')
 	local beats, epoch = (counts[1] or '0') + 0, counts[2] or '0'

@@ -18,7 +18,7 @@ local function instant(text, at)
 	return format('%02x%02x%02x%02x%02x%02x%02x%02x', (first + 128) % 256, byte(text, at + 1, at + 7))
 end
 
--- within reports whether a time is at or after since, and before till; '' is no bound.
+-- within reports whether a time is at or after since and before till. '' sets no limit.
 local function within(time, since, till)
 	return (since == '' or since <= time) and (till == '' or time < till)
 end
