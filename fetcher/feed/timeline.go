@@ -205,7 +205,7 @@ func (a *account) bucket(moved *url.URL) string {
 
 // body reads a body, and reports whether it was complete.
 func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
-	// What the transport did not unpack it did not ask for.
+	// The transport decompresses the encoding that it asked for and removes the header.
 	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
 	}

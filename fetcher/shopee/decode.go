@@ -20,8 +20,7 @@ const (
 	maxCTime      = 253402300799 // the last second of the year 9999
 )
 
-// answer is the envelope of every document. A member of another type than it should have
-// is left out.
+// answer is the envelope of every document. A member of a wrong type is left empty.
 type answer struct {
 	Error    int64           `json:"error"`
 	ErrorMsg string          `json:"error_msg"`
@@ -84,7 +83,7 @@ type price int64
 
 func (p price) units() float64 { return max(float64(p)/1e5, 0) }
 
-// decode reads the document of the item that q asks for.
+// decode parses the document of the item q. The error is ErrMalformed for another item.
 func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Product, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); badSyntax(err) {
@@ -118,13 +117,13 @@ func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Prod
 	return it.product(front), nil
 }
 
-// badSyntax reports whether an error is more than a member of another type.
+// badSyntax reports whether err is another error than a member of a wrong type.
 func badSyntax(err error) bool {
 	var odd *json.UnmarshalTypeError
 	return err != nil && !errors.As(err, &odd)
 }
 
-// gone reports whether the item is not shown to anybody any more.
+// gone reports whether the item was deleted or banned.
 func (it *item) gone() bool {
 	switch strings.ToLower(it.ItemStatus) {
 	case "deleted", "seller_delete", "shopee_delete", "banned", "invalid":
@@ -213,7 +212,7 @@ func (it *item) product(front Storefront) fetcher.Product {
 	return p
 }
 
-// discount returns the label of the document, or one made of the percentage.
+// discount returns the discount's label or, if there is none, one made from the percentage.
 func (it *item) discount() string {
 	if label := it.Discount; label != "" && label != "0%" {
 		return label
@@ -224,7 +223,7 @@ func (it *item) discount() string {
 	return ""
 }
 
-// ratings returns the number of ratings, and that of each number of stars, "1" to "5".
+// ratings returns the number of ratings, in total and by stars, "1" to "5".
 func (it *item) ratings() (total int64, byStars map[string]int64) {
 	byStars = map[string]int64{"1": 0, "2": 0, "3": 0, "4": 0, "5": 0}
 	for stars, n := range it.Rating.Count[:min(len(it.Rating.Count), 6)] {
@@ -261,7 +260,7 @@ func isCaptcha(body []byte) bool {
 // cut shortens s to at most n bytes, between two characters.
 func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// positive returns nil for a number that is not above 0.
+// positive returns a pointer to f, or nil if f is not above 0.
 func positive(f float64) *float64 {
 	if f <= 0 {
 		return nil
@@ -269,7 +268,7 @@ func positive(f float64) *float64 {
 	return &f
 }
 
-// filled returns nil for "".
+// filled returns a pointer to s, or nil if s is "".
 func filled(s string) *string {
 	if s == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package shopee reads items of the Shopee marketplace: it is a
-// fetcher.ProductReader on the public item document of its storefronts.
+// Package shopee reads items of the Shopee marketplace. It implements
+// fetcher.ProductReader with the public item document of the storefronts.
 //
 //	r, err := shopee.New(shopee.Config{})
 //	q, err := r.ParseURL("https://shopee.sg/Cotton-Shirt-i.178926468.21448123549")
@@ -8,25 +8,25 @@
 // # The request and its answer
 //
 // GET /api/v4/item/get?itemid=…&shopid=… on the storefront's host, one request
-// per call. The document is {"error", "error_msg", "data"}, data the item. Its
-// fields are known from public programs that read it; there is no contract.
-// Decoding is lenient for that reason: a field that is missing, null or of another type
-// is empty in the record; only the ids, a name and a price are required.
+// per call. The document is {"error", "error_msg", "data"}, where data is the item. Its
+// fields are known from public programs that read it; they are not documented.
+// Therefore decoding is lenient: a field that is missing, null or of a wrong type is
+// empty in the record. Only the ids, a name and a price are required.
 //
-//   - Prices are integers of 1/100,000 of the currency's unit. -1 and 0 stand
-//     for "none" before a discount.
+//   - Prices are integers in 1/100,000 of the currency's unit. A price before the
+//     discount of -1 or 0 means "none".
 //   - item_rating.rating_count is the total, then the counts of 1 to 5 stars.
 //   - images are keys, made to URLs with Storefront.ImageURL.
 //   - ctime is in Unix seconds.
 //
-// Lists of the record are never nil, so that they encode as [].
+// Lists of the record are never nil, and encode as [].
 //
 // # What to expect of the storefronts
 //
 // They protect the document: a client that is not a browser with a session gets an
-// anti-bot answer (status 403 or 418, error 90309999, or a captcha page), which is
-// ErrBlocked here. This package does not try to get around it. A program with an
-// arrangement with the marketplace sets Config.HTTP, whose transport can add what is
-// agreed, or Storefront.BaseURL to a gateway of its own: Storefront.Host stays that of
-// the items' addresses.
+// anti-bot answer (status 403 or 418, error 90309999, or a captcha page). This package
+// returns ErrBlocked then, and does not try to get around it. If you have an agreement
+// with the marketplace, set Config.HTTP to a client that adds the agreed headers, or
+// Storefront.BaseURL to your own gateway. Storefront.Host remains the host in the URLs
+// of items.
 package shopee

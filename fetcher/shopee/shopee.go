@@ -16,24 +16,24 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// defaultMarket is read when a query names none.
+// defaultMarket is the market of a query that names none.
 const defaultMarket = "sg"
 
-// ErrBlocked says that the storefront's anti-bot check refused the request. It wraps
-// fetcher.ErrUnauthorized, since asking again does not help.
+// ErrBlocked: the storefront's anti-bot check refused the request. It wraps
+// fetcher.ErrUnauthorized, because a retry is useless.
 var ErrBlocked = fmt.Errorf("shopee: refused by the anti-bot check: %w", fetcher.ErrUnauthorized)
 
 // Config sets up a Reader. The zero value of each field means its default.
 type Config struct {
-	// Storefronts are those that can be read, by market code in lower case.
+	// Storefronts are the storefronts to read, by market code in lower case.
 	// Defaults to DefaultStorefronts().
 	Storefronts map[string]Storefront
-	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
-	// redirects within the same host only.
+	// HTTP makes the requests. Defaults to a client of package upstream with a timeout of
+	// 30 s per request, which follows redirects within the same host only.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody caps a decompressed document, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest document after decompression, in bytes. Defaults to 8 MiB.
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
@@ -44,7 +44,7 @@ type Reader struct {
 	shops map[string]shop
 }
 
-// shop is a storefront that can be asked.
+// shop is a storefront with its client.
 type shop struct {
 	Storefront
 	client *upstream.Client
@@ -85,10 +85,10 @@ func New(cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Product reads an item in one request. Errors: *fetcher.ArgumentError for a query
-// that is not allowed; ErrBlocked; of package fetcher ErrNotFound, also for an item
-// that was deleted or banned, *RateLimitError, *StatusError, and ErrMalformed for a
-// document that cannot be read or is of another item.
+// Product reads an item in one request. It returns *fetcher.ArgumentError for a query
+// that is not allowed, ErrBlocked, or an error of package fetcher: ErrNotFound, also for a
+// deleted or banned item; *RateLimitError; *StatusError; ErrMalformed for a document that
+// cannot be parsed or has another item.
 func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.ProductDetail, error) {
 	market := strings.ToLower(q.Market)
 	if market == "" {
@@ -119,8 +119,7 @@ func refuse(field, value, allowed string) (fetcher.ProductDetail, error) {
 	return fetcher.ProductDetail{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: field, Value: value[:min(len(value), 40)], Allowed: allowed})
 }
 
-// blocked returns ErrBlocked for the statuses of an anti-bot answer, and other errors as
-// they are.
+// blocked returns ErrBlocked if err has the status of an anti-bot answer, otherwise err.
 func blocked(err error) error {
 	var status *fetcher.StatusError
 	if errors.Is(err, fetcher.ErrProtected) || errors.As(err, &status) && status.Code == http.StatusTeapot {
@@ -129,7 +128,7 @@ func blocked(err error) error {
 	return err
 }
 
-// ParseURL parses an item's address in a browser: a storefront's host and a path that
+// ParseURL parses the URL of an item's web page: a storefront's host and a path that
 // ends in -i.{shop_id}.{item_id}, or /product/{shop_id}/{item_id}. The error is a
 // *fetcher.ArgumentError.
 func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
@@ -170,7 +169,8 @@ func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 	return q, nil
 }
 
-// shown is the beginning of an address for an error, "***" where it may have a secret.
+// shown returns the beginning of an address for an error, with "***" in place of parts that
+// may be secret.
 func shown(address string) string {
 	if address = strings.ToValidUTF8(address[:min(len(address), 200)], ""); strings.ContainsAny(address, "?#@") {
 		return "***"
@@ -178,7 +178,7 @@ func shown(address string) string {
 	return address
 }
 
-// parseID reads an id: digits alone, above 0.
+// parseID parses an id: only digits, above 0.
 func parseID(s string) (int64, bool) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	return int64(n), err == nil && n > 0

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// tidy leaves out what Markdown has no text for, an element without content and the
-// converter's own marks, and joins the texts that are next to each other then.
+// tidy removes elements without content and the converter's own marks, which have no text
+// in Markdown, and joins adjacent texts.
 func tidy(n *html.Node) {
 	var text *html.Node // that the next one is joined to
 	var joined strings.Builder
@@ -40,17 +40,17 @@ func tidy(n *html.Node) {
 	end()
 }
 
-// marks are characters that the converter uses for itself: it makes a line break of U+F002.
+// marks removes characters that the converter uses itself, such as U+F002 for a line break.
 var marks = strings.NewReplacer("\a", "", "\uf002", "")
 
-// escaper puts backslashes before what Markdown would read as markup in a tree's text. The
-// converter's own escaping, which is switched off, takes time in the square of the
-// text's length: minutes for 4 MiB of brackets.
+// escaper puts a backslash before each character of a tree's text that would be markup in
+// Markdown. The converter's own escaping is switched off: its time grows with the square of
+// the text's length, to minutes for 4 MiB of brackets.
 type escaper struct {
 	begun bool // there is something in the line
 }
 
-// place is what a text is in.
+// place says which elements a text is inside of.
 type place struct {
 	code, table, link, heading bool
 }
@@ -91,7 +91,7 @@ func (e *escaper) text(n *html.Node, in place) {
 	e.begun = e.begun || strings.TrimSpace(n.Data) != ""
 }
 
-// attributes escapes the texts that the Markdown of a link or image has of its attributes.
+// attributes escapes the attributes of a link or image that appear in its Markdown.
 func (e *escaper) attributes(n *html.Node, in place) {
 	for i, a := range n.Attr {
 		if a.Key == "alt" || a.Key == "title" {
@@ -103,7 +103,7 @@ func (e *escaper) attributes(n *html.Node, in place) {
 }
 
 // escape escapes one text (CommonMark 0.31.2, 2.4; GitHub's tables and strikethrough).
-// Angle brackets are left to the converter, which makes entities of them.
+// The converter itself turns angle brackets into entities.
 func escape(s string, lineStart bool, in place) string {
 	if !strings.ContainsAny(s, "\\`*_[]!~&|#+-=.):\x00") {
 		return s
@@ -166,9 +166,9 @@ func escape(s string, lineStart bool, in place) string {
 	return b.String()
 }
 
-// lineMark returns where to put a backslash into a text that, at the start of a line,
-// would be a heading, a list item, or the line under the heading of a section or table;
-// -1 if it would not.
+// lineMark returns where s needs a backslash at the start of a line, because it would be a
+// heading, a list item, or the line under the heading of a section or table. It returns -1
+// if it needs none.
 func lineMark(s string) int {
 	if s == "" {
 		return -1
@@ -211,7 +211,7 @@ func isEntity(s string) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
-// isWord reports whether c is part of a letter or a digit; every byte outside ASCII is.
+// isWord reports whether c is a letter, a digit or a byte outside ASCII.
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
 }

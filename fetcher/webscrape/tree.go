@@ -20,16 +20,15 @@ const (
 
 var errTooLarge = errors.New("too many elements or too much text")
 
-// document is the tree and the title of a page.
+// document has the tree and the title of a page.
 type document struct {
 	root  *html.Node // html with a body
 	body  *html.Node
 	title string
 }
 
-// builder builds a tree from the tokens of a page. Each token takes bounded time and
-// memory, which html.Parse does not promise: elements are closed by a few simple rules,
-// and none is opened again.
+// builder builds a tree from the tokens of a page. Unlike html.Parse, it takes limited time
+// and memory for each token: it closes elements by a few simple rules, and never reopens one.
 type builder struct {
 	base   *url.URL
 	based  bool // base is that of a base element
@@ -47,8 +46,8 @@ type builder struct {
 	title, ogTitle string
 }
 
-// parse builds the tree of a page in UTF-8. The text and attributes kept may
-// take up to limit bytes.
+// parse builds the tree of a page in UTF-8. limit is the most bytes of text and attributes
+// that the tree may have.
 func parse(text string, at *url.URL, limit int) (*document, error) {
 	body := &html.Node{Type: html.ElementNode, DataAtom: atom.Body, Data: "body"}
 	top := &html.Node{Type: html.ElementNode, DataAtom: atom.Html, Data: "html"}
@@ -92,8 +91,8 @@ func parse(text string, at *url.URL, limit int) (*document, error) {
 
 func (b *builder) top() *html.Node { return b.stack[len(b.stack)-1] }
 
-// flush adds the text so far to the tree. Text directly inside a table, where none may
-// be, gets a cell; white space there is dropped.
+// flush adds the text read so far to the tree. Text directly inside a table, where it is not
+// allowed, is put into a new cell; white space there is dropped.
 func (b *builder) flush() {
 	if b.text.Len() == 0 {
 		return
@@ -110,7 +109,7 @@ func (b *builder) flush() {
 	b.top().AppendChild(&html.Node{Type: html.TextNode, Data: text})
 }
 
-// isTablePart reports whether an element can hold only other parts of a table.
+// isTablePart reports whether an element may contain only other parts of a table.
 func isTablePart(a atom.Atom) bool {
 	switch a {
 	case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr:
@@ -151,8 +150,8 @@ func (b *builder) closeFrom(i int) {
 	b.stack = b.stack[:i]
 }
 
-// find returns the index in the stack of the innermost open element among names, 0 if
-// there is none, or none inside the innermost boundary.
+// find returns the index in the stack of the innermost open element in names. It returns 0
+// if there is none inside the innermost element in boundary.
 func (b *builder) find(names, boundary []atom.Atom) int {
 	for i := len(b.stack) - 1; i > 0; i-- {
 		a := b.stack[i].DataAtom
@@ -166,8 +165,8 @@ func (b *builder) find(names, boundary []atom.Atom) int {
 	return 0
 }
 
-// closeOpen closes the innermost open element among names, if there is one
-// before a boundary.
+// closeOpen closes the innermost open element in names, if it is inside the innermost
+// element in boundary.
 func (b *builder) closeOpen(names, boundary []atom.Atom) {
 	if i := b.find(names, boundary); i > 0 {
 		b.closeFrom(i)
@@ -182,7 +181,7 @@ var (
 	lists    = append([]atom.Atom{atom.Ul, atom.Ol, atom.Menu, atom.Dir, atom.Dl, atom.Blockquote, atom.Section, atom.Article}, inTable...)
 )
 
-// start reads a start tag.
+// start handles a start tag.
 func (b *builder) start(t html.Token) {
 	g, known := groups[t.DataAtom]
 	if b.skip != 0 {
@@ -235,8 +234,8 @@ func (b *builder) start(t html.Token) {
 	b.push(t.DataAtom, attrs)
 }
 
-// tooDeep reports whether an element is left out because of its depth. The parts of a
-// table that was left out are, too.
+// tooDeep reports whether an element is left out because it is nested too deep, or because
+// it is part of a table that was left out.
 func (b *builder) tooDeep(a atom.Atom, g group) bool {
 	if g&void != 0 {
 		return false
@@ -245,7 +244,7 @@ func (b *builder) tooDeep(a atom.Atom, g group) bool {
 		a == atom.Table && b.depth[a] >= maxTables || g&tabular != 0 && b.unseen[atom.Table] > 0
 }
 
-// makeRoom closes the elements that the start of another one ends.
+// makeRoom closes the elements that the start of an element a ends.
 func (b *builder) makeRoom(a atom.Atom, g group) {
 	if g&block != 0 && b.depth[atom.P] > 0 {
 		b.closeOpen([]atom.Atom{atom.P}, inTable)
@@ -273,7 +272,7 @@ func (b *builder) makeRoom(a atom.Atom, g group) {
 	}
 }
 
-// closeAll closes every open element among names inside the innermost table.
+// closeAll closes every open element in names inside the innermost table.
 func (b *builder) closeAll(names []atom.Atom) {
 	for i := b.find([]atom.Atom{atom.Table}, nil) + 1; i > 1 && i < len(b.stack); i++ {
 		if slices.Contains(names, b.stack[i].DataAtom) {
@@ -283,7 +282,7 @@ func (b *builder) closeAll(names []atom.Atom) {
 	}
 }
 
-// end reads an end tag.
+// end handles an end tag.
 func (b *builder) end(a atom.Atom) {
 	if b.skip != 0 {
 		if a == b.skip {

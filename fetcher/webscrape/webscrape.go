@@ -97,15 +97,14 @@ func New(cfg Config) (*Scraper, error) {
 	}, nil
 }
 
-// Scrape reads a page of HTML or plain text in the format asked for, "markdown"
-// when none is. Errors: *fetcher.ArgumentError for a url or format that is not
-// allowed; *fetcher.PageError for all that is wrong with what the url leads to. It
-// wraps netguard.ErrAddressNotAllowed for a redirect to what is not allowed as a url, and
-// for a name that leads to an address that is not public; ErrDisallowed; of package
-// fetcher ErrNotFound (404, 410, no such host), ErrUnauthorized (401), ErrProtected
-// (403), *RateLimitError (429), *StatusError for any other status outside 2xx,
-// ErrMalformed for something that is not a page or over a bound;
-// context.DeadlineExceeded after Config.Timeout.
+// Scrape reads a page of HTML or plain text and returns it in q.Format, "markdown" by
+// default. It returns a *fetcher.ArgumentError for a URL or format that is not allowed, and
+// a *fetcher.PageError if the page cannot be read. The PageError wraps one of these:
+// ErrDisallowed; netguard.ErrAddressNotAllowed if the host is not public or a redirect leads
+// to a URL that is not allowed; context.DeadlineExceeded after Config.Timeout; of package
+// fetcher ErrNotFound (404, 410, no such host), ErrUnauthorized (401), ErrProtected (403),
+// *RateLimitError (429), *StatusError for any other status outside 2xx, ErrMalformed for
+// content that is not a page or too large.
 func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.ScrapeResult, error) {
 	format := q.Format
 	switch format {

@@ -11,15 +11,15 @@ import (
 // Verdict is the result of a clause on a post.
 type Verdict string
 
-// Verdicts. Unknown means that the post's record does not decide.
+// Verdicts. Unknown means that the fetcher.Tweet lacks the data to decide.
 const (
 	Yes     Verdict = "yes"
 	No      Verdict = "no"
 	Unknown Verdict = "unknown"
 )
 
-// Explanation is the result of a clause on a post, and of the clauses it consists
-// of.
+// Explanation is the result of a clause or group on a post. A group has its clauses in
+// Parts.
 type Explanation struct {
 	// Clause is the clause in its normalised form, or AND, OR and their
 	// negations for a group.
@@ -27,21 +27,21 @@ type Explanation struct {
 	Verdict Verdict
 	// Start and End are the clause's bytes in the query.
 	Start, End int
-	// Found is where in the post's text, FullText if it has one, the part that
-	// meets the clause starts and ends, in bytes; both are 0 if the clause is not
-	// met or not about the text.
+	// Found is the start and end, in bytes, of the part of the post's FullText (or Text
+	// if that is empty) that meets the clause. Both are 0 if the clause is not met or not
+	// about the text.
 	Found [2]int
-	// Text is that part.
+	// Text is the part of the text given by Found.
 	Text string
-	// Reason is why a clause is unknown, or why the whole is no although its
-	// clauses are met; else "".
+	// Reason says why a clause is unknown, or why the query does not match although its
+	// clauses are met. It may be "".
 	Reason string
 	// Parts are the clauses of a group, in the order of the query.
 	Parts []Explanation
 }
 
-// Explain evaluates a program on a post like Match, and says why. It evaluates
-// every clause, even those that Match skips because the others have decided.
+// Explain evaluates a program on a post like Match, and returns the result of every clause,
+// including those that Match skips because others have decided.
 func (p *Program) Explain(t *fetcher.Tweet) Explanation {
 	post := newPost(t)
 	e := p.explain(p.root, post)
@@ -134,8 +134,8 @@ func (p *Program) spanOf(n *node, post *post) span {
 	return span{}
 }
 
-// String returns the tree, one clause a line: the verdict, the clause, and the
-// text that met it.
+// String returns the tree with one clause per line: the verdict, the clause, and the text
+// that meets it.
 func (e Explanation) String() string {
 	var b strings.Builder
 	e.write(&b, 0)

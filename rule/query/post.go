@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// view is a way to cut a post into words.
+// view is a way to split a post into words.
 type view uint8
 
 const (
@@ -28,8 +28,8 @@ func viewOf(d Dialect) view {
 	return viewFold
 }
 
-// post is a tweet being matched. What clauses need of it, such as its words, is
-// computed when it is first needed, and then shared by all programs.
+// post is a tweet that is being matched. Its words and other derived data are computed when
+// a clause first needs them, and then shared by all programs.
 type post struct {
 	tweet *fetcher.Tweet
 	text  string
@@ -49,7 +49,7 @@ type post struct {
 	spans   []span
 	buf     []byte
 
-	// For a Set: slots whose tried equals round were tried for this post.
+	// For a Set: a slot has been tried for this post if its element in tried equals round.
 	tried []uint32
 	round uint32
 	hits  []hit
@@ -57,7 +57,7 @@ type post struct {
 	steps int // work done, for tests of the cost
 }
 
-// have is a set of things that have been computed.
+// have is a set of the data that have been computed.
 type have uint16
 
 const (
@@ -71,7 +71,7 @@ const (
 	haveViews // the first view; the others have the bits above
 )
 
-// once reports whether what has yet to be computed, and marks it as computed.
+// once reports whether what must still be computed, and marks it as computed.
 func (p *post) once(what have) bool {
 	if p.have&what != 0 {
 		return false
@@ -138,7 +138,7 @@ func (p *post) words(v view) *words {
 	return w
 }
 
-// hash returns the hash of a name or tag, 0 if nothing is left when it is folded.
+// hash returns the hash of a name or tag after folding, or 0 if nothing is left.
 func (p *post) hash(s string, exact bool) uint64 {
 	p.buf = appendFolded(p.buf[:0], s, exact)
 	if len(p.buf) == 0 {
@@ -147,8 +147,8 @@ func (p *post) hash(s string, exact bool) uint64 {
 	return hashFolded(p.buf)
 }
 
-// hashtags returns the hashes of the tags: those of the record, or where it has
-// none those found in the text.
+// hashtags returns the hashes of the Tweet's Hashtags or, if there are none, of the tags
+// found in its text.
 func (p *post) hashtags(exact bool) []uint64 {
 	i, bit := 0, haveTagsFold
 	if exact {
@@ -167,7 +167,7 @@ func (p *post) hashtags(exact bool) []uint64 {
 	return p.tags[i]
 }
 
-// hashes appends the hashes of the parts of the text that p.spans mark.
+// hashes appends the hashes of the parts of the text given by p.spans.
 func (p *post) hashes(dst []uint64, exact bool) []uint64 {
 	p.steps += len(p.text)
 	for _, s := range p.spans {
@@ -176,7 +176,8 @@ func (p *post) hashes(dst []uint64, exact bool) []uint64 {
 	return dst
 }
 
-// mentions returns the hashes of the mentioned users' handles, likewise.
+// mentions returns the hashes of the handles in UserMentions or, if there are none, of the
+// mentions found in the text.
 func (p *post) mentions() []uint64 {
 	if p.once(haveNames) {
 		p.names = p.names[:0]
@@ -200,7 +201,7 @@ func (p *post) cashtags() []uint64 {
 	return p.symbols
 }
 
-// folded returns the whole text folded, in which substrings are looked for.
+// folded returns the whole folded text, for the search of substrings.
 func (p *post) folded() []byte {
 	if p.once(haveLowered) {
 		p.lowered = appendFolded(p.lowered[:0], p.text, false)
@@ -209,7 +210,7 @@ func (p *post) folded() []byte {
 	return p.lowered
 }
 
-// published returns when the post was published, false if the record has no time.
+// published returns when the post was published, or false if the Tweet has no time.
 func (p *post) published() (time.Time, bool) {
 	if p.once(haveTime) {
 		p.at, p.atKnown = publishedAt(p.tweet)
@@ -228,7 +229,7 @@ func publishedAt(t *fetcher.Tweet) (time.Time, bool) {
 	return at, err == nil && t.CreatedAt != ""
 }
 
-// field returns the words of another text of the record, valid until the next
+// field returns the words of s, another text of the Tweet. They are valid until the next
 // call.
 func (p *post) field(s string, exact bool) *words {
 	p.scratch.reset()

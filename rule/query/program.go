@@ -58,15 +58,14 @@ func planned(n *node) (*node, int) {
 	return &out, most
 }
 
-// String returns the query in its normalised form, which Parse reads, with the
-// same options, as an equal program.
+// String returns the query in its normalised form. With the same options, Parse turns it
+// into an equal program.
 func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root) }
 
-// Canonical is String with the letters A to Z of words, phrases, hashtags,
-// mentions, cashtags and the accounts of from: and to: in lower case. Two queries
-// with the same canonical form match the same posts, since matching does not
-// depend on case: "Moon from:NASA" and "(moon)  from:nasa". The order of clauses
-// counts, and so does the case of other values, such as ids and links.
+// Canonical returns String with A to Z in lower case in words, phrases, hashtags, mentions,
+// cashtags and the accounts of from: and to:. Queries with the same canonical form match
+// the same posts, because matching ignores case: "Moon from:NASA" and "(moon)  from:nasa".
+// The order of clauses is kept, and so is the case of other values, such as ids and links.
 func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
 
 // Operator is an operator that a program uses.
@@ -75,10 +74,10 @@ type Operator struct {
 	Start, End int    // bytes of the query
 }
 
-// NeedsUpstream lists the operators that a post's record does not decide, in the
-// order of the query: a query without any can be matched against posts that were
-// fetched for another reason. Match decides some of them, such as is:verified,
-// all the same when the record carries the author.
+// NeedsUpstream lists the operators that cannot be decided from a fetcher.Tweet, in the
+// order of the query. A query without such operators can be matched against posts that
+// were fetched for another reason. Match decides some of them, such as is:verified, if the
+// Tweet has its User.
 func (p *Program) NeedsUpstream() []Operator {
 	var list []Operator
 	p.root.walk(false, func(n *node, _ bool) {
@@ -90,10 +89,10 @@ func (p *Program) NeedsUpstream() []Operator {
 	return list
 }
 
-// posts keeps the working memory of matches.
+// posts is a pool of the working memory of matches.
 var posts = sync.Pool{New: func() any { return new(post) }}
 
-// maxKept bounds the memory that is kept for later matches, in words of a view.
+// maxKept is the most words of a view for which the working memory returns to the pool.
 const maxKept = 8192
 
 func newPost(t *fetcher.Tweet) *post {
@@ -112,9 +111,9 @@ func (p *post) release() {
 	posts.Put(p)
 }
 
-// Match reports whether a post matches the query. A clause that the record does
-// not decide is unknown: Match is true only if the others decide. It takes time
-// linear in the post's text, and allocates nothing after the first calls.
+// Match reports whether a post matches the query. If t lacks the data for a clause, the
+// clause is unknown, and Match returns true only if the other clauses suffice. It takes time
+// linear in the length of the text, and does not allocate after the first calls.
 func (p *Program) Match(t *fetcher.Tweet) bool {
 	post := newPost(t)
 	ok := p.match(post)

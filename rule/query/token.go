@@ -14,7 +14,7 @@ type token struct {
 	start, end int32  // bytes of the text
 }
 
-// class is how a character takes part in words.
+// class is the role of a character in splitting words.
 type class uint8
 
 const (
@@ -45,8 +45,8 @@ func classify(r rune) class {
 	return separates
 }
 
-// invisible reports whether r is a format character or variation selector, which
-// neither ends a word nor makes it another one.
+// invisible reports whether r is a format character or variation selector, which is ignored
+// inside words.
 func invisible(r rune) bool {
 	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef {
 		return true
@@ -70,14 +70,14 @@ func plainWord(s string) bool {
 	return !first && s != "OR" && s != "AND" && s != "NOT"
 }
 
-// bareRune reports whether a value with r needs no quotes on its account.
+// bareRune reports whether r may be in a value without quotes.
 func bareRune(r rune) bool {
 	c := classify(r)
 	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
 }
 
-// isEmoji reports whether r is a symbol that is a word by itself; other symbols
-// separate words, among them those below U+231A, such as © and ™.
+// isEmoji reports whether r is a symbol that is a word by itself. Other symbols separate
+// words, including all below U+231A, such as © and ™.
 func isEmoji(r rune) bool {
 	switch {
 	case r >= 0x2194 && r <= 0x2199, r == 0x21a9, r == 0x21aa, r == 0x2934, r == 0x2935, r >= 0x25fb && r <= 0x25fe:
@@ -86,14 +86,13 @@ func isEmoji(r rune) bool {
 	return r >= 0x231a && unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// styled reports whether r, which ends at byte i of s, is punctuation that a
-// variation selector after it makes an emoji, as in #️, ©️ and ™️.
+// styled reports whether r is punctuation and the variation selector at byte i of s turns it
+// into an emoji, as in #️, ©️ and ™️.
 func styled(r rune, s string, i int) bool {
 	return strings.HasPrefix(s[i:], "\ufe0f") && strings.ContainsRune("#*\u00a9\u00ae\u203c\u2049\u2122\u3030\u303d", r)
 }
 
-// unspaced reports whether r is a letter of a script that does not put spaces
-// between words.
+// unspaced reports whether r is a letter of a script without spaces between words.
 func unspaced(r rune) bool {
 	switch {
 	case r < 0xe00 || r >= 0xac00 && r <= 0xd7a3:
@@ -107,7 +106,7 @@ func unspaced(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// splitter cuts texts into words. It keeps its buffer between texts.
+// splitter splits texts into words. It reuses its buffer.
 type splitter struct {
 	exact  bool   // accents count
 	stems  bool   // set the stem of each word, too
@@ -186,13 +185,13 @@ func (sp *splitter) token(s string, start, end int) token {
 	return t
 }
 
-// stemHash returns the hash of a word's singular, which differs from the hash of
-// the singular as a word.
+// stemHash returns a hash of a word's singular. It differs from the hash of the singular as
+// a word.
 func stemHash(folded []byte) uint64 {
 	return mix(hashFolded(stem(folded)), 0x5bd1e995)
 }
 
-// mix joins two hashes into one.
+// mix returns a hash of two hashes.
 func mix(a, b uint64) uint64 {
 	h := (a ^ b) * 0x9e3779b97f4a7c15
 	h ^= h >> 32

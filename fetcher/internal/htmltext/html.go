@@ -8,25 +8,24 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Content is HTML as plain text, with its links.
+// Content is the plain text of HTML, and its links.
 type Content struct {
 	Text  string
 	Links []Link // the first MaxLinks
 }
 
-// MaxLinks bounds Content.Links.
+// MaxLinks is the most links in Content.Links.
 const MaxLinks = 100
 
-// Link is a link of the text other than a mention or a tag.
+// Link is a link in the text that is not a mention or a tag.
 type Link struct {
 	Href    string
 	Display string // as a browser shows it, shortened
 }
 
-// Parse turns HTML into text: <br> is a line break, a paragraph
-// is set off by a blank line, white space counts as one space as in a browser.
-// The hidden parts of shortened links are kept, so that links are whole. It
-// never fails: what is not HTML is text.
+// Parse converts HTML to text. <br> becomes a line break, paragraphs are separated by a
+// blank line, and white space becomes one space as in a browser. The text has the hidden
+// parts of shortened links, too. Parse never fails: invalid HTML becomes text.
 func Parse(s string) Content {
 	if s == "" {
 		return Content{}
@@ -50,14 +49,14 @@ func Parse(s string) Content {
 	}
 }
 
-// htmlReader follows the tags of a post.
+// htmlReader has the state of Parse.
 type htmlReader struct {
 	out    textWriter
 	links  []Link
 	pre    bool // in <pre>, where white space counts
 	hidden bool // in an element whose text is not shown
 
-	// The link being read, if inLink is set.
+	// The link that is being read, if inLink is set.
 	inLink  bool
 	href    string
 	display strings.Builder
@@ -74,7 +73,7 @@ func (r *htmlReader) text(s []byte) {
 	}
 }
 
-// start reads a start tag that z is at, of type t.
+// start handles the start tag of type t at which z is.
 func (r *htmlReader) start(z *html.Tokenizer, t html.TokenType) {
 	name, more := z.TagName()
 	tag := atom.Lookup(name)
@@ -119,8 +118,8 @@ func (r *htmlReader) end(a atom.Atom) {
 	r.out.block(blankLines(a))
 }
 
-// startLink begins a link unless it is a mention or a tag: servers mark those
-// by class, and some tags by rel="tag" alone.
+// startLink begins a link, unless it is a mention or a tag. Servers mark these by class, or
+// tags by rel="tag" alone.
 func (r *htmlReader) startLink(a attributes) {
 	class := strings.Fields(a.class)
 	if slices.Contains(class, "mention") || slices.Contains(class, "hashtag") ||
@@ -138,7 +137,7 @@ func (r *htmlReader) endLink() {
 	r.display.Reset()
 }
 
-// attributes are those of a tag that matter, the first of each name.
+// attributes has the attributes of a tag that are used. The first one of a name counts.
 type attributes struct{ href, class, rel string }
 
 func readAttributes(z *html.Tokenizer) attributes {
@@ -164,7 +163,7 @@ func readAttributes(z *html.Tokenizer) attributes {
 	return a
 }
 
-// blankLines is how many line breaks an element's start and end make at least.
+// blankLines returns the least number of line breaks at an element's start and end.
 func blankLines(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.Pre, atom.Blockquote, atom.Ul, atom.Ol, atom.Table, atom.Hr,
@@ -176,8 +175,8 @@ func blankLines(a atom.Atom) int {
 	return 0
 }
 
-// textWriter puts together the text of a page: breaks and spaces are kept back
-// until something follows, so that none is left at either end.
+// textWriter builds the text of a page. It writes breaks and spaces only when text follows,
+// so the result neither begins nor ends with them.
 type textWriter struct {
 	b      strings.Builder
 	breaks int
@@ -189,10 +188,10 @@ func (w *textWriter) String() string { return w.b.String() }
 // breakLine adds a line break.
 func (w *textWriter) breakLine() { w.breaks++ }
 
-// block sees to at least n line breaks.
+// block makes sure that there are at least n line breaks before the next text.
 func (w *textWriter) block(n int) { w.breaks = max(w.breaks, n) }
 
-// write adds a piece of text, which is valid UTF-8: JSON has nothing else.
+// write adds s, which must be valid UTF-8. Unless pre, white space becomes one space.
 func (w *textWriter) write(s []byte, pre bool) {
 	for len(s) > 0 {
 		switch c := s[0]; {
@@ -214,7 +213,7 @@ func (w *textWriter) write(s []byte, pre bool) {
 	}
 }
 
-// isSpace reports whether a browser takes c for white space.
+// isSpace reports whether c is white space in HTML.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
 func (w *textWriter) flush() {

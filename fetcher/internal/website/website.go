@@ -20,21 +20,21 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// MaxHeaderBytes bounds the header of an answer.
+// MaxHeaderBytes is the largest header of an answer, in bytes.
 const MaxHeaderBytes = 64 << 10
 
-// ports are those of web servers.
+// ports are the ports that are allowed.
 var ports = []uint16{80, 443, 8080, 8443}
 
-// What a host is like; they complete the word "want".
+// Descriptions of an allowed host, for error texts that begin with "want".
 var (
 	errPort = errors.New("port 80, 443, 8080 or 8443, or none")
 	errHost = errors.New("a public host name such as example.com")
 )
 
-// Host returns the host of a URL in lower case, an international one in its xn-- form, with
-// its port unless that is the scheme's. The error of one that is not public, or on another
-// port, says what is wanted; with allowPrivate both are allowed.
+// Host returns the host of a URL in lower case, in xn-- form if it is international, with
+// its port unless that is the scheme's default. Unless allowPrivate, it returns an error for
+// a host that is not public or a port not in ports. The error says what is allowed.
 func Host(u *url.URL, allowPrivate bool) (string, error) {
 	port := u.Port()
 	if port != "" || strings.HasSuffix(u.Host, ":") {
@@ -64,7 +64,8 @@ func Host(u *url.URL, allowPrivate bool) (string, error) {
 	return host, nil
 }
 
-// Transport connects to public addresses only, and by no proxy.
+// Transport returns a transport that uses no proxy and, unless allowPrivate, connects to
+// public addresses only.
 func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
@@ -79,12 +80,12 @@ func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
 	}
 }
 
-// ErrNoHost is Fault's cause for a name that nobody has.
+// ErrNoHost is the cause that Fault returns if a host name does not exist.
 var ErrNoHost = errors.New("no such host")
 
-// Fault says what went wrong with a request, and by what cause, nil for none that callers
-// tell apart. It names no address: what a name resolves to inside a network, and which
-// resolver there is, is not for everyone.
+// Fault describes why a request failed. cause is an error for errors.Is, or nil if there is
+// none that callers distinguish. reason contains no address, because addresses and resolvers
+// inside a network are confidential.
 func Fault(ctx context.Context, err error) (reason string, cause error) {
 	var (
 		dns     *net.DNSError
