@@ -64,7 +64,7 @@ func (b *blob) UnmarshalJSON(raw []byte) error {
 					b.cid = string(textOf(link))
 				}
 			}
-		case "cid": // the form before 2023
+		case "cid": // the form used before 2023
 			if b.cid == "" {
 				b.cid = string(textOf(v))
 			}

@@ -20,7 +20,7 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	case isDID(q.Username):
 		return q.Username, nil
 	case q.Username == "":
-		return "", errors.New("query: Username is empty and UserID is no DID: want one of them")
+		return "", errors.New("query: Username is empty and UserID is not a DID: want one of them")
 	}
 	key := strings.ToLower(q.Username)
 	if did := f.dids.ID(key); did != "" {

@@ -126,7 +126,7 @@ func profileMarks(body []byte) (map[string]fetcher.Mark, error) {
 	marks := make(map[string]fetcher.Mark, 2*len(answer.Profiles))
 	for _, p := range answer.Profiles {
 		n, err := strconv.ParseUint(string(p.PostsCount), 10, 32)
-		if err != nil { // the field is optional
+		if err != nil { // postsCount is optional
 			continue
 		}
 		mark := fetcher.Mark(n + 1)

@@ -82,7 +82,8 @@ func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	return created
 }
 
-// parseTime reads a lexicon datetime, a profile of RFC 3339.
+// parseTime parses a lexicon datetime, which is in RFC 3339 format. It reports false for
+// an invalid one.
 func parseTime(s string) (time.Time, bool) {
 	if s == "" { // creating the error would cost as much as decoding a record
 		return time.Time{}, false

@@ -60,7 +60,7 @@ var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
 	followsEvery   = time.Hour // interval between two readings of the follows
-	maxFollowPages = 200       // of 80 accounts each
+	maxFollowPages = 200       // most pages of follows to read, of 80 accounts each
 )
 
 // NewStream checks cfg and returns a Stream. It makes no request.

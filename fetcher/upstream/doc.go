@@ -1,11 +1,11 @@
 // Package upstream is the HTTP client that platform adapters share. It sends a
-// User-Agent with every request, bounds every body, and maps status codes and
-// rate-limit headers to the values of package fetcher. Its Pages tell an adapter when
-// a page has not changed.
+// User-Agent with every request, limits the size of bodies, and converts status codes
+// and rate-limit headers to values of package fetcher. Its Pages detect that a page has
+// not changed.
 //
 //	c, err := upstream.New(upstream.Config{BaseURL: "https://mastodon.social"})
 //	resp, err := c.Get(ctx, "/api/v1/accounts/lookup?acct=Gargron", nil)
-//	// resp.Body is whole and at most MaxBody long; err is ErrNotFound,
+//	// resp.Body is complete, with at most MaxBody bytes. err is ErrNotFound,
 //	// *RateLimitError, *StatusError … of package fetcher.
 //
 // # Rate limits

@@ -39,7 +39,7 @@ type ActivityConfig struct {
 	// Logger receives a message when subscriptions are refused or there are too many.
 	// Defaults to no logging.
 	Logger *slog.Logger
-	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
+	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 

@@ -39,11 +39,11 @@ const latestStart = 15 * time.Second
 // posts: see detect.Config.MaxOverlap.
 const mostLate = 30 * time.Minute
 
-// begin returns the reading for a query without a cursor. If no audit is due and the query
-// has seen the newest remembered post, only later posts are read. Otherwise posts since
-// q.Since are read. An audit starts earlier, at the Since of the audit before, because
-// posts older than q.Since may have become visible. After a start, that is not known, and
-// it starts up to mostLate before q.Since. Without q.Since there are no bounds.
+// begin returns the reading for a query without a cursor. Without q.Since it has no lower
+// bound. If no audit is due and q.Seen reports the newest remembered post, it reads only
+// later posts. Otherwise it reads posts since q.Since. An audit starts earlier, to find
+// posts that became visible late: at the Since of the previous audit or, if that is not
+// known, up to mostLate before q.Since.
 func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) reading {
 	if q.Since.IsZero() {
 		return reading{}

@@ -43,7 +43,7 @@ type Config struct {
 	// MaxRemembered is how many accounts are remembered, at some 100 bytes each. An
 	// account that is not remembered is read by time. Defaults to 100,000.
 	MaxRemembered int
-	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
+	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -58,7 +58,7 @@ type Expand struct {
 	// post from a Fetcher lacks their ids, and a repost's text is cut at 140
 	// characters.
 	Posts bool
-	// Media, Polls and Places ask for attachments of a post.
+	// Media, Polls and Places ask for the media, polls and places attached to a post.
 	Media, Polls, Places bool
 }
 

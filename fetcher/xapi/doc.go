@@ -32,7 +32,7 @@
 //
 //	                                                    at start    per day
 //	timelines every 90 s                                  35.00       5.05
-//	  of which look-ups of the accounts' ids              10.00          –
+//	  including look-ups of the accounts' ids             10.00          –
 //	  and the newest 5 posts of each                      25.00          –
 //	  and old posts read again after midnight                 –       0.05
 //	Activity, and an audit every 30 min                   35.00      10.20

@@ -42,7 +42,7 @@ type FilteredStreamConfig struct {
 	// Logger receives a message for each query without a rule, and before the app's
 	// connections are ended. Defaults to no logging.
 	Logger *slog.Logger
-	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
+	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 

@@ -11,7 +11,7 @@ type match struct {
 	Data     *post     `json:"data"`
 	Includes includes  `json:"includes"`
 	Rules    []rule    `json:"matching_rules"`
-	Errors   []problem `json:"errors"` // beside Data: records that X could not include
+	Errors   []problem `json:"errors"` // with Data: records that X could not include
 }
 
 // signal converts a line to a signal: SignalGap if the line is unreadable, SignalHeartbeat

@@ -42,9 +42,9 @@ func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole 
 	return whole
 }
 
-// pageSize returns how many posts to ask for: limit if it is set, else the most for a read
-// with a lower bound, which is billed only for the posts that exist, else first. The result
-// is at least least.
+// pageSize returns how many posts to ask for: limit, if it is set; otherwise the most, if
+// the read has a lower bound (X bills only the posts that exist); otherwise first. The
+// result is at least least.
 func pageSize(limit, least, first int, bounded bool) int {
 	switch {
 	case limit > 0:

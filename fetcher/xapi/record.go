@@ -52,12 +52,12 @@ func (d *document[T]) nextToken() (string, error) {
 		return "", nil
 	}
 	if !soundToken(d.Meta.NextToken) {
-		return "", fmt.Errorf("%w: meta.next_token is no token", fetcher.ErrMalformed)
+		return "", fmt.Errorf("%w: meta.next_token is not a token", fetcher.ErrMalformed)
 	}
 	return d.Meta.NextToken, nil
 }
 
-// includes are the records that an answer's posts refer to.
+// includes has the records that the posts of an answer refer to.
 type includes struct {
 	Posts  []post  `json:"posts"`
 	Tweets []post  `json:"tweets"`

@@ -23,7 +23,7 @@ type translations struct {
 	known map[string]string // rule by query; "" if a query has no rule
 }
 
-// wantedRule is a rule with the queries that it stands for.
+// wantedRule is a rule with the queries that it was made from.
 type wantedRule struct {
 	tag, value string
 	queries    []string

@@ -120,7 +120,7 @@ func (u *users) find(ctx context.Context, handle string) (string, error) {
 		case u.turn <- struct{}{}:
 		}
 		select {
-		case <-l.done: // while this one waited for its turn
+		case <-l.done: // another caller looked it up before this one had the turn
 			<-u.turn
 			return l.id, l.err
 		default:

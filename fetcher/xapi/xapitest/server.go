@@ -28,7 +28,7 @@ type Server struct {
 	cfg Config
 	mux *http.ServeMux
 
-	mu       sync.Mutex          // guards what follows, and what other files add
+	mu       sync.Mutex          // guards the fields below and those of Streams
 	accounts map[string]*account // by handle in lower case
 	byID     map[string]*account
 	posts    map[string]*post // by id
