@@ -27,6 +27,8 @@ type settler struct {
 	queue *batch.Queue[outcome]
 	stop  chan struct{} // closed when no worker is left
 	end   time.Time     // deadline of all calls of the store after a cut
+
+	losses losses
 }
 
 // outcome is the settlement of a delivery that was attempted or refused.
@@ -36,7 +38,9 @@ type outcome struct {
 }
 
 func newSettler(cfg *Config, sched *scheduler) *settler {
-	return &settler{cfg: cfg, sched: sched, queue: batch.NewQueue[outcome](maxSettling), stop: make(chan struct{})}
+	s := &settler{cfg: cfg, sched: sched, queue: batch.NewQueue[outcome](maxSettling), stop: make(chan struct{})}
+	s.losses.Logger = cfg.Logger
+	return s
 }
 
 // put queues an outcome.
@@ -111,13 +115,19 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.Background(), s.end)
 }
 
-// tellExhausted calls the observer for deliveries that have failed for good.
+// tellExhausted tells the observer and the log of deliveries that have failed for good.
 func (s *settler) tellExhausted(group []outcome) {
 	for _, o := range group {
-		if a := o.settlement.Attempt; a != nil && o.settlement.State == deliver.StateFailed {
-			s.cfg.Logger.Debug("delivery failed for good", "delivery", o.item.ID, "endpoint", o.item.EndpointID, "attempts", a.N, "error", a.Error)
-			s.cfg.Observer(deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
-				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N})
+		a := o.settlement.Attempt
+		switch {
+		case a == nil:
+		case o.settlement.State == deliver.StateDelivered:
+			s.losses.delivered(o.item.EndpointID)
+		case o.settlement.State == deliver.StateFailed:
+			n := deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
+				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N}
+			s.losses.failedFor(n)
+			s.cfg.Observer(n)
 		}
 	}
 }
