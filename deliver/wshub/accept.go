@@ -174,9 +174,10 @@ func (h *Hub) remove(c *conn) {
 	defer h.mu.Unlock()
 	h.open--
 	delete(h.conns, c)
-	if conns := h.keys[c.id.KeyID]; conns != nil {
-		if delete(conns, c); len(conns) == 0 {
+	if k := h.keys[c.id.KeyID]; k != nil {
+		if delete(k.conns, c); len(k.conns) == 0 {
 			delete(h.keys, c.id.KeyID)
+			close(k.idle)
 		}
 		if h.owners[c.id.Owner]--; h.owners[c.id.Owner] == 0 {
 			delete(h.owners, c.id.Owner)

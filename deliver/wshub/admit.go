@@ -108,22 +108,26 @@ func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again
 	case h.closed: // Shutdown has closed the connection
 		return false, false
 	}
-	conns := h.keys[id.KeyID]
+	k := h.keys[id.KeyID]
+	if k == nil {
+		k = &keyConns{conns: map[*conn]struct{}{}, idle: make(chan struct{})}
+		h.keys[id.KeyID] = k
+		h.wg.Go(func() { h.recheck(k) })
+	}
 	switch n := h.owners[id.Owner]; {
-	case len(conns) >= h.opts.MaxPerKey:
-		c.end(codeTooMany, fmt.Sprintf("too many connections: the key has %d of at most %d", len(conns), h.opts.MaxPerKey))
+	case len(k.conns) >= h.opts.MaxPerKey:
+		c.end(codeTooMany, fmt.Sprintf("too many connections: the key has %d of at most %d", len(k.conns), h.opts.MaxPerKey))
 	case h.opts.MaxPerOwner > 0 && n >= h.opts.MaxPerOwner:
 		c.end(codeTooMany, fmt.Sprintf("too many connections: the account has %d of at most %d", n, h.opts.MaxPerOwner))
 	default:
-		if conns == nil {
-			conns = map[*conn]struct{}{}
-			h.keys[id.KeyID] = conns
-		}
-		conns[c] = struct{}{}
+		k.conns[c] = struct{}{}
 		h.owners[id.Owner]++
 		c.id, c.secret = id, key
-		h.wg.Go(c.recheck)
 		return true, false
+	}
+	if len(k.conns) == 0 { // k was made for this connection
+		delete(h.keys, id.KeyID)
+		close(k.idle)
 	}
 	return false, false
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Events Events
 	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
 	// the connection with 1013, try again later. It must return when ctx ends, which is
-	// after 5 s. It is called again every 3 s for each connection, to notice a
+	// after 5 s. It is called again every 3 s with the keys of all connections, to notice a
 	// revocation by another process: ErrBadKey, or another Identity than
 	// before, then closes a connection with 4001, and other errors are ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
@@ -146,9 +146,9 @@ type Hub struct {
 	keyless int            // connections that wait for their first message
 	waiting map[string]int // the same by address
 	conns   map[*conn]struct{}
-	owners  map[string]int                // connections that have authenticated
-	keys    map[string]map[*conn]struct{} // by key id, those of conns that have authenticated
-	streams map[string]*stream            // by owner
+	owners  map[string]int       // connections that have authenticated
+	keys    map[string]*keyConns // by key id, those of conns that have authenticated
+	streams map[string]*stream   // by owner
 
 	record outcomes
 	lost   atomic.Bool // OnLost was called in this epoch
@@ -166,7 +166,7 @@ func New(opts Options) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{opts: opts, reads: make(chan struct{}, maxReads), conns: map[*conn]struct{}{},
-		waiting: map[string]int{}, owners: map[string]int{}, keys: map[string]map[*conn]struct{}{}, streams: map[string]*stream{}}
+		waiting: map[string]int{}, owners: map[string]int{}, keys: map[string]*keyConns{}, streams: map[string]*stream{}}
 	h.ctx, h.cut = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -215,8 +215,10 @@ func (h *Hub) Revoke(keyID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.revoked++
-	for c := range h.keys[keyID] {
-		c.end(codeBadKey, "key not valid any more")
+	if k := h.keys[keyID]; k != nil {
+		for c := range k.conns {
+			c.end(codeBadKey, "key not valid any more")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver/wshub"
@@ -11,14 +12,23 @@ import (
 
 // identities says whose keys are: one that is not there is not valid.
 type identities struct {
-	mu sync.Mutex
-	of map[wshubKey]wshub.Identity
+	mu   sync.Mutex
+	of   map[wshubKey]wshub.Identity
+	hold chan struct{} // the next answer is given when it is closed
 }
 
-func (s *identities) authenticate(_ context.Context, key wshubKey) (wshub.Identity, error) {
+func (s *identities) authenticate(ctx context.Context, key wshubKey) (wshub.Identity, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	id, ok := s.of[key]
+	hold := s.hold
+	s.hold = nil
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+	}
 	if !ok {
 		return id, wshub.ErrBadKey
 	}
@@ -35,6 +45,14 @@ func (s *identities) remove(key wshubKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, key)
+}
+
+func (s *identities) holdNext() (let func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hold := make(chan struct{})
+	s.hold = hold
+	return func() { close(hold) }
 }
 
 // inIdentities is inWorld with the keys "key-1" and "key-2", which are two secrets of one
@@ -101,4 +119,22 @@ func TestSecretsOfAKeyEndAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An answer that was asked for before a connection was made does not end it.
+func TestIdentityOfBeforeTheConnection(t *testing.T) {
+	inIdentities(t, func(t *testing.T, w *world, s *identities) {
+		before := w.openAs("1", "")
+		before.wants("connected 0")
+		let := s.holdNext()
+		advance(3 * time.Second) // it is asked again
+		s.set("key-1", wshub.Identity{Owner: "bob", KeyID: "id-ann"})
+		after := w.openAs("1", "")
+		after.wants("connected 0")
+		let()
+		synctest.Wait()
+		before.wantsEnd(4001, "error 4001")
+		w.hub.Publish(w.store.commit(other))
+		after.wants("tweet 1")
+	})
 }
