@@ -124,7 +124,7 @@ func TestVersionThatStaysIsNotUsedAnyMore(t *testing.T) {
 		if s := d.Stats(); s.WrongVersions != 1 || before == 0 || unchanged != before {
 			t.Errorf("WrongVersions %d, %d pages unchanged before it and %d behind it: want 1, some and none", s.WrongVersions, before, unchanged-before)
 		}
-		if n := strings.Count(log.String(), "versions are not used any more"); n != 1 {
+		if n := strings.Count(log.String(), "ignoring versions from now on"); n != 1 {
 			t.Errorf("the log has it %d times, want once:\n%s", n, log.String())
 		}
 	})
