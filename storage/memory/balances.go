@@ -67,8 +67,8 @@ func (b *balances) account(owner string) *account {
 	return a
 }
 
-// peek returns the owner's account for reading. It creates none, so that reading the
-// balance of unknown owners takes no memory.
+// peek returns the owner's account for reading, or an empty one if there is none. It
+// creates no entry: reading the balance of unknown owners takes no memory.
 func (b *balances) peek(owner string) *account {
 	if a := b.owners[owner]; a != nil {
 		return a

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// slots is how many hash slots a cluster has.
+// slots is the number of hash slots of a cluster.
 const slots = 16384
 
 // Nodes are the servers of a cluster.
 type Nodes struct {
 	Masters  []*Server
-	Replicas []*Server // Replicas[i] is of Masters[i]; none unless asked for
+	Replicas []*Server // Replicas[i] replicates Masters[i]; empty unless requested
 }
 
 // Cluster starts three masters that share the slots, each with a replica if
@@ -58,8 +58,8 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	return c
 }
 
-// AwaitReplicas waits until each replica has its master's data, and is sent what the
-// master writes from now on.
+// AwaitReplicas waits until each replica has its master's data and receives the master's
+// new writes.
 func (c *Nodes) AwaitReplicas(t testing.TB) {
 	t.Helper()
 	for i, r := range c.Replicas {
@@ -77,7 +77,7 @@ func (c *Nodes) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Of returns the index in Masters of the one that was given a key's slot.
+// Of returns the index in Masters of the master that was assigned a key's slot.
 func (c *Nodes) Of(key string) int {
 	slot := int(c.Masters[0].Do("CLUSTER", "KEYSLOT", key).(int64))
 	i := 0

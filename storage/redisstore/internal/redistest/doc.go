@@ -8,11 +8,10 @@
 //	server.Kill()    // as a power failure would, as far as a process can show it
 //	server.Restart() // with what its append-only file holds
 //
-// Cluster and Sentinel build their groups by commands, so that nothing but the
-// servers' programs is needed; in Debian these are the packages redis-server
-// and redis-sentinel, of version 7.0 or later. The servers have an append-only file
-// synced every second, no snapshots and no memory limit, unless the configuration
-// lines that a test gives say otherwise.
+// Cluster and Sentinel build their groups with commands: only the programs of the servers
+// are needed. In Debian these are the packages redis-server and redis-sentinel, version
+// 7.0 or later. The servers have an append-only file synced every second, no snapshots
+// and no memory limit, unless the configuration lines given by a test change that.
 //
 // A Proxy is between a client and a server. It knows enough of the protocol
 // (https://redis.io/docs/latest/develop/reference/protocol-spec/) to pair each
@@ -27,6 +26,6 @@
 // program is a failure. They run on Linux only: the servers are paused by signals, and
 // end with the test process, however that ends.
 //
-// Functions that take a testing.TB, and methods of what they return, end the test when
-// something fails. They are called on the test's goroutine.
+// Functions that take a testing.TB, and methods of their results, end the test if
+// something fails. Call them on the test's goroutine.
 package redistest

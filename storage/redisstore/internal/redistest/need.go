@@ -22,10 +22,10 @@ func Need(t testing.TB) {
 	}
 }
 
-// packages has the Debian package of each program.
+// packages maps each program to its Debian package.
 var packages = map[string]string{"redis-server": "redis-server", "redis-sentinel": "redis-sentinel"}
 
-// lacking returns why real servers cannot be started, "" if they can.
+// lacking returns why real servers cannot be started, or "" if they can.
 func lacking(wanted bool) string {
 	if !wanted && os.Getenv("STREAMWATCH_REDIS") != "1" {
 		return "set STREAMWATCH_REDIS=1 to run this test with real redis servers"
@@ -41,8 +41,8 @@ func lacking(wanted bool) string {
 	return ""
 }
 
-// Until waits for a condition, which it checks every 10 ms, and ends the test if it
-// is not true within the limit.
+// Until checks a condition every 10 ms, and ends the test if it is not true within the
+// limit.
 func Until(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	ends := time.Now().Add(limit)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Proxy passes on requests and replies between clients and a server, and can lose,
-// delay and hold them back as a network does. It is safe for concurrent use.
+// Proxy relays requests and replies between clients and a server, and can lose, delay and
+// hold them back like a network. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	server   string
@@ -28,7 +28,7 @@ type Proxy struct {
 // Exchange is a request that the server has answered.
 type Exchange struct {
 	Request [][]byte // the command and its arguments
-	Reply   []byte   // as it came, with the protocol's framing
+	Reply   []byte   // unparsed, with the protocol's framing
 }
 
 // Failed reports whether the reply is an error.
@@ -52,9 +52,9 @@ func NewProxy(t testing.TB, server string) *Proxy {
 // Addr returns the address for clients to connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// CutWhen closes a connection in place of passing on a reply for which judge returns
-// true: the server has executed the request, and the client does not know. A nil judge
-// ends it. judge is called concurrently.
+// CutWhen closes a connection instead of sending a reply for which judge returns true:
+// the server has executed the request, and the client does not know. CutWhen(nil) turns
+// that off. judge is called concurrently.
 func (p *Proxy) CutWhen(judge func(Exchange) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,11 +64,12 @@ func (p *Proxy) CutWhen(judge func(Exchange) bool) {
 // Cuts returns how many replies CutWhen has lost so far.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
-// Delay delays each reply on a connection by d, one after the other. 0 ends it.
+// Delay delays each reply on a connection by d, one after the other. Delay(0) turns that
+// off.
 func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // BlackHole holds back all requests and replies, and closes no connection: clients can
-// connect, and get no answer. Pass ends it; what was held back then arrives.
+// connect, and get no answer. Pass ends it, and delivers the data that was held back.
 func (p *Proxy) BlackHole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,11 +130,11 @@ func (p *Proxy) accept() {
 	}
 }
 
-// maxAsked bounds the unanswered requests of a connection; beyond it the proxy reads
-// no more of them.
+// maxAsked is the maximum number of unanswered requests on a connection. Beyond it the
+// proxy reads no more requests.
 const maxAsked = 4096
 
-// proxied is a connection of a client, with the one to the server for it.
+// proxied is a client's connection and the corresponding one to the server.
 type proxied struct {
 	p              *Proxy
 	client, server net.Conn
@@ -189,7 +190,7 @@ func (c *proxied) replies() {
 		}
 		if v.kind() != '>' { // a pushed value is no reply
 			select {
-			case request := <-c.asked: // noted before it was sent, so it is there
+			case request := <-c.asked: // was queued before the request was sent
 				if c.p.loses(Exchange{Request: request.parts, Reply: v.raw}) {
 					return
 				}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Bounds of what a Proxy passes on.
+// Limits on the values that a Proxy relays.
 const (
 	maxValue = 64 << 20 // bytes of one request or reply
 	maxDepth = 16       // arrays in arrays
@@ -39,7 +39,7 @@ func readValue(r *bufio.Reader) (value, error) {
 	return v, nil
 }
 
-// parser copies what it reads to raw.
+// parser parses a value, and copies the bytes it reads to raw.
 type parser struct {
 	r     *bufio.Reader
 	raw   []byte

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// MasterName is the name that the sentinels of a Group have for its master.
+// MasterName is the name of a Group's master in its sentinels.
 const MasterName = "mymaster"
 
-// failoverWithin bounds how long a group may take to agree on a new master.
+// failoverWithin limits the time for a group to agree on a new master.
 const failoverWithin = 30 * time.Second
 
-// Group is a master with replicas, and three sentinels of which two have to
-// agree that the master is down.
+// Group is a master with replicas and three sentinels. Two of these must agree that the
+// master is down.
 type Group struct {
 	t         testing.TB
-	Servers   []*Server // the first was the master at the start; Master returns the present one
+	Servers   []*Server // the first was the master at the start; Master returns the current one
 	Sentinels []*Server
 }
 
@@ -28,7 +28,7 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 	t.Helper()
 	Need(t)
 	g := &Group{t: t}
-	// The links of these groups break often: they are found broken and restored soon.
+	// The links of these groups break often: detect and restore them quickly.
 	config = append([]string{"repl-timeout 5", "repl-ping-replica-period 1"}, config...)
 	master := startServer(t, config...)
 	g.Servers = append(g.Servers, master)
@@ -43,9 +43,9 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 			"sentinel failover-timeout " + MasterName + " 4000",
 		})
 		// By default sentinels ask for INFO every ten seconds and publish every two: a
-		// test would mostly wait. The ping period is short enough that one late answer
-		// does not make a new master look down. It is not shorter, because sentinels
-		// ignore what a replica said more than five ping periods ago, and ask it once a
+		// test would mostly wait. The ping period is long enough that one late answer
+		// does not make a new master look down. It cannot be shorter: sentinels ignore
+		// replies of a replica that are older than five ping periods, and ask it once a
 		// second.
 		s.Do("SENTINEL", "DEBUG", "PING-PERIOD", 300, "INFO-PERIOD", 300, "PUBLISH-PERIOD", 200, "ASK-PERIOD", 200, "TILT-PERIOD", 2000)
 		g.Sentinels = append(g.Sentinels, s)
@@ -62,7 +62,7 @@ func (g *Group) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Master returns the server that the sentinels agree on, nil while they do not agree.
+// Master returns the server that the sentinels agree on, or nil if they do not agree.
 func (g *Group) Master() *Server {
 	agreed := ""
 	for _, s := range g.Sentinels {
@@ -80,7 +80,8 @@ func (g *Group) Master() *Server {
 	return nil
 }
 
-// ask returns the master's address as one sentinel knows it, "" if it does not answer.
+// ask returns the master's address according to one sentinel, or "" if that does not
+// answer.
 func (g *Group) ask(sentinel *Server) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -91,8 +92,8 @@ func (g *Group) ask(sentinel *Server) string {
 	return strings.Join(at, ":")
 }
 
-// AwaitOrder waits until the sentinels agree on a master and know each other, and every
-// replica has its data, so that a failover can begin.
+// AwaitOrder waits until a failover can begin: the sentinels agree on a master and know
+// each other, and every replica has the master's data.
 func (g *Group) AwaitOrder() {
 	g.t.Helper()
 	Until(g.t, failoverWithin, "the group is in order", func() bool {
@@ -101,8 +102,8 @@ func (g *Group) AwaitOrder() {
 	})
 }
 
-// followed reports whether all other servers replicate m, have its data, and are sent
-// what it writes from now on.
+// followed reports whether all other servers replicate m, have its data, and receive its
+// new writes.
 func (g *Group) followed(m *Server) bool {
 	for _, s := range g.Servers {
 		if s == m {
@@ -115,7 +116,7 @@ func (g *Group) followed(m *Server) bool {
 	return m.feeds(len(g.Servers) - 1)
 }
 
-// calm reports whether no sentinel has a failover under way, and each knows all
+// calm reports whether no sentinel has a failover in progress, and each knows all
 // replicas and sentinels.
 func (g *Group) calm() bool {
 	for _, s := range g.Sentinels {
@@ -151,8 +152,8 @@ func (g *Group) Failover() {
 	g.awaitOther(old)
 }
 
-// KillMaster ends the master with kill -9, and returns it when the sentinels agree on
-// another. Rejoin starts it again.
+// KillMaster ends the master with kill -9, and returns it once the sentinels agree on
+// another. Use Rejoin to start it again.
 func (g *Group) KillMaster() *Server {
 	g.t.Helper()
 	old := g.Master()

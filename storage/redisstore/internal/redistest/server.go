@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readyWithin bounds how long a server may take to answer after its start.
+// readyWithin limits the time for a server to answer after its start.
 const readyWithin = 20 * time.Second
 
 // Server is a redis-server or redis-sentinel process. Its methods are called on the
@@ -84,7 +84,7 @@ func start(t testing.TB, program string, port int, lines []string) *Server {
 func (s *Server) configFile() string { return filepath.Join(s.dir, "server.conf") }
 func (s *Server) logFile() string    { return filepath.Join(s.dir, "server.log") }
 
-// Addr returns the server's address, which stays the same over restarts.
+// Addr returns the server's address, which does not change when it restarts.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
 // Client returns a client of this server, without retries, for tests to look at data
@@ -106,8 +106,8 @@ func (s *Server) Start() {
 	}
 }
 
-// ping asks over a connection of its own, because the client's pool waits for a second
-// after it could not connect.
+// ping uses a connection of its own, because the client's pool waits for a second after
+// it failed to connect.
 func (s *Server) ping() error {
 	conn, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -125,10 +125,10 @@ func (s *Server) ping() error {
 	return err
 }
 
-// feeds reports whether so many replicas have everything that the server has written.
-// A link that is up is not enough: the server holds back what it writes until the
-// replica has confirmed, within a second, that it has read the data. If the replica
-// became the master before that, these writes would be lost.
+// feeds reports whether this many replicas have everything that the server has written.
+// It is not enough that a link is up: the server holds back new writes until the replica
+// has confirmed, within a second, that it has read the data. If the replica became the
+// master before that, these writes would be lost.
 func (s *Server) feeds(replicas int) bool {
 	ctx, conn := context.Background(), s.client.Conn()
 	defer conn.Close()
@@ -192,8 +192,8 @@ func (s *Server) Restart() {
 	s.Start()
 }
 
-// Pause stops the process as a machine that hangs would: connections stay open, and
-// nothing is answered. Resume lets it continue.
+// Pause stops the process like a machine that hangs: connections stay open, and nothing
+// is answered. Resume lets it continue.
 func (s *Server) Pause() { s.signal(stopSignal) }
 
 // Resume lets a paused server continue.
