@@ -43,7 +43,7 @@ func idHash(s string) uint64 { return maphash.String(seed, s) }
 // on every post.
 const maxCover = 64
 
-// cover is a set of keys of which each post that matches has at least one.
+// cover is a set of keys. Each post that matches has at least one of them.
 type cover struct {
 	keys  []key
 	score int // the higher, the fewer posts have one of the keys

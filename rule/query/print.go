@@ -179,5 +179,5 @@ func shorten(s string) string {
 	return s
 }
 
-// short is print for a message.
+// short returns a short form of the result of print, for a message.
 func (p *printer) short(n *node) string { return shorten(p.print(n)) }

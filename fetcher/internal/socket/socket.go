@@ -27,10 +27,10 @@ type Config struct {
 	HTTP *http.Client
 	// Header is sent with the handshake.
 	Header http.Header
-	// Token is what Header or URL holds: it is left out of errors that quote the
+	// Token is the secret in Header or URL. It is removed from errors that quote the
 	// server.
 	Token secret.Value
-	// MaxMessage caps a message, in bytes. Defaults to 2 MiB.
+	// MaxMessage is the largest message, in bytes. Defaults to 2 MiB.
 	MaxMessage int64
 	// PingEvery is the time between two pings. A server that does not answer
 	// one within that time is gone. Defaults to 20 s.
@@ -41,8 +41,8 @@ type Config struct {
 	// Opened is called when the server has accepted the connection. Send may
 	// then be used, also from other goroutines, until Read returns.
 	Opened func(send Send) error
-	// Message is called for each text message, or with Binary for each binary one.
-	// Those of the other kind are ignored. The bytes are its own. Required.
+	// Message is called for each text message or, if Binary is set, for each binary one.
+	// Messages of the other kind are ignored. Message may keep the bytes. Required.
 	Message func(b []byte) error
 	Binary  bool
 	// Alive is called for each ping and pong of the server.
@@ -55,8 +55,8 @@ type Send func(ctx context.Context, b []byte) error
 // ErrSilent means that the server did not answer a ping.
 var ErrSilent = errors.New("socket: the server does not answer")
 
-// Base returns where a server has its WebSockets, without a path, by its http:// or https://
-// address: the scheme is ws or wss.
+// Base returns the URL of a server's WebSockets without a path: address with the scheme ws
+// in place of http, or wss in place of https.
 func Base(server string) string {
 	u, err := url.Parse(server) // which writes the scheme in lower case
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *reader) read(ctx context.Context) error {
 	}
 }
 
-// ping finds out that the server is gone when no other sign of it comes.
+// ping sends pings, to detect that the server is gone.
 func (r *reader) ping(ctx context.Context) {
 	tick := time.NewTicker(r.cfg.PingEvery)
 	defer tick.Stop()

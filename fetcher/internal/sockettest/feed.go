@@ -13,8 +13,8 @@ import (
 type Feed struct {
 	// Type is that of the messages pushed: text, or binary.
 	Type websocket.MessageType
-	// Opened brings the request of each connection, Received what clients send. Both
-	// have room for 9, and what comes beyond is dropped.
+	// Opened receives the request of each connection, Received the messages of clients.
+	// Both have a buffer of 9; further values are dropped.
 	Opened   chan *http.Request
 	Received chan string
 
@@ -37,15 +37,15 @@ func (f *Feed) Push(message string) {
 	f.more = make(chan struct{})
 }
 
-// Len is how many messages were pushed.
+// Len returns the number of messages that were pushed.
 func (f *Feed) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.log)
 }
 
-// after gives the messages from a place of the log on, and what closes when there
-// are more.
+// after returns the messages of the log from a place on, and a channel that is closed when
+// there are more.
 func (f *Feed) after(place int) ([]string, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -40,15 +40,15 @@ func (s *Server) Cut() {
 	}
 }
 
-// Freeze leaves the connections that there are open and lets nothing more
-// through, in either direction.
+// Freeze keeps the existing connections open, but drops all further bytes in both
+// directions.
 func (s *Server) Freeze() {
 	for _, l := range s.all() {
 		l.freeze()
 	}
 }
 
-// SetDown has new connections refused, or accepted again.
+// SetDown sets whether new connections are refused.
 func (s *Server) SetDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +144,8 @@ func (l *link) run() {
 	both.Wait()
 }
 
-// carry brings what comes from one end to the other until one closes. After a
-// freeze it goes on reading, so that writers do not notice.
+// carry copies bytes from one end to the other until one closes. After a freeze it only
+// reads, and writers do not notice.
 func (l *link) carry(from, to net.Conn) {
 	defer l.close()
 	var mu sync.Mutex

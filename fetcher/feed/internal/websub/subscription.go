@@ -60,8 +60,8 @@ type subscription struct {
 	index    int       // in hub.queue
 }
 
-// newSubscription derives the path and the secret: who has the key knows them, and nobody
-// else. Another feed that claims the same topic has others.
+// newSubscription computes the path and the secret from the key and the feed: nobody can
+// guess them without the key. Another feed with the same topic has different ones.
 func newSubscription(key []byte, feed string, topic Topic) *subscription {
 	sum := func(use string) []byte {
 		h := hmac.New(sha256.New, key)
@@ -83,21 +83,21 @@ func (s *subscription) pending(now time.Time) bool {
 	return !s.asked.IsZero() && now.Sub(s.asked) <= verifyWithin
 }
 
-// backoff is the wait after the failures so far, and up to a quarter more.
+// backoff returns the wait after the failures so far, plus a random part of up to a quarter.
 func (s *subscription) backoff() time.Duration {
 	wait := min(leastBackoff<<min(s.failures-1, 10), mostBackoff)
 	return wait + rand.N(wait/4)
 }
 
-// renewal is half of a lease, or up to a tenth less: not all are to be renewed at a time,
-// and a hub that is busy then has as long again.
+// renewal returns half of a lease, less a random part of up to a tenth: this spreads the
+// renewals, and leaves a busy hub as much time again.
 func renewal(lease time.Duration) time.Duration {
 	half := max(lease/2, leastRenewal)
 	return max(half-rand.N(half/10), leastRenewal)
 }
 
-// parseLease reads hub.lease_seconds. Hubs of PubSubHubbub 0.3 leave it out: they give
-// what was asked for.
+// parseLease parses hub.lease_seconds. Hubs of PubSubHubbub 0.3 leave it out; they grant the
+// lease that was asked for.
 func parseLease(s string, asked time.Duration) time.Duration {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 {
@@ -113,7 +113,7 @@ type hub struct {
 	closed time.Time // it has asked to be left alone until then
 }
 
-// due is when the hub is to be asked next.
+// due returns the time of the next request to the hub.
 func (h *hub) due() time.Time {
 	if at := h.queue[0].next; at.After(h.closed) {
 		return at
