@@ -64,9 +64,8 @@
 // can be used again 10 s after Options.Timeout; changes made by then are not undone.
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
 // If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with
-// the store alone; with streamwatch.Config.Sealer nobody can in any case. If the store is not
-// a storage.Keyed, answers are in the process's memory: a restart forgets them, and other
-// processes with the same store do not know them.
+// the store alone. If the store is not a storage.Keyed, answers are in the process's memory:
+// a restart forgets them, and other processes with the same store do not know them.
 //
 // # Errors
 //
