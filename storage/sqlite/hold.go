@@ -31,6 +31,10 @@ func takeHold(ctx context.Context, path string, logger *slog.Logger) (*sql.DB, e
 		if err == nil {
 			return db, nil
 		}
+		if waits && ctx.Err() != nil {
+			db.Close()
+			return nil, fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
+		}
 		if !hasCode(err, result.SQLITE_BUSY) {
 			db.Close()
 			return nil, wrap(err)
@@ -40,8 +44,6 @@ func takeHold(ctx context.Context, path string, logger *slog.Logger) (*sql.DB, e
 		}
 		select {
 		case <-ctx.Done():
-			db.Close()
-			return nil, fmt.Errorf("%w: %w", ErrInUse, ctx.Err())
 		case <-time.After(holdPause):
 		}
 	}

@@ -70,7 +70,7 @@ func TestAKilledProcessLeavesTheFile(t *testing.T) {
 	must(t, child.Start())
 	_, err = out.Read(make([]byte, 5))
 	must(t, err)
-	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err = sqlite.Open(soon, path, sqlite.Options{})
 	wantErr(t, err, sqlite.ErrInUse)
