@@ -43,7 +43,7 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 			"sentinel failover-timeout " + MasterName + " 4000",
 		})
 		// By default sentinels ask for INFO every ten seconds and publish every two: a
-		// test would mostly wait. The ping period is long enough that one late answer
+		// test would mostly wait. The ping period is short enough that one late answer
 		// does not make a new master look down. It cannot be shorter: sentinels ignore
 		// replies of a replica that are older than five ping periods, and ask it once a
 		// second.
