@@ -22,8 +22,8 @@ func addMeter(e *Engine) (err error) {
 	return err
 }
 
-// streams implements billing's Streams with the active monitors and rules; in a fleet, with
-// those of owners in this node's parts.
+// streams gives billing the records that it charges for: the active monitors and rules; in a
+// fleet, those of owners in this node's parts. It implements billing.Streams.
 type streams struct {
 	e     *Engine
 	known *uint64 // the number of the feed's last change when Each began

@@ -39,8 +39,8 @@ type Plans struct {
 	Accounts int
 	Now      Plan
 	Other    []Plan
-	// Queries lists every query, with its calls and the reason. CallsPerMinute includes these
-	// calls; Mean, P95 and LongestInterval cover accounts alone.
+	// Queries lists every query, with the calls that it costs and why it is polled.
+	// CallsPerMinute includes these calls; Mean, P95 and LongestInterval cover accounts alone.
 	Queries []PlannedQuery
 	// Probes is the plan Now with the effect of Roles.Probe, given the share of posts that
 	// marks have missed so far; nil without a Prober.

@@ -75,7 +75,8 @@ type Stats struct {
 	Cost CostStats
 }
 
-// LimitStats counts polls that met the platform's limits, and lists the limits in force.
+// LimitStats counts polls that the platform refused because of a limit, and lists the limits
+// in force.
 type LimitStats struct {
 	RateLimited int64 // polls refused because of a limit
 	// Closed maps each bucket with a limit in force to the time when the limit ends; "" is

@@ -30,8 +30,8 @@ func Shares(causes []Cause) []Cause {
 type Parts struct {
 	// Schedule is from publication to the first poll due after it.
 	Schedule Snapshot
-	// Visibility is from that poll to the poll that found the post, if the polls before
-	// it succeeded and did not show the post: the platform was late.
+	// Visibility is from the end of Schedule to the poll that found the post, if every poll in
+	// between succeeded and did not show the post: the platform was late.
 	Visibility Snapshot
 	// Failure is the same time if polls or commits in between failed.
 	Failure Snapshot

@@ -170,7 +170,8 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 	s.hold(it)
 }
 
-// hold remembers an item that was queued, and offers its lane.
+// hold keeps an item that was queued, sets the alarm that renews its claim, and offers its
+// lane to the workers.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
 	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // to renew the claim while the item waits

@@ -21,9 +21,9 @@ const (
 	defaultMax     = 30 * time.Minute
 )
 
-// The recent past is two periods of at least this time and this many posts. After 1,000
-// posts the probability that the next one needs more than all of them is about 1 in 1,000,
-// and twice as much is far less likely.
+// The recent past is two periods. Each lasts at least periodTime and has at least periodPosts
+// posts. After 1,000 posts the probability that the next one needs a longer overlap than any
+// of them did is about 1 in 1,000; that it needs twice the longest is far less likely.
 const (
 	periodTime  = time.Hour
 	periodPosts = 1000

@@ -120,7 +120,7 @@ func (b *barrier) ask() {
 	}
 }
 
-// retry notes that a look failed: the callers that asked for it need another one.
+// retry notes that a read of the store failed: the callers that wait for it need another one.
 func (b *barrier) retry() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

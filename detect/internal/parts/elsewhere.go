@@ -98,7 +98,8 @@ func (x *Elsewhere) Add(id string, t Terms, hashes []uint64) {
 	x.set(id, t, slices.Compact(hashes), time.Time{})
 }
 
-// Has reports whether a source wants an account that is polled by another node.
+// Has reports whether an account is polled by another node and wanted by the monitor or rule
+// with the given id.
 func (x *Elsewhere) Has(id string, hash uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

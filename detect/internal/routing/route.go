@@ -79,8 +79,8 @@ type Move struct {
 	Store, Start, From time.Time
 }
 
-// Route returns what to do for a rule with the given terms, and the rule's state
-// afterwards. It changes nothing.
+// Route returns the move to make for rule r, given what it wants and the facts f, and the
+// rule's state after that move. It changes neither r nor rs.
 func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	next, had := r.State, r.Origin
 	if r.Query != want.Query { // earlier reading was for another query

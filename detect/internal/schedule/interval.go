@@ -73,8 +73,8 @@ func (s *ByInterval) Put(slot int32, at int64, why Why) {
 	}
 }
 
-// roundedUp returns a time not before the one that a queue stores for now: queues round up
-// to whole milliseconds.
+// roundedUp returns now plus a millisecond. Queues round times up to whole milliseconds, so the
+// result is never before the time that a queue stores for now.
 func roundedUp(now int64) int64 { return now + int64(time.Millisecond) }
 
 func (s *ByInterval) hurry(slot int32, now int64) {
