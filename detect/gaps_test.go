@@ -127,7 +127,7 @@ func TestGapIsReadAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []Gap
 		refused := 0
-		w, d, stop := gapWorld(t, &reported)
+		w, _, stop := gapWorld(t, &reported)
 		w.setBefore(forgetful("p60", &refused)) // as long as this process lives
 		burst(w)
 		after(12 * time.Second)
@@ -135,7 +135,7 @@ func TestGapIsReadAfterARestart(t *testing.T) {
 		wantEvents(t, w, ids("m", "p", 60, 100)...)
 
 		w.setBefore(nil)
-		d = w.detector(t, twoPages(&reported))
+		d := w.detector(t, twoPages(&reported))
 		again := sub("m", "nasa")
 		again.Accounts[0].Since = w.posts["nasa"][0].tweet.PublishedAt.Add(-time.Second)
 		set(t, d, again) // before Run, as what the process before has served
