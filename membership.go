@@ -12,7 +12,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/node"
-	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -153,7 +152,7 @@ func (m *membership) Lost() {
 	m.e.dispatcher.Lose()
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), lostWait)
-		err := m.settled(ctx, platforms.Lose(ctx, m.e.platforms))
+		err := m.settled(ctx, m.e.platforms.Lose(ctx))
 		cancel()
 		if err == nil {
 			m.forget(fleet.Set{})

@@ -16,7 +16,7 @@ func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
 }
 
 // Lose calls Lose of all detectors.
-func Lose(ctx context.Context, s *Set) error {
+func (s *Set) Lose(ctx context.Context) error {
 	return eachDetector(s, func(d *detect.Detector) error { return d.Lose(ctx) })
 }
 
