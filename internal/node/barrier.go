@@ -14,21 +14,21 @@ import (
 // recheck is how often the barrier reads the members from the store while a caller waits.
 const recheck = 250 * time.Millisecond
 
-// barrier makes callers wait until all members have applied all changes in the feed. It reads
-// the members (a look) once for all callers.
+// barrier makes callers wait until all members have applied all changes in the feed. One read of
+// the members (a look) serves all callers.
 type barrier struct {
 	n    *Node
-	bell batch.Bell // a new caller waits, or a member has applied more changes
+	bell batch.Bell // rings for a new caller, and when a member has applied more changes
 
 	mu      sync.Mutex
 	waits   []*wait
-	applied map[string]uint64 // by term: the last change applied, as signalled
+	applied map[string]uint64 // last change that each member has applied, by term
 	stopped bool
 }
 
 // wait is the wait of one caller of Barrier.
 type wait struct {
-	asked   bool     // a look has begun after the call
+	asked   bool     // a look has begun since the call
 	known   bool     // that look has ended: last and missing are set
 	last    uint64   // the change to wait for
 	missing []string // terms that have not applied it
@@ -42,7 +42,7 @@ func newBarrier(n *Node) *barrier {
 var errStopped = errors.New("node: it does not run")
 
 // Barrier waits until every member of the fleet, including this one, has applied all changes of
-// records made before the call. It does not wait for members with an ended term.
+// records made before the call. It does not wait for a member whose term has ended.
 func (n *Node) Barrier(ctx context.Context) error {
 	n.Send(fleet.Signal{Kind: fleet.SignalChanged})
 	b, w := n.waits, &wait{done: make(chan error, 1)}
@@ -120,7 +120,7 @@ func (b *barrier) ask() {
 	}
 }
 
-// retry notes that a read of the store failed: the callers that wait for it need another one.
+// retry handles a look that failed: the callers that waited for its result need another look.
 func (b *barrier) retry() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,8 +129,8 @@ func (b *barrier) retry() {
 	}
 }
 
-// note handles the answer to a look: the last change in the feed, and the members that have not
-// applied it.
+// note handles the answer to a look. It sets the change that each new caller waits for, and the
+// members that have not applied it.
 func (b *barrier) note(st fleet.State) {
 	own := b.n.Fence().Term
 	b.mu.Lock()
@@ -150,8 +150,8 @@ func (b *barrier) note(st fleet.State) {
 		}
 		w.missing = w.missing[:0]
 		for _, m := range st.Members {
-			// Do not wait for a member that still reads all records: it applies the changes in
-			// the feed before it gets any part: see stage.
+			// Do not wait for a member that is still reading all records. Before it gets any
+			// part, it applies the changes in the feed: see stage.
 			if m.Term != own && here[m.Term] < w.last && (m.Parts != (fleet.Set{}) || !readSays(m.Says).Reads) {
 				w.missing = append(w.missing, m.Term)
 			}
@@ -175,15 +175,15 @@ func (b *barrier) signalled(term string, applied uint64) {
 	b.bell.Ring()
 }
 
-// forget drops the signalled numbers, because the store has lost its last changes and uses their
-// numbers again.
+// forget drops the numbers of changes that members have applied, because the store has lost its
+// last changes and reuses their numbers.
 func (b *barrier) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.applied)
 }
 
-// settle ends the waits that are not missing any member.
+// settle ends the waits for changes that every member has applied.
 func (b *barrier) settle() {
 	whole := b.n.feed.whole.Load()
 	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined() && whole

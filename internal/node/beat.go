@@ -11,7 +11,7 @@ import (
 // beat sends a beat and handles the answer. It reports false if the term has ended.
 func (t *term) beat(ctx context.Context) bool {
 	n := t.n
-	n.stand.sending() // a beat that is requested from now on is another one
+	n.stand.sending() // a request from now on is for the next beat
 	v := n.roster.view(t.id)
 	budgets := n.cfg.Host.Budgets()
 	lost := n.tail.found.Load()
@@ -43,7 +43,7 @@ func (t *term) beat(ctx context.Context) bool {
 }
 
 // want returns how many parts a beat asks for: the node's share, but at most atOnce more than it
-// has, and no more than it has while the Host is busy.
+// has. While the Host is busy or not ready, a beat asks only for the parts that the node has.
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
@@ -82,7 +82,8 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	}
 
 	after := n.roster.view(t.id)
-	// Other nodes may now take the parts given, and those of the terms that were ended.
+	// Other nodes may now take the parts that this node gave, and the parts of the terms that
+	// were ended.
 	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	}
@@ -97,7 +98,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	t.soon(false)
 }
 
-// giveAll sends the beats of a node that leaves, until the Host has given all parts.
+// giveAll makes the Host give all parts of a node that leaves. It sends beats until then.
 func (t *term) giveAll(ctx context.Context) error {
 	t.stage, t.busy, t.hosted = ready, true, t.n.Parts()
 	gave := make(chan error, 1)
@@ -131,7 +132,7 @@ func (n *Node) note(st fleet.State, sent time.Time) {
 	if n.epoch == st.Epoch {
 		return
 	}
-	// The store uses numbers of changes again, as it does those of events.
+	// In a new epoch, the store reuses the numbers of changes and of events.
 	n.epoch = st.Epoch
 	n.cfg.Host.Epoch(st.Epoch)
 	n.waits.forget()

@@ -9,13 +9,13 @@
 //
 // A node sends a heartbeat to the store, called a beat, four times in each lease. Each beat asks
 // for the node's share of all parts, in proportion to the weights of the living members. A node
-// gives away the parts beyond its share, at most a quarter of all parts per beat: first its Host
-// stops the work for them, then the next beat returns them to the store. The Host begins work
-// for new parts only after the store's answer has assigned them.
+// gives away the parts beyond its share, at most a quarter of all parts per beat. First its Host
+// stops the work for them. Then the next beat returns them to the store. The Host begins work for
+// new parts only after the store has assigned them in its answer to a beat.
 //
-// A node trusts its term until shortly before the lease ends, counted from the moment before it
-// sent the last successful beat. After that its Host is held until a beat succeeds. A node takes
-// another member for dead if that member's lease has ended by the store's clock and this node
-// has seen no beat of it for a lease by its own clock. So a clock that jumps does not end the
-// term of a node that sends beats.
+// A node trusts its term until shortly before the lease ends. It counts the lease from the time
+// before it sent the last successful beat. After that, the Host stops polls, commits and sends
+// until a beat succeeds. A node takes another member for dead on two conditions: the member's
+// lease has ended by the store's clock, and the node has seen no beat of the member for a lease
+// by its own clock. A member that sends beats therefore keeps its term even if a clock jumps.
 package node

@@ -17,7 +17,7 @@ const (
 	maxChanges = 1000        // per call of Host.Apply
 )
 
-// task is a request of the loop of beats to the follower.
+// task is a request from the term's loop to the follower.
 type task struct {
 	kind       taskKind
 	own, parts fleet.Set
@@ -26,8 +26,8 @@ type task struct {
 type taskKind int
 
 const (
-	read  taskKind = iota // read all records: the follower does that without a request
-	check                 // apply the changes made until now
+	read  taskKind = iota // read all records; the follower does that without a request
+	check                 // apply all changes made before the request
 	take
 	give
 )
@@ -39,18 +39,18 @@ type outcome struct {
 	err error
 }
 
-// follower makes the Host calls that may take long, one at a time: it takes and gives parts, and
-// applies the changes in the feed. It runs once in each term.
+// follower makes the calls to the Host that may take long: to take parts, to give parts, and to
+// apply the changes in the feed. It makes them one at a time. Each term runs it once.
 type follower struct {
 	n       *Node
 	applied atomic.Uint64 // the last change that was applied
 	whole   atomic.Bool   // all records were read in this term
-	wanted  atomic.Uint64 // another node waits until this change is applied; 0 for none
+	wanted  atomic.Uint64 // a change that another node waits for; 0 for none
 	bell    batch.Bell    // wakes the follower to read the feed
 	anew    atomic.Bool   // the follower must read all records
 	tasks   chan task
 	done    chan outcome
-	told    time.Time // due time of the last beat that was requested because of a change
+	told    time.Time // due time of the last beat that was requested to report a change
 }
 
 func newFollower(n *Node) *follower {
@@ -71,8 +71,8 @@ func (f *follower) reset() {
 	}
 }
 
-// reread makes the follower read all records again, because the store uses numbers of changes
-// again. Nodes that wait for a change will ask again.
+// reread makes the follower read all records again, because the store reuses the numbers of
+// changes. It forgets the change that another node waits for: that node will ask again.
 func (f *follower) reread() {
 	f.wanted.Store(0)
 	f.anew.Store(true)
@@ -174,13 +174,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	return len(changes) == maxChanges, nil
 }
 
-// follows notes that all changes up to last are applied, and signals that to the other nodes.
+// follows notes that all changes up to last are applied, and tells the other nodes.
 func (f *follower) follows(last uint64) {
 	f.applied.Store(last)
 	f.n.waits.bell.Ring()
 	f.answer()
-	// A beat says it too, for nodes that miss the signal. Beats for this are limited: in a fleet
-	// of a hundred nodes, each sends one at most every two seconds.
+	// A beat tells the nodes that miss the signal. The interval of these beats grows with the
+	// fleet: in a fleet of a hundred nodes, each sends one at most every two seconds.
 	now := time.Now()
 	if now.Before(f.told) {
 		return
@@ -193,7 +193,7 @@ func (f *follower) follows(last uint64) {
 	f.n.stand.ask(at.Sub(now))
 }
 
-// want makes the follower signal to the other nodes when it has applied a change.
+// want makes the follower signal to the other nodes when it has applied the given change.
 func (f *follower) want(change uint64) {
 	for old := f.wanted.Load(); old < change && !f.wanted.CompareAndSwap(old, change); old = f.wanted.Load() {
 	}
@@ -201,8 +201,8 @@ func (f *follower) want(change uint64) {
 	f.bell.Ring()
 }
 
-// answer signals to the other nodes the last change that this node has applied, if one of them
-// waits for it.
+// answer signals the last change that this node has applied, if another node waits for that
+// change or an earlier one.
 func (f *follower) answer() {
 	wanted, applied := f.wanted.Load(), f.applied.Load()
 	if wanted > 0 && applied >= wanted && f.wanted.CompareAndSwap(wanted, 0) {

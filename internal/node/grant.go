@@ -13,9 +13,9 @@ import (
 // slack is the fraction of its share that a node may lack.
 const slack = 0.01
 
-// worth reports whether a grant should change from now to rate. Small changes are not worth it.
-// With more other nodes, a smaller surplus is worth giving back, because the surpluses of all of
-// them may be missing to one node.
+// worth reports whether a grant should change from now to rate. A change of up to slack of the
+// rate is too small to make. A surplus is given back if it is above that limit divided by the
+// number of other nodes: one node may lack the surpluses of all others.
 func worth(now, rate float64, others int) bool {
 	if rate < now {
 		return now-rate > slack*rate/float64(others)
@@ -23,7 +23,7 @@ func worth(now, rate float64, others int) bool {
 	return rate-now > slack*rate
 }
 
-// says is the message of a node to the others in Beat.Says.
+// says is the message in Beat.Says from a node to the others.
 type says struct {
 	// Reads is true until the node has read all records. Until then it has no parts.
 	Reads   bool               `json:"reads,omitempty"`
@@ -108,8 +108,8 @@ func (g *grants) reset(host Host) {
 	}
 }
 
-// asks returns the rates that a beat asks for. If a rate is below the present one, asks passes
-// it to the Host first: this node must use less before another may use more.
+// asks returns the rates that a beat asks for. If a rate is below the present one, asks calls
+// Host.Grant before the beat: this node must use less before another node may use more.
 func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	asks := make([]fleet.Ask, len(budgets))
 	for i, b := range budgets {
@@ -126,21 +126,21 @@ func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	return asks
 }
 
-// granted passes the rates that the store has granted to the Host.
+// granted calls Host.Grant with the rates that the store has granted.
 func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64) {
 	for _, a := range asks {
 		g.set(host, a.Budget, min(granted[a.Budget], a.Rate))
 	}
 }
 
-// short reports whether the node has less than half of its share of a budget. If so, the others
-// should learn of it before their next beats.
+// short reports whether the node has less than half of its share of a budget. If so, it should
+// signal the others instead of waiting for their next beats.
 func (g *grants) short(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
 }
 
-// above reports whether the node has so much more than its share of a budget that it should give
-// some up: see worth.
+// above reports whether the node should give up some of its grant of a budget, because the grant
+// exceeds its share by enough: see worth.
 func (g *grants) above(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool {
 		now, rate := g.of(b.Name), share(b, others)

@@ -6,17 +6,17 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Host is the engine of a node. Take, Give, Apply, Reread and Lost are called one at a
-// time; their contexts end with the term or with Run, and they return soon after that. The
-// other methods may be called at the same time as these, and do not block.
+// Host is the engine of a node. Take, Give, Apply, Reread and Lost are called one at a time.
+// Their contexts end with the term or with Run; they must return soon afterwards. The other
+// methods may be called at the same time as these, and must not block.
 type Host interface {
-	// Take begins work for the parts taken, from the state in the store. The node got them with
-	// its last beat. own has all parts of the node, including taken. After an error Take is
-	// called again, without parts that the node has given away since.
+	// Take begins work for the parts in taken, from the state in the store. The store assigned
+	// them in its answer to a beat. own has all parts of the node, including taken. After an
+	// error Take is called again, perhaps with further parts.
 	Take(ctx context.Context, own, taken fleet.Set) error
-	// Give stops work for the parts given; own has the parts that the node keeps. It returns
+	// Give stops work for the parts in given. own has the parts that the node keeps. Give returns
 	// when no poll, commit or send for given is under way. After an error the node keeps the
-	// parts, and calls Give again with the same.
+	// parts and calls Give again with the same arguments.
 	Give(ctx context.Context, own, given fleet.Set) error
 	// Lost stops all work, because the term has ended and other nodes may have the parts. A new
 	// term begins afterwards, with Reread and Take.
@@ -24,8 +24,8 @@ type Host interface {
 	// Apply reads the changed records and applies them, in order. After an error it is
 	// called again with the same changes.
 	Apply(ctx context.Context, changes []fleet.Change) error
-	// Reread reads and applies all records. It is called when a term begins, or if the feed does
-	// not reach back far enough. After an error it is called again.
+	// Reread reads and applies all records. It is called when a term begins, when the feed does
+	// not reach back far enough, and when the epoch changes. After an error it is called again.
 	Reread(ctx context.Context) error
 
 	// Hold(true) stops polls, commits and sends while the node does not trust its term, and
@@ -52,7 +52,7 @@ type Budget struct {
 	// demand of all nodes is 0, the shares are equal.
 	Demand float64
 	// Targets is the number of accounts that Demand is for, or 0. If a node's mean demand per
-	// target is below the fleet's mean, the fleet's mean counts instead: accounts that are
-	// rarely polled may be busy, and need polls to find out.
+	// target is below the fleet's mean, the fleet's mean counts instead. Accounts that are rarely
+	// polled may post often, and only more polls can show it.
 	Targets float64
 }

@@ -80,8 +80,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Join begins the term, without parts. It tries until the store accepts it, for at most one
-// lease. It ends the term of a member with the same name.
+// Join begins the term, without parts. It retries for at most one lease until the store accepts
+// the call. If a member has the same name, Join ends that member's term.
 func (n *Node) Join(ctx context.Context) error {
 	if n.used.Swap(true) {
 		return errors.New("node: Join called twice")
@@ -108,8 +108,8 @@ func (n *Node) Join(ctx context.Context) error {
 	}
 }
 
-// Run sends beats, takes and gives parts and applies the feed until ctx ends; then it returns
-// nil. Call Leave soon after it has returned: no beats are sent in between.
+// Run sends beats, takes and gives parts and applies the feed. It returns nil when ctx ends. Call
+// Leave soon afterwards, because no beats are sent between Run and Leave.
 func (n *Node) Run(ctx context.Context) error {
 	if !n.stand.start() {
 		return errors.New("node: Run is to be called once, after Join")
@@ -134,8 +134,9 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Leave gives all parts away and ends the term. Call it after Run. If Host.Give fails until ctx
-// ends, work for the parts may still go on, so Leave does not end the term: its lease runs out.
+// Leave gives all parts away and ends the term. Call it after Run. If Host.Give has not succeeded
+// when ctx ends, work for the parts may still go on. Then Leave does not end the term, and the
+// lease runs out.
 func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.leave() {
 		return errors.New("node: Leave is to be called once, when Run has returned")
@@ -180,8 +181,8 @@ func (n *Node) Leave(ctx context.Context) error {
 	return nil
 }
 
-// giveAll makes the Host give all parts. It keeps the term alive with beats until the Host has
-// done so.
+// giveAll makes the Host give all parts. It sends beats, which keep the term alive, until the
+// Host has given them.
 func (n *Node) giveAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -191,16 +192,16 @@ func (n *Node) giveAll(ctx context.Context) error {
 	return newTerm(n).giveAll(ctx)
 }
 
-// Fence returns the fence for commits. After the term has ended Fence still returns the fence of
-// that term, so that the store refuses the commits.
+// Fence returns the fence for commits. After a term has ended, Fence returns that term's fence
+// until the next term begins. The store refuses commits with it.
 func (n *Node) Fence() fleet.Fence { return n.stand.present() }
 
-// Parts returns the node's parts, as in the answer to its last beat, without those that the Host
-// has given since.
+// Parts returns the parts that the answer to the last beat assigned to the node, without those
+// that the Host has given since.
 func (n *Node) Parts() fleet.Set { return n.stand.own() }
 
-// LostTail makes the next beat, which is sent at once, say that the store has lost its last
-// writes: see fleet.Beat.Lost.
+// LostTail requests a beat now that tells the store that it has lost its last writes: see
+// fleet.Beat.Lost.
 func (n *Node) LostTail() {
 	n.tail.tell()
 	n.stand.ask(0)

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// roster holds the members of the fleet as last read from the store, and since when no new beat
-// of each was seen. One goroutine writes it.
+// roster has the members of the fleet as last read from the store, and the time of each member's
+// last new beat. One goroutine writes it.
 type roster struct {
 	self  fleet.Node
 	times times
@@ -23,13 +23,13 @@ type roster struct {
 	arrived time.Time         // when state arrived
 	broken  bool              // a call has failed since then
 	high    uint64            // the highest State.Beats
-	orphan  fleet.Set         // parts of members that were ended because they sent no beats, until another member takes the parts
+	orphan  fleet.Set         // parts of members that were ended for sending no beats; another member has not taken these parts yet
 }
 
 // sight records the beats that were seen of a term.
 type sight struct {
 	beats uint64
-	since time.Time // when beats last changed; moved forward by times in which this node could not see beats
+	since time.Time // when beats last changed, plus the time since then in which this node could not see beats
 	raw   []byte    // Member.Says
 	says  says      // raw, decoded
 }
@@ -50,8 +50,8 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	// Time in which the store was down or this process was stopped does not count as silence of
-	// the others: they could not send beats, or this node could not see them.
+	// While the store was down the others could not send beats; while this process was stopped it
+	// could not see them. That time does not count as their silence.
 	blind := now.Sub(r.arrived)
 	if !r.broken && blind <= r.times.lease/2 {
 		blind = 0
@@ -86,9 +86,9 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 	r.state, r.seen, r.last, r.arrived, r.broken = st, seen, sent, now, false
 }
 
-// Orphans returns the parts in taken that belonged to a member that was silent for at least half
-// its lease before its term was ended. No node polled these parts in that time. Orphans returns
-// each of them once.
+// Orphans returns the parts in taken that were orphaned: their member sent no beat for at least
+// half its lease, and then its term was ended. No node polled these parts in that time. Orphans
+// returns each of them once.
 func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	r := n.roster
 	r.mu.Lock()
@@ -98,15 +98,15 @@ func (n *Node) Orphans(taken fleet.Set) fleet.Set {
 	return orphans
 }
 
-// gone reports whether a member is taken for dead: its lease has ended by the store's clock, and
-// this node has seen no new beat of it for the length of its lease.
+// gone reports whether a member is taken for dead. The member's lease has ended by the store's
+// clock, and this node has seen no new beat of the member for the length of that lease.
 func (r *roster) gone(m *fleet.Member) bool {
 	s := r.seen[m.Term]
 	return m.Over && s != nil && r.last.Sub(s.since) >= m.Node.Lease
 }
 
-// living returns the members that are not taken for dead, and the terms of those that are. The
-// term own is never taken for dead.
+// living returns the members that are not taken for dead, and as suspects the terms of the
+// others. The term own is never a suspect.
 func (r *roster) living(own string) (living []*fleet.Member, suspects []string) {
 	for i := range r.state.Members {
 		if m := &r.state.Members[i]; m.Term != own && r.gone(m) {
@@ -154,9 +154,9 @@ func (r *roster) view(own string) view {
 	return v
 }
 
-// nextLook returns when to read the members next: ten times per lease or, with more than ten
-// members, less often, so that all members together read a hundred times per lease. It is
-// earlier if a member's silence reaches the length of its lease before that.
+// nextLook returns when to read the members next: ten times per lease. With more than ten
+// members, each reads less often: all of them together read a hundred times per lease. If a
+// member's silence reaches the length of its lease earlier, the next look is at that time.
 func (r *roster) nextLook(own string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +225,7 @@ type State struct {
 // Member is a member of the fleet, as this node sees it.
 type Member struct {
 	fleet.Member               // without Says
-	Silent       time.Duration // for how long no new beat of it was seen
+	Silent       time.Duration // time since its last new beat was seen
 	Living       bool
 }
 

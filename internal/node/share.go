@@ -7,13 +7,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// atOnce is how many parts a node gives or takes per beat at most.
+// atOnce is the most parts that a node gives or takes per beat.
 const atOnce = fleet.Parts / 4
 
-// shares divides all parts in proportion to weights. Each node gets its quota rounded down; the
-// parts that are left go to the nodes with the largest remainders, the first ones among equals.
-// So no share exceeds the quota rounded up, the shares add up to fleet.Parts, and when a node of
-// equal weight joins, no other share grows.
+// shares divides all parts in proportion to weights. Each node gets its quota rounded down. The
+// parts that are left go to the nodes with the largest remainders; among equal remainders, to the
+// first nodes. The shares add up to fleet.Parts, and no share exceeds its quota rounded up. When
+// a node of equal weight joins, no other share grows.
 func shares(weights []float64) []int {
 	sum := 0.0
 	for _, w := range weights {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	together = time.Millisecond // signals sent within this time are joined
-	maxKeys  = 4096             // how many owners, and how many buckets, wait to be signalled at most
+	together = time.Millisecond // signals put within this time are sent together
+	maxKeys  = 4096             // the most SignalHeads, and the most SignalClosed, that wait
 )
 
-// outgoing holds the signals to be sent. Signals of the same kind and key are joined.
+// outgoing has the signals to be sent. It joins signals of the same kind and key to one.
 type outgoing struct {
 	bell batch.Bell
 
@@ -41,8 +41,8 @@ func (o *outgoing) clear() {
 	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
 }
 
-// Send sends a signal to the other nodes within some milliseconds, joined with other signals
-// that wait. It does not block. SignalChanged also makes this node read the feed.
+// Send sends a signal to the other nodes within some milliseconds. It joins the signal with
+// others that wait, and does not block. SignalChanged also makes this node read the feed.
 func (n *Node) Send(s fleet.Signal) {
 	if s.Kind == fleet.SignalChanged {
 		n.feed.bell.Ring()
@@ -170,7 +170,8 @@ func (n *Node) heard(s fleet.Signal) {
 	case fleet.SignalApplied:
 		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:
-		// All nodes receive it at the same time, and must not all send a beat at the same time.
+		// All nodes receive the signal at the same time. A random delay keeps them from all
+		// reading the store at the same time.
 		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
 			n.feed.bell.Ring()

@@ -13,21 +13,21 @@ import (
 type standing struct {
 	mu     sync.Mutex
 	phase  phase
-	joined bool // the term is not known to have ended
+	joined bool // a term has begun and, as far as is known, not ended
 	fence  fleet.Fence
 	parts  fleet.Set     // parts that the Host has, or will take
-	given  fleet.Set     // parts that the Host has given, and that no beat has returned to the store yet
+	given  fleet.Set     // parts that the Host has given and the store has not got back yet
 	trust  time.Time     // the term is trusted until then
 	begun  uint64        // number of beats begun
 	ended  uint64        // number of beats that have ended
 	turn   chan struct{} // closed when a beat ends
-	wish   time.Time     // the time for which a beat was requested; zero for none
-	called time.Time     // the time for a look that another node has requested; zero for none
+	wish   time.Time     // when a beat is requested; zero for none
+	called time.Time     // when another node requests a look; zero for none
 	beats  batch.Bell    // wakes the loop of beats
 	trusts batch.Bell    // wakes watch
 }
 
-// phase says which of Run and Leave runs or has run.
+// phase tells whether Run or Leave is running or has returned.
 type phase int
 
 const (
@@ -88,7 +88,7 @@ func (s *standing) begin(f fleet.Fence, trust time.Time) {
 	s.trusts.Ring()
 }
 
-// end notes that the term has ended, so that it is no longer trusted.
+// end notes that the term has ended. It is no longer trusted.
 func (s *standing) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *standing) sending() {
 	s.wish, s.called = time.Time{}, time.Time{}
 }
 
-// sent notes the end of a beat that returned the parts given to the store. If err is nil, its
-// answer st replaces the fence and the parts.
+// sent notes that a beat has ended. If err is nil, the store has got back the parts in given, and
+// the answer st replaces the fence and the parts.
 func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *standing) gave(given fleet.Set) {
 	s.parts, s.given = s.parts.Minus(given), s.given.Plus(given)
 }
 
-// untold returns the parts that were given and that no beat has returned to the store yet.
+// untold returns the parts that the Host has given and the store has not got back yet.
 func (s *standing) untold() fleet.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,15 +238,16 @@ func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, boo
 	}
 }
 
-// Moved is called after a commit with the fence was is refused with ErrFenced. It waits for the
-// beat that is under way, or for one more, and returns the present fence. It reports true if
-// that is a later fence of the same term: then the commit can be tried again with it.
+// Moved is called after the store has refused a commit with the fence "was" (ErrFenced). It waits
+// until the beat under way has ended; if the fence is still the same, it waits for another beat.
+// It returns the present fence. If that is a later fence of the same term, it reports true: the
+// caller can repeat the commit with it.
 func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
 	return n.stand.moved(ctx, was)
 }
 
-// watch holds the Host while the term is not trusted. It never calls the store, since that could
-// delay the hold.
+// watch calls Host.Hold(true) when the term is no longer trusted, and Hold(false) when it is
+// again. It never calls the store, because a slow answer could delay Hold.
 func (n *Node) watch(ctx context.Context) {
 	held := false
 	timer := time.NewTimer(0)

@@ -23,31 +23,31 @@ type term struct {
 	busy   bool      // the Host takes or gives parts
 	hosted fleet.Set // parts that the Host has, or has been asked to take
 	taken  fleet.Set // parts that the store has assigned and the Host has not begun yet
-	giving fleet.Set // parts that the Host must give, and may not have given yet
+	giving fleet.Set // parts that the Host has been asked to give
 
 	next   time.Time                   // when the next beat is due
 	last   time.Time                   // when the last beat ended
 	failed bool                        // the last beat failed
-	pause  *backoff.ExponentialBackOff // after beats that failed
-	look   time.Time                   // when the next look is due, after one that failed
-	retry  time.Time                   // when the next task of the Host is due, after one that failed
-	again  *backoff.ExponentialBackOff // after tasks of the Host that failed
-	// While the node has less than half its share of a budget, it signals that to the others at
-	// nextShort, at growing intervals.
+	pause  *backoff.ExponentialBackOff // between beats that fail
+	look   time.Time                   // when to look again after a look that failed
+	retry  time.Time                   // when to call the Host again after a task that failed
+	again  *backoff.ExponentialBackOff // between tasks of the Host that fail
+	// While the node has less than half its share of a budget, it sends SignalMembers at
+	// nextShort. The intervals grow.
 	shortPause *backoff.ExponentialBackOff
 	nextShort  time.Time
 }
 
-// stage is the progress of the Host in reading the records after a term began. A Barrier does
-// not wait for a node that still reads all records. So after it has read them, a node says so in
-// a beat, and then applies the changes made until that beat, before it gets any part.
+// stage is the progress of the Host in reading the records after a term began. A Barrier does not
+// wait for a node that is still reading all records. After reading them, the node reports that in
+// a beat. Then it applies the changes made before that beat. Only then may it get parts.
 type stage int
 
 const (
-	reads  stage = iota // reads all records
-	tells               // says so in the next beat
-	checks              // applies the changes made until that beat
-	ready               // may have parts
+	reads  stage = iota // the Host reads all records
+	tells               // the next beat reports that the Host has read them
+	checks              // the Host applies the changes made before that beat
+	ready               // the node may have parts
 )
 
 // tail counts the calls of LostTail (found), and those that beats have reported to the store
@@ -89,9 +89,9 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 // rejoin begins the next term after one that has ended. It waits while another engine has this
-// node's name: otherwise the two would end each other's terms forever. If the answer to one of
-// its own calls of Join was lost, it takes that term for another engine's, and waits until its
-// lease ends.
+// node's name, because two engines of one name would end each other's terms forever. If the
+// store's answer to a Join was lost, rejoin takes the new term for another engine's. Then it
+// waits until the lease of that term ends.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
 	own := n.Fence().Term // the store may still have it if it has lost its last writes
@@ -124,8 +124,8 @@ func (n *Node) rejoin(ctx context.Context) bool {
 	return false
 }
 
-// compare logs a warning for each member with other settings. That is no error, since a
-// deployment that changes settings restarts the nodes one after the other.
+// compare logs a warning for each member with other settings. It is not an error: while a
+// deployment restarts the nodes one by one, their settings differ.
 func (n *Node) compare(st fleet.State) {
 	for _, m := range st.Members {
 		if m.Node.Fingerprint != n.cfg.Node.Fingerprint {
@@ -168,8 +168,8 @@ func (t *term) interval() time.Duration {
 	return time.Duration(float64(t.n.times.beat) * (0.9 + 0.2*rand.Float64()))
 }
 
-// due returns when the next beat is due. A requested beat comes earlier, but not right after
-// another one, and not while beats fail.
+// due returns when the next beat is due. A requested beat is due at the requested time, but at
+// least times.gap after the last beat. While beats fail, requests are ignored.
 func (t *term) due() time.Time {
 	at := t.next
 	if wish := t.n.stand.wished(); !t.failed && !wish.IsZero() && wish.Before(at) {
@@ -181,8 +181,8 @@ func (t *term) due() time.Time {
 	return at
 }
 
-// looks returns when to look next: soon after another node has requested it, but not right after
-// the last look.
+// looks returns when to look next. If another node has requested a look, it is due at the
+// requested time, but at least times.gap after the last look.
 func (t *term) looks() time.Time {
 	at := t.n.roster.nextLook(t.id)
 	if call := t.n.stand.calledAt(); !call.IsZero() && call.Before(at) {
@@ -208,7 +208,7 @@ func (t *term) wake() time.Time {
 	return at
 }
 
-// turn makes a look and sends a beat if they are due. It reports false if the term has ended.
+// turn looks and sends a beat if they are due. It reports false if the term has ended.
 func (t *term) turn(ctx context.Context) bool {
 	n := t.n
 	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
@@ -230,9 +230,9 @@ func (t *term) turn(ctx context.Context) bool {
 	return t.beat(ctx)
 }
 
-// soon requests a beat now if it may gain this node parts or grants, or end the terms of dead
-// members. If another node requested a look (called), it also does so if that node may get a
-// grant by it.
+// soon requests a beat now if the beat may bring this node parts or grants, or may end the terms
+// of dead members. If another node requested a look (called), soon also requests a beat that
+// gives up a surplus of a budget.
 func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
@@ -245,8 +245,8 @@ func (t *term) soon(called bool) {
 	}
 }
 
-// plan starts the next task of the Host, if it is idle: to take parts that the store has
-// assigned, or to give parts beyond the share.
+// plan starts the next task of the Host if the Host is idle. The task is to apply changes, to
+// take parts that the store has assigned, or to give parts beyond the share.
 func (t *term) plan() {
 	if t.busy || t.stage < checks || time.Now().Before(t.retry) {
 		return
