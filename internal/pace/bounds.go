@@ -9,11 +9,11 @@ import (
 // floor is the default of Account.Min, in seconds.
 const floor = 1.0
 
-// defaultCeiling is the default longest interval as a multiple of an equal share. A larger
-// value would lower the mean little and delay rare posters much.
+// defaultCeiling is the default longest interval, in equal shares. A larger value would lower the
+// mean delay little and delay accounts that rarely post much.
 const defaultCeiling = 2.2
 
-// longest limits every interval, in seconds, because due times must not overflow.
+// longest limits every interval, in seconds. It keeps due times from overflowing.
 const longest = 1e8
 
 // Weights outside these limits count as the nearer limit.
@@ -83,7 +83,7 @@ func (b *bounds) remove(s *state) {
 	}
 }
 
-// total returns the requests per second that the Max of all accounts require.
+// total returns the requests per second needed to keep the Max of all accounts.
 func (b *bounds) total() float64 {
 	others := float64(b.n - b.ownMax)
 	if others == 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Group is a number of similar accounts. A forecast for a million accounts needs only some
-// thousand groups.
+// Group is a number of similar accounts. Some thousand groups are enough for a forecast of a
+// million accounts.
 type Group struct {
 	Accounts int
 	Rate     float64       // posts per second of each account; 0 for one that never posts
@@ -17,9 +17,9 @@ type Group struct {
 	Min, Max time.Duration // see Account; for Budget
 }
 
-// Forecast predicts the latency and cost of a way of polling. Latency is the time from a
-// post's publication to the start of the poll that finds it, without the time that the
-// upstream takes to show it and to answer.
+// Forecast predicts the latency and cost of a way of polling. Latency is the time from a post's
+// publication to the start of the poll that finds the post. It excludes the time that the
+// platform takes to show the post and to answer.
 type Forecast struct {
 	Mean, P95       time.Duration // mean and 95th percentile over posts
 	CallsPerMinute  float64       // with one account per call
@@ -28,9 +28,9 @@ type Forecast struct {
 	Shortfall       float64       // further calls per minute that keeping every Max would take
 }
 
-// Intervals returns the forecast for polls at the fixed Interval of each group: waits are
-// uniform in the interval, whether posts come in bursts or not. It ignores groups without
-// accounts or Interval. A Rate that is not a finite number above 0 counts as 0.
+// Intervals returns the forecast for polls at the fixed Interval of each group. It assumes that
+// waits are uniform in the interval, which is true also for posts in bursts. It ignores groups
+// without accounts or Interval. A Rate that is not a finite number above 0 counts as 0.
 func Intervals(groups []Group) Forecast {
 	parts := make([]part, 0, len(groups))
 	for _, g := range groups {
@@ -47,9 +47,8 @@ func Intervals(groups []Group) Forecast {
 	return forecast(parts)
 }
 
-// IntervalsWithin is Intervals with at most perSecond accounts polled per second. If that
-// is too few, polls are made in the order in which they are due, and all are late by the
-// same time.
+// IntervalsWithin is Intervals with at most perSecond accounts polled per second. If the
+// intervals need more, polls are made in the order of their due times, all late by the same time.
 func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	f := Intervals(groups)
 	short := f.CallsPerMinute/60 - perSecond
@@ -74,19 +73,18 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	return f
 }
 
-// Budget returns the forecast for accounts that a Pacer with this budget polls, given known
-// rates that stay as they are. Without accounts all figures are 0. For calls that carry k
-// accounts each, pass k times the budget of calls, and divide the calls of the Forecast by
-// k.
+// Budget returns the forecast for accounts that a Pacer with this budget polls. It assumes that
+// their rates are known and constant. Without accounts all figures are 0. If each call polls k
+// accounts, pass k times the budget of calls, and divide the calls of the Forecast by k.
 //
-// A forecast is an upper estimate. A Pacer only estimates rates, which costs up to 5 % of
-// the mean if posts are independent (Poisson). On the other hand, a Pacer follows bursts:
-// in generated worlds the mean was up to 7 % below the forecast if each post caused about
-// half a further post, and 9 to 20 % if it caused 0.8. For equal weights and bounds the
-// mean is never above that of one Interval for all at the same cost. A forecast ignores the
-// cap of owners, because groups have no owners, and the shortening of intervals beyond an
-// equal share. If the cap keeps an owner from its Max, the forecast still counts the Max as
-// kept, and the others wait less than predicted.
+// A forecast is an upper estimate for known rates. A Pacer has to estimate the rates, which costs
+// up to 5 % of the mean if posts are independent (Poisson). In return a Pacer follows bursts. In
+// simulations its mean was up to 7 % below the forecast if each post caused about half a further
+// post, and 9 to 20 % below if it caused 0.8. For equal weights and bounds the predicted mean is
+// never above that of one Interval for all accounts at the same cost. A forecast ignores that
+// intervals beyond an equal share are shortened. It also ignores the cap of owners, because
+// groups have no owners: it counts the Max of an owner above the cap as kept, and the other
+// owners wait less than predicted.
 //
 // If the budget is too small for the Max of all accounts, the forecast assumes that every
 // poll is late by the same time, as a Pacer does. If the budget exceeds the calls that the
@@ -144,16 +142,15 @@ func Budget(groups []Group, budget float64) (Forecast, error) {
 	return f, nil
 }
 
-// rarest replaces a rate of 0, in posts per second: such accounts are polled least of all,
-// and equally often.
+// rarest replaces a rate of 0, in posts per second. Accounts that never post are polled least
+// often, all at the same interval.
 const rarest = 1e-12
 
-// rounding is the share of the budget by which a sum may differ from it because of
-// rounding.
+// rounding is the largest rounding error of a sum of calls, as a share of the budget.
 const rounding = 1e-9
 
-// steps is the number of steps of a bisection: they halve the start, at most some thousand
-// units wide, to less than the rounding of a float64.
+// steps is the number of steps of a bisection. They halve an interval of some thousand units to
+// less than the rounding error of a float64.
 const steps = 60
 
 // plan holds a group's intervals under the policy, in seconds.
@@ -168,9 +165,9 @@ func (pl *plan) interval(unit float64) float64 {
 	return min(max(unit*pl.share, pl.least), pl.most)
 }
 
-// priceOf returns (2ν)^exponent such that the intervals use up the budget, in calls per
-// second, or as much of it as the shortest intervals allow. The number of calls falls as
-// the price rises.
+// priceOf returns (2ν)^exponent for the price ν at which the intervals use up the budget, in
+// calls per second, or as much of it as the shortest intervals allow. The number of calls falls
+// as the price rises.
 func priceOf(plans []plan, budget float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1) // logarithms: all intervals at their least, all at their most
 	for i := range plans {
@@ -186,8 +183,8 @@ func priceOf(plans []plan, budget float64) float64 {
 	}))
 }
 
-// lateness returns how many seconds every poll is late when even the longest intervals need
-// more than the budget. The poll due first is made first, so all wait equally.
+// lateness returns how many seconds each poll is late if the longest intervals need more than the
+// budget. Polls are made in the order of their due times, so all are equally late.
 func lateness(plans []plan, budget float64) float64 {
 	var accounts float64
 	for i := range plans {
@@ -202,8 +199,8 @@ func lateness(plans []plan, budget float64) float64 {
 	})
 }
 
-// bisect returns the lowest x in [low, high] for which enough reports true, or high. If
-// enough is true for an x, it must be true for all larger ones.
+// bisect returns the lowest x in [low, high] for which enough reports true, or high if there is
+// none. If enough is true for an x, it must be true for all larger ones.
 func bisect(low, high float64, enough func(x float64) bool) float64 {
 	for range steps {
 		if mid := low + (high-low)/2; enough(mid) {

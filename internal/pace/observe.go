@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	exponent = 0.42 // ½ is best for the mean alone, a lower one shortens the tail
-	gentle   = 0.85 // power of intervals beyond an equal share: shortens those of rare posters
+	exponent = 0.42 // ½ gives the lowest mean delay; a lower exponent shortens the tail
+	gentle   = 0.85 // power of intervals beyond an equal share; it shortens them
 )
 
-// Observe records a successful poll at now that found new posts with the given publication
-// times, in any order, and returns when the next poll is planned. If it returns an error,
-// it has recorded nothing.
+// Observe records a successful poll at now, and returns when the next poll is planned. times are
+// the publication times of the new posts, in any order. If Observe returns an error, it has
+// recorded nothing.
 func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err error) {
 	if !p.Has(slot) {
 		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
@@ -33,10 +33,10 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	return p.due(s), nil
 }
 
-// History replaces Observe for an account's first successful poll, if its page shows the
-// past. times are the publication times of the posts, and since is the time from which on
-// the page shows all posts: the time of the oldest post if the page is full, otherwise when
-// the account was created, or math.MinInt64 if that is not known.
+// History replaces Observe for an account's first successful poll, if its page shows the past.
+// times are the publication times of the posts. The page shows all posts since the time since. If
+// the page is full, that is the time of the oldest post; otherwise when the account was created,
+// or math.MinInt64 if that is not known.
 func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64, err error) {
 	switch {
 	case !p.Has(slot):
@@ -90,9 +90,9 @@ func (p *Pacer) plan(slot int32, s *state) {
 	p.order.rest(slot, s.last+int64(least*1e9))
 }
 
-// ahead returns the longest interval that is planned for an account: its Max. A Max of its
-// own is shortened by the lag, so the poll comes when the Max ends, unless its owner is
-// above its cap.
+// ahead returns the longest interval to plan for an account: its Max. If the account sets its Max
+// and its owner is within the cap, the result is shorter by the lag. The poll then comes when the
+// Max ends.
 func (p *Pacer) ahead(slot int32, s *state) float64 {
 	most := p.bounds.max(s)
 	if s.max == 0 || p.owners.of(slot).stretch > 0 {
@@ -106,7 +106,7 @@ func (p *Pacer) due(s *state) int64 {
 	return s.last + int64(max(s.planned.value(), p.bounds.min(s))*1e9)
 }
 
-// deadline returns when an account's Max ends, as lengthened by its owner's cap.
+// deadline returns when an account's Max ends. For an owner above its cap the Max is lengthened.
 func (p *Pacer) deadline(slot int32, s *state) int64 {
 	return s.last + int64(p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling())*1e9)
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// order holds the accounts that are not being polled, each in one queue. An account that is
-// hurried may be in resting until its turn, and also in ready or overdue.
+// order queues the accounts that are not being polled, each in one queue. A hurried account is in
+// resting until its turn, and may also be in ready or overdue.
 type order struct {
 	ready     due.Queue // accounts that may be polled, by planned time
-	overdue   due.Queue // accounts that may be polled and are late by patience, by the end of their Max
-	resting   due.Queue // accounts within Min or a back-off, or before their turn, by its end
+	overdue   due.Queue // accounts that may be polled and are late by at least patience, by the end of their Max
+	resting   due.Queue // accounts that wait for the end of their Min or back-off, or for their turn, by that time
 	lastTurn  int64     // turn of the last hurried account
-	lastPlace int64     // place of the last resumed account: see place
-	placed    bool      // accounts may be waiting for a first poll at a place
+	lastPlace int64     // when the first poll of the last resumed account is due
+	placed    bool      // accounts may be waiting for a first poll that place timed
 }
 
 // has reports whether an account waits for a poll.
@@ -35,8 +35,8 @@ func (o *order) rest(slot int32, until int64) {
 	o.resting.Set(slot, until)
 }
 
-// atOnce puts an account before all plans from at on, as far as package due can order them.
-// An account that is there already keeps its place.
+// atOnce puts an account before all planned polls. Accounts put there are polled in the order of
+// at, as precisely as package due orders. An account put there earlier keeps its place.
 func (o *order) atOnce(slot int32, at int64) {
 	place := at - longest*1e9
 	if was, ok := o.ready.At(slot); ok {
@@ -46,17 +46,17 @@ func (o *order) atOnce(slot int32, at int64) {
 	o.ready.Set(slot, place)
 }
 
-// quarter is the number of polls from one that goes first to the next: the rest of the
-// budget keeps the bounds of the other accounts.
+// quarter means that hurried accounts get one poll in four. The other polls keep the bounds of
+// the other accounts.
 const quarter = 4
 
-// after returns the time step seconds after last, not before now.
+// after returns the time step seconds after last, or now if that is later.
 func after(last, now int64, step float64) int64 {
 	return max(now, last+int64(min(step, longest)*1e9))
 }
 
-// place returns when the first poll of an account is due, given the time of the previous
-// one: together first polls take half of the budget. Places are within two equal shares.
+// place returns when the first poll of an account is due, given when the previous account's first
+// poll is due (last). First polls take half of the budget, and are due within two equal shares.
 func (o *order) place(last *int64, now int64, b *bounds) int64 {
 	next := after(*last, now, 2/b.budget)
 	if next > now+int64(math.Ceil(min(2*b.share(), longest)*1e9)) {
@@ -66,8 +66,8 @@ func (o *order) place(last *int64, now int64, b *bounds) int64 {
 	return next
 }
 
-// hasten moves the places of first polls to within two equal shares again, all by the same
-// factor, after the budget has grown.
+// hasten shortens the waits for first polls to two equal shares after the budget has grown. It
+// divides all of them by the same factor.
 func (p *Pacer) hasten() {
 	o, excess := &p.order, 1.0
 	if !o.placed {
@@ -94,8 +94,8 @@ func (p *Pacer) hasten() {
 	}
 }
 
-// next returns when an account may be polled, a past time if one may be polled already. ok
-// is false if all are being polled.
+// next returns the earliest time at which an account may be polled, a past time if one may be
+// polled now. ok is false if all are being polled.
 func (o *order) next() (at int64, ok bool) {
 	if _, _, any := o.ready.Next(); any {
 		return math.MinInt64, true
@@ -107,10 +107,10 @@ func (o *order) next() (at int64, ok bool) {
 	return at, ok
 }
 
-// Next removes and returns the account to poll now: a hurried one, otherwise the overdue
-// one with the Max that ends first, otherwise the one due first, even if it is due in the
-// future. The caller must then call Observe, History, Fail or Remove for it. ok is false if
-// no account may be polled.
+// Next removes and returns the account to poll now: a hurried account; if there is none, the
+// overdue account with the earliest end of its Max; if there is none, the account due first, even
+// if it is due in the future. The caller must then call Observe, History, Fail or Remove for this
+// account. ok is false if no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
 	p.findOverdue(now)
@@ -125,16 +125,16 @@ func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	return slot, ok
 }
 
-// patience is how late a poll may be, in equal shares, before its account is ordered by the
-// end of its Max instead of by its plan. With less patience, bursts and schedules of many
-// accounts are followed less closely.
+// patience is how late a poll may be, in equal shares, before its account is ordered by the end
+// of its Max instead of by its planned time. With less patience, polls follow bursts and
+// schedules less closely.
 const patience = 0.28
 
-// findOverdue moves accounts with a poll that is late by patience from ready to overdue. No
-// account is planned beyond its Max, so all accounts with a Max that ended that long ago
-// are there, in the order of these ends. Among accounts with the default Max this is the
-// order of their last polls. These were a request apart, so at most one account per request
-// becomes overdue because of its Max, and it is polled at once.
+// findOverdue moves accounts with a poll that is late by patience from ready to overdue, which is
+// ordered by the end of Max. No account is planned beyond its Max, so overdue has each account
+// whose Max ended that long ago. With the default Max, accounts are in the order of their last
+// polls. Their last polls were one per request, so at most one account per request becomes
+// overdue because of its Max. It is polled with the next request.
 func (p *Pacer) findOverdue(now int64) {
 	late := now - int64(patience*min(p.bounds.share(), longest)*1e9)
 	for {
@@ -165,13 +165,13 @@ func (p *Pacer) wake(now int64) {
 	}
 }
 
-// NextAt returns when Next will have an account to return, a past time if it has one
-// already. ok is false if all are being polled.
+// NextAt returns when Next will have an account to return, a past time if Next has one now. ok is
+// false if all accounts are being polled.
 func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 
-// DueAt returns when an account is due, as far as is known; before that Next returns only
-// accounts ahead of their plans. The time is at most now if one is due already. ok is false
-// if all are being polled.
+// DueAt returns the earliest time at which an account may be due. Before that time Next returns
+// only accounts ahead of plan. The time is at most now if an account is due now. ok is false if
+// all accounts are being polled.
 func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 	p.wake(now)
 	_, at, ok = p.order.ready.Next()
@@ -185,10 +185,9 @@ func (p *Pacer) DueAt(now int64) (at int64, ok bool) {
 }
 
 // Hurry puts an account before all others for the next poll, because somebody new wants its
-// posts. It then need not wait for its Min. After a failure it is due when its back-off is
-// over. Accounts that are hurried together go first one after another, using a quarter of
-// the budget; an earlier plan stays. Hurry does nothing for an account that is being
-// polled.
+// posts. The account does not wait for its Min. After a failure it is due when its back-off is
+// over. Several hurried accounts take turns, using a quarter of the budget. An account planned
+// before its turn keeps its plan. Hurry does nothing for an account that is being polled.
 func (p *Pacer) Hurry(slot int32, now int64) {
 	if !p.Has(slot) {
 		return
@@ -215,7 +214,7 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	p.goFirst(slot, now, turn)
 }
 
-// turn returns when the next hurried account goes first.
+// turn returns when the next account to be hurried may go first.
 func (o *order) turn(now int64, b *bounds) int64 { return after(o.lastTurn, now, quarter/b.budget) }
 
 // goFirst puts a waiting account before all others at its turn.
@@ -229,8 +228,9 @@ func (p *Pacer) goFirst(slot int32, now, turn int64) {
 	}
 }
 
-// Alarm is Hurry for an account that has certainly posted. Accounts that are alarmed
-// together are all due at once, in order, even if they were hurried before.
+// Alarm is Hurry for an account that has certainly posted. It gives the account no turn: all
+// alarmed accounts are due immediately, in the order of their alarms, even if they were hurried
+// before.
 func (p *Pacer) Alarm(slot int32, now int64) {
 	if !p.Has(slot) {
 		return
@@ -246,8 +246,8 @@ func (p *Pacer) Alarm(slot int32, now int64) {
 	}
 }
 
-// Fail puts back an account that could not be polled. It rests until the given time. The
-// estimates, the time since its last poll and the price stay as they are.
+// Fail puts back an account that could not be polled. The account is not polled before the given
+// time. Its estimates, the time of its last poll and the price do not change.
 func (p *Pacer) Fail(slot int32, until int64) {
 	if !p.Has(slot) {
 		return

@@ -8,7 +8,7 @@ type owners struct {
 	list    []owner
 	index   map[string]int32 // index in list, by name
 	free    []int32          // indexes of unused entries in list
-	bySlot  []int32          // index in list, by slot; nil as long as all accounts belong to the first owner
+	bySlot  []int32          // index in list, by slot; nil while all accounts belong to the first owner
 	polls   float64          // successful polls of all owners so far
 }
 
@@ -16,27 +16,26 @@ type owners struct {
 type owner struct {
 	name     string
 	accounts int
-	polls    float64 // polls made, decayed, as of poll number at
+	polls    float64 // decayed number of polls, as of poll number at
 	at       float64
 	stretch  float64 // ln of the factor that lengthens its intervals, at least 0
 	lastAdd  int64   // when the first poll of its last added account is due
 }
 
-// An owner's polls are averaged over ownerMemory polls of each account. The stretch follows
-// an excess of e by a factor of e within ownerSpeed such polls. If there are fewer than
-// ownerLeast accounts in all, both take as many polls as with ownerLeast.
+// An owner's polls are averaged over ownerMemory polls of each account. If an owner draws twice
+// its cap, its intervals become twice as long in ownerSpeed polls of each account. Fewer than
+// ownerLeast accounts count as ownerLeast.
 const (
 	ownerMemory = 2
 	ownerSpeed  = 8
 	ownerLeast  = 32
 	ownerMost   = 9 // limit of stretch
-	// ownerSurplus is the most that an owner draws beyond the equal shares of its accounts,
-	// as a part of the equal shares of all others.
+	// ownerSurplus is how much an owner may draw beyond the equal shares of its accounts, as a
+	// fraction of the equal shares of all others.
 	ownerSurplus = 0.17
 )
 
-// join records the owner of a slot. As long as there is one owner, it stores nothing per
-// slot.
+// join records the owner of a slot. While there is only one owner, it stores nothing per slot.
 func (o *owners) join(slot int32, name string) {
 	index, known := o.index[name]
 	switch n := len(o.free); {
@@ -62,7 +61,7 @@ func (o *owners) join(slot int32, name string) {
 	}
 }
 
-// leave undoes join, and drops an owner without accounts.
+// leave undoes join. It drops the owner if no account is left.
 func (o *owners) leave(slot int32) {
 	who := o.of(slot)
 	if who.accounts--; who.accounts == 0 {
@@ -80,9 +79,9 @@ func (o *owners) of(slot int32) *owner {
 	return &o.list[o.bySlot[slot]]
 }
 
-// draw counts a poll, took seconds after the previous one, of one of n accounts, and
-// adjusts its owner's stretch. A poll ahead of its plan counts only in part: it takes
-// little from others, who had none due.
+// draw counts a poll of one of n accounts, took seconds after the account's previous poll, and
+// adjusts its owner's stretch. A poll ahead of plan counts only in part. It takes little from
+// other owners, because none of their polls was due.
 func (o *owners) draw(slot int32, s *state, took float64, n int) {
 	o.polls++
 	if len(o.list) < 2 {

@@ -38,10 +38,10 @@ func New(budget float64) (*Pacer, error) {
 	}, nil
 }
 
-// Add begins to pace a new account. Its first poll goes first: see Hurry. If earlier
-// accounts of the same owner still wait, their first polls are due one after another, using
-// half of the budget at most. Add returns an error if the slot is taken, negative or beyond
-// due.MaxSlots, or the account is not allowed.
+// Add begins to pace a new account. Its first poll goes before all others, as after Hurry. If
+// accounts that the same owner added before still wait, their first polls are due one after
+// another, using at most half of the budget. Add returns an error if the slot is taken, negative,
+// or due.MaxSlots or more, or if a field of the account is not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	if err := p.add(slot, now, a); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
 	return nil
 }
 
-// begin plans the first poll of an account, at at or when its Max ends, whichever is
-// earlier.
+// begin plans the first poll of an account for the time at. If its Max ends earlier, the poll is
+// planned for then.
 func (p *Pacer) begin(slot int32, at int64) {
 	p.order.ready.Set(slot, min(at, p.deadline(slot, &p.accounts[slot])))
 }
@@ -93,8 +93,8 @@ func (p *Pacer) add(slot int32, last int64, a Account) error {
 	return nil
 }
 
-// Update replaces the terms of an account. The change takes effect with the plan made after
-// the next successful poll; Max and a shorter Min take effect at once.
+// Update replaces the terms of an account. Max and a shorter Min take effect immediately. Other
+// changes take effect with the plan made after the next successful poll.
 func (p *Pacer) Update(slot int32, a Account) error {
 	if !p.Has(slot) {
 		return fmt.Errorf("pace: slot %d is not in use", slot)
@@ -146,9 +146,9 @@ func (p *Pacer) resize(n int) {
 	p.bounds.n = n
 }
 
-// SetBudget sets the budget, in requests per second. Existing plans stay, and are polled
-// earlier or later by about the same factor. First polls do not wait for the places that a
-// lower budget gave them.
+// SetBudget sets the budget, in requests per second. Existing plans stay, but Next reaches all of
+// them earlier or later by about the same factor. When the budget grows, first polls move to
+// earlier times.
 func (p *Pacer) SetBudget(perSecond float64) error {
 	if err := checkBudget("budget", perSecond); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (p *Pacer) Rate(slot int32) float64 {
 	return p.rates.of(&p.accounts[slot], p.bounds.share())
 }
 
-// Demand returns the requests per second that the Max of all accounts require. If it is
-// above the budget, polls come late by the same time. If it is below, an owner that draws
-// more than its cap allows may still not have its Max kept; Demand counts it all the same.
+// Demand returns the requests per second needed to keep the Max of all accounts. If it is above
+// the budget, all polls are late by the same time. If it is below the budget, an owner above its
+// cap may still miss its Max. Demand includes the requests for such owners.
 func (p *Pacer) Demand() float64 { return p.bounds.total() }

@@ -12,15 +12,16 @@ const follows = 0.3
 type price struct {
 	ln    float64 // ln ν, ν in seconds
 	bound float64 // share of recent polls that were planned at a bound
-	// lag is how many seconds late polls come that were planned for the end of an account's
-	// own Max: see learnLag.
+	// lag is the mean lateness, in seconds, of polls planned for the end of a Max that the
+	// account sets itself: see learnLag.
 	lag float64
 }
 
-// learn adjusts the price by comparing the interval that a poll took with the planned one,
-// for n accounts with the given equal share. It ignores a late poll at its longest interval
-// and an early one at its shortest. Other polls near a bound count only as far as few polls
-// are between their bounds: a price that is wrong for all accounts then recovers.
+// learn adjusts the price after a poll: it compares the seconds since the previous poll (took)
+// with the planned interval, for n accounts with the given equal share. It ignores a late poll at
+// its longest interval, and an early poll at its shortest. Other polls at a bound, unless they
+// are off by a factor of two, count only if nearly all polls are at a bound. So a price that is
+// wrong for all accounts recovers.
 func (p *price) learn(s *state, took float64, n int, share float64) {
 	if s.status < planned || took <= 0 {
 		return
@@ -42,8 +43,8 @@ func (p *price) learn(s *state, took float64, n int, share float64) {
 // lagStep is the part of a poll's lateness by which lag is corrected.
 const lagStep = 0.05
 
-// learnLag updates lag from polls that were planned for the end of an account's own Max.
-// The price keeps the other polls on time, and is not affected by these.
+// learnLag updates lag after a poll that was planned for the end of a Max that the account sets
+// itself. Lateness of these polls does not raise the price, which keeps the other polls on time.
 func (p *price) learnLag(s *state, took, share float64) {
 	if s.status == capped && s.max > 0 {
 		p.lag += lagStep * (took - s.max.value())
@@ -51,8 +52,8 @@ func (p *price) learnLag(s *state, took, share float64) {
 	}
 }
 
-// resize adjusts the price to a new number of accounts: an interval in the price's range is
-// proportional to an equal share.
+// resize adjusts the price to a new number of accounts. Intervals between their bounds then
+// change in proportion to an equal share.
 func (p *price) resize(from, to int, budget float64) {
 	switch {
 	case to > 0 && from > 0:

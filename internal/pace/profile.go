@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The parts of an hour. Automated accounts post at minutes of their own.
+// The parts of an hour. Automated accounts often post at the same minutes of every hour.
 const (
 	parts     = 20
 	partNanos = int64(time.Hour) / parts
@@ -13,23 +13,23 @@ const (
 
 	// evenPosts is the prior of a profile, in evenly spread posts.
 	evenPosts = 4
-	// A belief is stored in steps of 1/beliefUnit, limited to ±beliefMost: a few posts at
-	// other minutes are enough to end it.
+	// A belief is stored in steps of 1/beliefUnit, up to ±beliefMost. The limit is low: after a
+	// few posts at other minutes the profile is not trusted any more.
 	beliefUnit = 16
 	beliefMost = 5 * beliefUnit
 )
 
-// profile counts an account's posts by part of the hour: counts of 0 to 15, all halved when
-// one would exceed 15. It is trusted as far as it predicted the account's own posts: chance
-// patterns change nothing.
+// profile counts an account's posts by part of the hour. The counts are 0 to 15, and are all
+// halved when one would exceed 15. A profile is trusted as far as it predicted the account's
+// later posts, so chance patterns have no effect.
 type profile struct {
 	counts [parts / 2]uint8 // two counts per byte
-	belief int8             // ln of how much better than an even profile it predicted, in steps of 1/beliefUnit
+	belief int8             // ln of how much better it predicted than an even profile, in steps of 1/beliefUnit
 	latest uint8            // part of the latest post, counted from the epoch, modulo 256
 }
 
-// add counts a post. Several posts within the same three minutes count once, because a
-// burst is no schedule.
+// add counts a post. Posts within the same three minutes count once, because a burst is not a
+// schedule.
 func (f *profile) add(at int64) {
 	since := uint8(at / partNanos)
 	if f.latest == since {
@@ -57,7 +57,7 @@ func (f *profile) total() float64 {
 	return float64(sum)
 }
 
-// partOf returns the part of the hour of a time. Times may be before the epoch.
+// partOf returns the part of the hour that a time is in. The time may be before the epoch.
 func partOf(at int64) int {
 	hour := at % int64(time.Hour)
 	if hour < 0 {
@@ -66,8 +66,8 @@ func partOf(at int64) int {
 	return int(hour / partNanos)
 }
 
-// shape is a profile with weights that depend on the trust in it: in a part of the hour, an
-// account's rate relative to its mean is even + each × count.
+// shape is a profile with two weights that depend on the trust in it. In a part of the hour, an
+// account's rate divided by its mean rate is even + each × count.
 type shape struct {
 	*profile
 	even, each float64
@@ -92,7 +92,7 @@ func (f *profile) full() shape {
 // at returns the relative rate in part i, counted from the start of any hour.
 func (s shape) at(i int) float64 { return s.even + s.each*s.count(i%parts) }
 
-// left returns how many seconds remain of the part of the hour at a time.
+// left returns the seconds from a time to the end of its part of the hour.
 func left(at int64) float64 {
 	in := at % partNanos
 	if in < 0 {
@@ -101,8 +101,8 @@ func left(at int64) float64 {
 	return float64(partNanos-in) / 1e9
 }
 
-// exposure returns the given seconds from a time on, weighted by the relative rate. Over
-// whole hours the weights average 1.
+// exposure returns the given number of seconds after a time, weighted by the relative rate at
+// each second. Over whole hours the weights average 1.
 func (s shape) exposure(from int64, seconds float64) float64 {
 	sum := 3600 * math.Floor(seconds/3600)
 	seconds -= sum
@@ -114,10 +114,10 @@ func (s shape) exposure(from int64, seconds float64) float64 {
 	return sum
 }
 
-// interval returns the number of seconds, at most most, after which a poll is worth its
-// price, for a mean rate. For constant rates that is (2ν/rate)^exponent. Otherwise it is
-// when the expected posts have waited as long together, times the same power of the
-// interval.
+// interval returns the number of seconds, at most most, after which a poll is worth its price,
+// for a mean rate. For a constant rate that is (2ν/rate)^exponent. By then the total waiting time
+// of the expected posts, times a power of the interval, is ν. For other rates interval solves the
+// same equation.
 func (s shape) interval(now int64, rate, price, most float64) float64 {
 	const power = 1/exponent - 2
 	var took, posts, waited float64 // totals from now on: seconds, posts, waiting time in post × seconds

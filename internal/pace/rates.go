@@ -2,18 +2,18 @@ package pace
 
 import "math"
 
-// Constants of the rate estimate, in seconds. The fast count follows bursts; with less than
-// leastFast (ten minutes) observed its rate would be a guess.
+// Constants of the rate estimate, in seconds. The fast count follows bursts. Its rate is never
+// computed over less than leastFast (ten minutes), because it would be a guess.
 const (
 	tauFast   = 30 * 60
 	tauSlow   = 7 * 86_400
 	leastFast = 600
 	mix       = 0.2 // weight of the fast rate
-	prior     = 0.5 // posts of the average account that a new account starts with
+	prior     = 0.5 // number of posts at the average rate that a new account starts with
 )
 
-// rates estimates how often accounts post, from the counts of each account and from what
-// was found for all accounts together.
+// rates estimates how often accounts post. It uses the counts of each account, and corrections
+// learnt from all accounts together.
 type rates struct {
 	record         record
 	crowd          crowd
@@ -33,8 +33,8 @@ func (r *rates) slow(s *state) float64 {
 	return (float64(s.slow) + prior) / (float64(s.observed) + prior*r.seconds/r.posts)
 }
 
-// model returns the estimate from the account's own counts, and the place in the record
-// with its correction.
+// model returns the estimate from the account's own counts, and the place in the record that
+// corrects it.
 func (r *rates) model(s *state, relative, share float64) (rate float64, place spot) {
 	observed, slow := float64(s.observed), r.slow(s)*r.daily(relative, share)
 	// The time that the fast count has observed follows from that of the slow count.
@@ -46,8 +46,8 @@ func (r *rates) model(s *state, relative, share float64) (rate float64, place sp
 	return (1-mix)*slow + mix*fast, at(slow, fast)
 }
 
-// daily returns the factor of an account's rate at an hour of the day with the given
-// relative rate. It is 1 if an equal share is too long for the hour to matter.
+// daily returns the factor by which to multiply an account's rate at an hour of the day with the
+// given relative rate. It is 1 if an equal share is above dayShare.
 func (r *rates) daily(relative, share float64) float64 {
 	if share > dayShare {
 		return 1
@@ -55,8 +55,8 @@ func (r *rates) daily(relative, share float64) float64 {
 	return r.habit.factor(relative)
 }
 
-// learn records how many posts a poll of one of n accounts found, since seconds after the
-// previous poll. Call it before updating the account's own counts.
+// learn records how many posts a poll found, since seconds after the account's previous poll. n
+// is the number of accounts. Call learn before updating the account's own counts.
 func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 	relative := s.days.at(s.last)
 	model, place := r.model(s, relative, share)
@@ -70,8 +70,8 @@ func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
 	r.crowd.notice(posts, slow*exposed, n)
 }
 
-// crowd counts the posts that recent polls of all accounts found, and the posts expected
-// from the accounts' last weeks.
+// crowd counts the recent polls of all accounts that found posts, and the posts expected by the
+// accounts' slow rates.
 type crowd struct{ found, expected float64 }
 
 const (
@@ -85,9 +85,9 @@ func (c *crowd) notice(posts int, expected float64, accounts int) {
 	c.expected = c.expected*keep + expected
 }
 
-// factor returns how many times as often accounts post now as in their last weeks, if they
-// do so together. An account's burst counts only as far as it exceeds that: the other
-// accounts post as well and have not been polled since, so they go first.
+// factor returns how often all accounts post now, relative to their last week and divided by
+// crowdLeast; at least 1. Only an account's burst beyond this factor should shorten its interval:
+// the other accounts post more too, and were polled longer ago.
 func (c *crowd) factor() float64 {
 	return max(1, (c.found+1)/(c.expected+1)/crowdLeast)
 }
@@ -106,8 +106,8 @@ func (s *state) decay(seconds float64) {
 	s.observed = float32(float64(s.observed)*keep + tauSlow*(1-keep))
 }
 
-// count adds posts to an account's counts. A time before since counts as since, a time
-// after now as now.
+// count adds posts to an account's counts. A time before since counts as since, and a time after
+// now counts as now.
 func (s *state) count(now, since int64, times []int64) {
 	var fast, slow float64
 	for _, t := range times {

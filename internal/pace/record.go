@@ -6,15 +6,14 @@ import "math"
 // and of the fast rate.
 const (
 	classes   = 16
-	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts per second, one in six days or more
-	trusted   = 10  // prior of a cell: that many posts found, as expected
+	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts per second, a post in 6 to 12 days
+	trusted   = 10  // prior of a cell: this many posts expected and found
 	enough    = 8_500
 )
 
-// record compares estimates with posts found, in cells of similar slow and fast rates. All
-// accounts together show how long a burst lasts, or how a silent account continues. The
-// correction is interpolated between the centers of four cells, which avoids jumps of the
-// estimate.
+// record compares estimates with posts found, in cells of similar slow and fast rates. The polls
+// of all accounts show how long bursts last, and how silent accounts go on. Corrections are
+// interpolated between the centers of four cells, so the estimate does not jump.
 type record struct {
 	found, expected [classes * classes]float64 // numbers of posts, by cell
 }
@@ -32,8 +31,8 @@ func at(slow, fast float64) spot {
 	return spot{i*classes + j, x, y}
 }
 
-// class returns the class with its center at or below a rate, and the distance to the next
-// class.
+// class returns the last class with a center at or below a rate, and the distance from this
+// center to the next, 0 to 1.
 func class(rate float64) (int, float64) {
 	if rate <= 0 {
 		return 0, 0
@@ -44,8 +43,8 @@ func class(rate float64) (int, float64) {
 	return i, max(0, min(1, place-float64(i)))
 }
 
-// weights returns the weights of the cell, of the next fast class, of the next slow class,
-// and of both. neighbours has the offsets of these cells.
+// weights returns the weights of four cells: the spot's own, the next by fast class, the next by
+// slow class, and the next by both. neighbours has the offsets of these cells.
 func (s spot) weights() [4]float64 {
 	return [4]float64{(1 - s.slow) * (1 - s.fast), (1 - s.slow) * s.fast, s.slow * (1 - s.fast), s.slow * s.fast}
 }
@@ -62,8 +61,8 @@ func (r *record) factor(s spot) float64 {
 	return sum
 }
 
-// learn adds the posts that a poll found and those expected. Older polls count less and
-// less.
+// learn adds the posts that a poll found and the posts expected. A cell's sums are halved when
+// one exceeds enough, so older polls count less.
 func (r *record) learn(s spot, found, expected float64) {
 	for i, weight := range s.weights() {
 		cell := s.cell + neighbours[i]

@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// state is a Pacer's state of an account, without pointers. Times are in seconds unless
-// noted.
+// state is a Pacer's state of an account, without pointers. Times are in seconds, except last.
 type state struct {
 	last     int64   // nanoseconds: time of the last successful poll, or of Add or Resume
 	fast     float32 // number of posts, decayed with tauFast
@@ -20,22 +19,22 @@ type state struct {
 	status   status
 }
 
-// BytesPerAccount is a Pacer's memory per account: its state, the entry in one of the three
-// queues, and its place in each queue. An account that waits for its turn has another
-// entry.
+// BytesPerAccount is a Pacer's memory per account: its state, an entry in one of the three
+// queues, and an index into each queue. A hurried account that waits for its turn may have
+// another entry.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
-// waits reports whether an account waits for a first poll at a place.
+// waits reports whether an account waits for its first poll: see order.place.
 func (s *state) waits() bool { return s.status == unsure && s.planned == 0 }
 
-// status is the status of an account. If it is planned or a later one, the account's next
+// status is the status of an account. With status planned, capped or floored, the account's next
 // poll adjusts the price.
 type status uint8
 
 const (
 	absent   status = iota
 	unsure          // not polled yet, or a bound was changed since
-	failed          // in a back-off, or not polled successfully since one
+	failed          // in a back-off, or between a back-off and the next successful poll
 	hurried         // goes first when its turn comes
 	foremost        // goes first: its turn has come
 	alarmed         // goes first: it has certainly posted
@@ -47,7 +46,7 @@ const (
 // first reports whether an account goes before overdue accounts.
 func (s status) first() bool { return s == foremost || s == alarmed }
 
-// hasty reports whether an account goes first now or will at its turn.
+// hasty reports whether an account goes first now, or will go first at its turn.
 func (s status) hasty() bool { return s >= hurried && s <= alarmed }
 
 // short is a number of at least 0, rounded down to nine significant bits: the upper half of
