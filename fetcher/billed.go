@@ -1,8 +1,8 @@
 package fetcher
 
-// Billed counts the items of an answer that the platform charges for. Free items are not
-// counted, nor items that were charged for before, for example by a platform that
-// charges for a post once a day.
+// Billed counts the items of an answer that the platform charges for. It leaves out free items.
+// It also leaves out items already charged for, if the platform charges, for example, only once
+// a day for a post.
 type Billed struct {
 	Posts  int64 // posts returned, including those that the engine knew
 	Users  int64 // accounts returned
@@ -14,8 +14,8 @@ func (b Billed) Plus(o Billed) Billed {
 	return Billed{Posts: b.Posts + o.Posts, Users: b.Users + o.Users, Events: b.Events + o.Events}
 }
 
-// Prices are the prices of the items counted by Billed, in the platform's own currency.
-// The zero value is for a platform that charges nothing.
+// Prices are the prices of the items counted by Billed, in the platform's own currency. The
+// zero value is right for a platform that charges nothing.
 type Prices struct {
 	Post, User, Event float64
 }

@@ -8,10 +8,11 @@
 //		Timeline(ctx context.Context, q TimelineQuery) (Page, error)
 //	}
 //
-// Each further ability of a platform is an interface of its own, called a role: a
-// BatchFetcher reads timelines of several accounts in one call, a Searcher answers
-// queries. When an engine is made, it takes the roles from streamwatch.Config.Roles. If
-// one is nil there, it uses the Fetcher's own method. So a wrapper passes the roles on:
+// Each further kind of call has its own interface, called a role. A BatchFetcher reads
+// timelines of several accounts in one call; a Searcher answers queries. The engine takes the
+// roles from streamwatch.Config.Roles. Where a role is nil there, the engine uses that of
+// RolesOf(Config.Fetcher). A wrapper hides the methods of the Fetcher that it wraps, so pass
+// the roles too:
 //
 //	streamwatch.Config{Fetcher: logged{platform}, Roles: fetcher.RolesOf(platform)}
 //
@@ -21,26 +22,26 @@
 // searched, fetcher/searchtimeline makes a Fetcher from a Searcher. To write your own
 // adapter:
 //
-//  1. Map each post to a Tweet. Detection needs ID, Username and PublishedAt. Receivers
-//     get Text, FullText (the same text if the platform does not cut texts) and CreatedAt
-//     (use FormatTime). Monitors filter by IsRetweet, IsQuoteStatus and
-//     InReplyToStatusID. Leave fields empty that the platform does not have.
-//  2. Return only posts of the account asked for. The engine compares the UserID if
-//     Page.UserID is set, otherwise the Username; it drops, counts and logs other posts.
-//     A repost belongs to the account that reposted: it has that account's name, its own
-//     id and time, IsRetweet, and the original post's id in RetweetedStatusID.
+//  1. Map each post to a Tweet. Detection needs ID, Username and PublishedAt. Receivers get
+//     Text, FullText (the same text if the platform does not cut texts) and CreatedAt (use
+//     FormatTime). Monitors filter by IsRetweet, IsQuoteStatus and InReplyToStatusID. Leave
+//     fields zero if the platform does not have them.
+//  2. Return only posts of the account asked for. The engine compares the UserID if Page.UserID
+//     is set, otherwise the Username. It drops, counts and logs other posts. A repost is a post
+//     of the account that reposted. Give it that account's name, its own id and time,
+//     IsRetweet, and the original post's id in RetweetedStatusID.
 //  3. Return posts in the platform's own order, newest first. Ids are opaque to
 //     the engine: it never compares them, so they need not be numbers.
-//  4. Set Page.Next while older posts exist, and return the sentinel errors of
-//     this package: they tell the engine "gone" from "try again later".
+//  4. Set Page.Next while older posts exist. Return the sentinel errors of this package, by
+//     which the engine distinguishes "gone" from "try again later".
 //  5. If decoding is costly, call TimelineQuery.Seen before decoding a post. Count the
 //     posts left out in Page.Skipped, and set Page.OldestAt, which a Reach computes.
 //     Package fetcher/scan finds the ids in a page of JSON without decoding it.
-//  6. If the adapter can detect that a page has not changed, set Page.Version, and
-//     answer a TimelineQuery.Known with Page.Unchanged. Type upstream.Pages does this
-//     with ETag, Last-Modified and a hash of the body.
-//  7. Test it with fetchertest.TestFetcher: one call checks all these rules on a
-//     stand-in for the platform.
+//  6. If the adapter can detect that a page has not changed, set Page.Version. Then set
+//     Page.Unchanged when TimelineQuery.Known is still the page's version. Type upstream.Pages
+//     does this with ETag, Last-Modified and a hash of the body.
+//  7. Test the adapter with fetchertest.TestFetcher. One call checks all these rules against a
+//     fake platform.
 //
 // The platform decides what account names look like, within the limits of
 // TimelineQuery.Username.

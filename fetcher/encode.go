@@ -165,8 +165,8 @@ func (p *Place) append(b []byte) []byte {
 func appendStringItem(s *string, b []byte) []byte { return AppendString(b, *s) }
 func appendIntItem(n *int, b []byte) []byte       { return strconv.AppendInt(b, int64(*n), 10) }
 
-// The functions below append an object's member: key includes the punctuation, such as
-// `,"id":`; v is the value.
+// The functions below append one member of an object. The argument key includes the
+// punctuation, such as `,"id":`, and v is the value.
 
 func strMember(b []byte, key, v string) []byte {
 	return AppendString(append(b, key...), v)
@@ -268,8 +268,8 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// plain8 reports whether eight bytes are ASCII that needs no escape. It tests
-// them as one word: a byte of y-0x01… borrows into its top bit where y is zero.
+// plain8 reports whether eight bytes are ASCII that needs no escape. It tests all eight as one
+// 64-bit word: subtracting 1 from each byte sets the top bit of a byte that is zero.
 func plain8(s string) bool {
 	_ = s[7]
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

@@ -1,7 +1,7 @@
 package fetcher
 
-// Entry has the fields of a feed's entry that posts of social platforms do not have. It is
-// nil in a Tweet of any other platform, and then left out of the JSON.
+// Entry has the fields of an RSS, Atom or JSON feed's entry that posts of social platforms do
+// not have. In a Tweet of another platform it is nil, and the JSON leaves it out.
 type Entry struct {
 	Title      string      `json:"title"`
 	Link       string      `json:"link"` // absolute URL of the entry's web page

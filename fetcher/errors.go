@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Errors of a Fetcher that the engine handles in a special way. Wrap them with %w to
-// add detail. The engine takes any other error as transient, and polls the target
-// again after a pause that grows with each failure.
+// Errors of a Fetcher that the engine handles in a special way. Wrap them with %w to add
+// detail. After any other error, the engine polls the target again after a pause that grows
+// with each failure.
 var (
 	// ErrNotFound: the account, post or page does not exist (any more).
 	ErrNotFound = errors.New("fetcher: not found")
@@ -19,33 +19,32 @@ var (
 	// ErrProtected: the account exists but its posts are private, or it is
 	// suspended.
 	ErrProtected = errors.New("fetcher: protected")
-	// ErrMalformed: the answer could not be understood: HTML in place of JSON,
-	// a cut body, a body over the size cap.
+	// ErrMalformed: the answer could not be decoded, for example HTML in place of JSON, a body
+	// that is cut short, or a body over the size limit.
 	ErrMalformed = errors.New("fetcher: malformed answer")
-	// ErrUnsupported: the platform does not offer this kind of call. The engine does
-	// not make it again until the program is restarted.
+	// ErrUnsupported: the platform does not offer this kind of call. The engine does not make
+	// such a call again until the program is restarted.
 	ErrUnsupported = errors.New("fetcher: not offered by the platform")
 	// ErrResubscribe: a Streamer must reconnect to subscribe to other accounts. It
 	// does not count as a failure.
 	ErrResubscribe = errors.New("fetcher: the stream has to be opened again for other accounts")
 )
 
-// RateLimitError reports that the platform refused a call because of a rate limit. A wait of
-// 10 s or more is stored and also observed after a restart, unless Target is set.
+// RateLimitError reports that the platform refused a call because of a rate limit. The engine
+// stores a wait of 10 s or more and also waits after a restart, unless Target is set.
 type RateLimitError struct {
-	// RetryAfter is how long to wait; 0 if the platform did not say. The engine waits at
-	// most 15 minutes and then calls again. If an adapter still must not ask the platform
-	// then, it returns the rest of the wait.
+	// RetryAfter is how long to wait; 0 if the platform did not say. The engine waits at most
+	// 15 minutes and then calls again. If the adapter still must not ask the platform, it
+	// returns another RateLimitError with the rest of the wait.
 	RetryAfter time.Duration
-	// Target means that only the polled target must wait. Without Target and All, all
-	// calls of the same bucket wait until RetryAfter has passed, or all calls of the
-	// Fetcher if it has no Bucketer.
+	// Target means that only the polled target must wait. If Target and All are both false, all
+	// calls of the same bucket wait. Without a Bucketer, all calls of the Fetcher wait.
 	Target bool
-	// All means that all calls of the Fetcher must wait, in every bucket, for example
-	// because credits are used up. It is ignored if Target is set.
+	// All means that all calls of the Fetcher must wait, in every bucket, for example because
+	// credits are used up. The engine ignores All if Target is set.
 	All bool
-	// Reason names the limit if the platform has several, or says what an operator must
-	// do: "the account's credits are used up". It may be "".
+	// Reason names the limit if the platform has several, or tells an operator the problem,
+	// such as "the account's credits are used up". It may be "".
 	Reason string
 }
 
@@ -60,8 +59,8 @@ func (e *RateLimitError) Error() string {
 	return text
 }
 
-// RetryAfter returns the RetryAfter of the *RateLimitError or *StatusError that err is or
-// wraps; 0 if there is none.
+// RetryAfter returns the field RetryAfter of the first *RateLimitError in err's tree, or else
+// of the first *StatusError; 0 if there is neither.
 func RetryAfter(err error) time.Duration {
 	var rl *RateLimitError
 	var se *StatusError
@@ -74,11 +73,11 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// StatusError is an HTTP answer outside 2xx that none of the sentinels covers.
+// StatusError reports an HTTP answer outside 2xx for which this package has no other error.
 type StatusError struct {
 	Code int
-	// RetryAfter is how long the server asked to wait, 0 if it did not. The engine
-	// observes it like that of a RateLimitError.
+	// RetryAfter is how long the server asked the client to wait, 0 if it did not. The engine
+	// waits as for a RateLimitError.
 	RetryAfter time.Duration
 	// Detail is the start of the body on one line, at most 256 bytes.
 	Detail string
@@ -91,20 +90,20 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("fetcher: status %d: %s", e.Code, e.Detail)
 }
 
-// ArgumentError reports an argument that an adapter refuses before it makes a
-// request: the caller is at fault, not the platform. Field is the name in the
-// interface, such as "url". Value is shortened, without a URL's password and query.
+// ArgumentError reports an argument that an adapter refuses before it makes a request. Field is
+// the argument's name in the interface, such as "url". Value is the argument, shortened; a URL
+// has no password and query.
 type ArgumentError = invalid.FieldError
 
-// PageError reports that a web page cannot be read because of the page itself. The
-// caller receives the reason; the operator has nothing to mend.
+// PageError reports that a web page cannot be read because of the page itself. Reason is for
+// the caller; the operator need not do anything.
 type PageError struct {
-	// Reason says what is wrong with the page. It is shown to the caller, and says
-	// nothing about the service's own network.
+	// Reason says what is wrong with the page. Because the caller sees it, it must not describe
+	// the service's own network.
 	Reason string
-	// Refused means that a retry is useless: pages of this kind are never read.
+	// Refused means that pages of this kind are never read, so a retry is useless.
 	Refused bool
-	// Err is the error of this package that fits, or nil.
+	// Err is the sentinel error of this package that describes the failure, or nil.
 	Err error
 }
 

@@ -2,22 +2,22 @@ package fetcher
 
 import "context"
 
-// The one-method interfaces below serve the pass-through endpoints. An embedding service
-// implements those that its platform offers. Their calls count against the same budget
-// as polls, and return the sentinel errors of this package.
+// The one-method interfaces below serve the HTTP endpoints that pass a request on to the
+// platform. An embedding program implements those that its platform offers. The methods return
+// the sentinel errors of this package. Their calls count against the same budget as polls.
 
 // UserByUsername looks up one account by its handle, without @.
 type UserByUsername interface {
 	UserByUsername(ctx context.Context, username string) (User, error)
 }
 
-// UsersByIDs looks up accounts by id. The answer follows the order of ids;
+// UsersByIDs looks up accounts by id. The result is in the order of ids;
 // unknown ones are left out.
 type UsersByIDs interface {
 	UsersByIDs(ctx context.Context, ids []string) ([]User, error)
 }
 
-// TweetsByIDs looks up posts by id. The answer follows the order of ids;
+// TweetsByIDs looks up posts by id. The result is in the order of ids;
 // unknown ones are left out.
 type TweetsByIDs interface {
 	TweetsByIDs(ctx context.Context, ids []string) ([]Tweet, error)

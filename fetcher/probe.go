@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Prober finds out with one cheap call which of many accounts have changed. The engine
-// takes the answer as a hint: it polls an account at once if its mark has changed, and
-// goes on polling the others, the less often the more reliable the marks prove to be.
+// Prober finds out with one cheap call which of many accounts have changed. The engine polls an
+// account immediately if its mark has changed. It still polls the other accounts, and less
+// often if the marks prove reliable.
 type Prober interface {
-	// Probe returns one mark for each account, in the same order, for at most
-	// ProbeLimit accounts. It is called from several goroutines at once. On an
-	// error the marks are ignored; after ErrUnsupported it is not called again.
+	// Probe returns one mark for each account, in the same order, for at most ProbeLimit
+	// accounts. Several goroutines may call Probe concurrently. On an error the engine ignores
+	// the marks. After ErrUnsupported it does not call Probe again.
 	Probe(ctx context.Context, accounts []Account) (Probe, error)
-	// ProbeLimit returns how many accounts one call may have, at least 1.
+	// ProbeLimit returns the largest number of accounts in a call, at least 1.
 	ProbeLimit() int
 }
 
@@ -29,19 +29,20 @@ type Account struct {
 type Probe struct {
 	// Marks has one mark for each account asked for, in the same order.
 	Marks []Mark
-	// RateLimit is the caller's remaining budget, as the answer gave it.
+	// RateLimit is the number of calls left, as the answer gave it.
 	RateLimit RateLimit
 	// ServerTime is the platform's clock when it answered, zero if unknown.
 	ServerTime time.Time
-	// Billed is what the platform charges for this answer.
+	// Billed counts the items that the platform charges for in this answer.
 	Billed Billed
 }
 
-// Mark represents the state of an account, computed from something that is cheaper to
-// read than its posts: a count, the newest id, a revision. Different marks mean that the
-// account has probably changed; equal marks prove nothing. Use NoMark for an account
+// Mark stands for the state of an account. An adapter computes it from a value that is cheaper
+// to read than the posts, such as a count, the newest id or a revision. Different marks mean
+// that the account has probably changed; equal marks prove nothing. Use NoMark for an account
 // that is missing from the answer.
 type Mark uint64
 
-// NoMark means that nothing is known: the account keeps its last mark.
+// NoMark says that the account's state is unknown. The engine then keeps the account's last
+// mark.
 const NoMark Mark = 0

@@ -1,26 +1,26 @@
 package fetcher
 
-// Roles are the kinds of calls that a platform offers besides the timeline of one
-// account. A nil role means that the platform does not offer it.
+// Roles are the kinds of calls that a platform offers besides the timeline of one account. A
+// nil role is one that the platform does not offer.
 type Roles struct {
 	Batch  BatchFetcher // timelines of several accounts in one call
 	Search Searcher     // posts that match a query
-	// Probe returns which accounts have changed. RolesOf does not set it, because on
-	// some platforms a probe costs money.
+	// Probe finds out which accounts have changed. RolesOf does not set Probe, because on some
+	// platforms a probe costs money.
 	Probe Prober
-	// Buckets names the rate limits that timelines and searches count against. If it is
-	// nil, all calls share one limit.
+	// Buckets names the rate limit of each timeline or search call. If Buckets is nil, all
+	// calls share one limit.
 	Buckets Bucketer
 	// Stream pushes posts of accounts as they are published. RolesOf does not set it.
 	Stream Streamer
-	// SearchStream pushes posts that match queries as they are published. The engine
-	// polls for the queries that it does not accept. RolesOf does not set it.
+	// SearchStream pushes posts that match queries as they are published. The engine polls for
+	// queries that the stream does not accept. RolesOf does not set it.
 	SearchStream Streamer
 }
 
-// RolesOf returns the roles that f implements, without Probe and the streams. A wrapper
-// that embeds the Fetcher interface implements none of them: pass the roles of the
-// wrapped Fetcher to the engine, or wrap these as well.
+// RolesOf returns the roles that f implements, without Probe and the streams. A wrapper that
+// embeds the Fetcher interface implements no role. For such a wrapper, pass the roles of the
+// wrapped Fetcher to the engine, or wrap these roles too.
 func RolesOf(f Fetcher) (r Roles) {
 	r.Batch, _ = f.(BatchFetcher)
 	r.Search, _ = f.(Searcher)

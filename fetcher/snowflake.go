@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// snowflakeEpoch is the time that post ids of X count from, 2010-11-04T01:42:54.657Z, as
-// Unix milliseconds.
+// snowflakeEpoch is 2010-11-04T01:42:54.657Z in Unix milliseconds. Post ids of X contain the
+// number of milliseconds since then.
 const snowflakeEpoch = 1288834974657
 
-// firstSnowflake is about the last post id issued before ids contained a time. Ids up to
-// this one contain no time.
+// firstSnowflake is approximately the last post id of X without a time. Ids up to this one
+// contain no time.
 const firstSnowflake = 29_700_000_000
 
 // SnowflakeTime returns the publication time in an X post id, to the millisecond. It
@@ -26,8 +26,8 @@ func SnowflakeTime(id string) (time.Time, bool) {
 	return time.UnixMilli(int64(n>>22) + snowflakeEpoch).UTC(), true
 }
 
-// SnowflakeAt returns the smallest id that an X post published at t can have, or 0 for
-// times before the first of these ids.
+// SnowflakeAt returns the smallest id of an X post published at t, or 0 if t is before
+// snowflakeEpoch.
 func SnowflakeAt(t time.Time) uint64 {
 	ms := t.UnixMilli() - snowflakeEpoch
 	if ms < 0 {

@@ -2,9 +2,9 @@ package fetcher
 
 import "time"
 
-// Tweet is one post of any platform, with the fields of the wire format. Fields that
-// a platform does not have stay zero. A nil list encodes as [], not as null; Poll,
-// Place, User and Entry are left out if nil.
+// Tweet is one post of any platform, with the fields of the wire format. Fields that a platform
+// does not have stay zero. In JSON a nil list is [], not null; a nil Poll, Place, User or Entry
+// is left out.
 type Tweet struct {
 	ID       string `json:"id"` // opaque; unique within the platform; at most 512 bytes
 	Text     string `json:"text"`
@@ -58,12 +58,12 @@ type Tweet struct {
 
 	// User is the author's full record, if the platform sends it with the post.
 	User *User `json:"user,omitempty"`
-	// Entry has the further fields of a feed's entry; nil on other platforms.
+	// Entry is set only in entries of feeds, with the fields that other posts do not have.
 	Entry *Entry `json:"entry,omitempty"`
 
-	// PublishedAt is when the post was published, to the millisecond if possible: take
-	// it from the id if the platform's ids contain the time, otherwise from the post.
-	// The engine drops a post without it as malformed.
+	// PublishedAt is when the post was published, to the millisecond if possible. If the
+	// platform's ids contain the time, take it from the id; otherwise take it from the post.
+	// The engine drops a post without PublishedAt as malformed.
 	PublishedAt time.Time `json:"-"`
 	// Permalink is the post's public URL. If it is "", the engine derives one.
 	Permalink string `json:"-"`
@@ -92,8 +92,8 @@ type URL struct {
 	UnwoundURL  string `json:"unwound_url"`
 }
 
-// Hashtag is a #tag, without the #. Indices are the start and end offsets in
-// the text, in Unicode code points, as the platform counts them.
+// Hashtag is a #tag, without the #. Indices are the start and end offsets in the text, in
+// Unicode code points. The platform sets them.
 type Hashtag struct {
 	Text    string `json:"text"`
 	Indices []int  `json:"indices"`

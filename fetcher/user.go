@@ -1,7 +1,6 @@
 package fetcher
 
-// User is an account. Pointer fields are those that may be null in the wire format: nil
-// encodes as null.
+// User is an account. A nil pointer field is null in the wire format.
 type User struct {
 	ID                string   `json:"id"`
 	Username          string   `json:"username"` // without @

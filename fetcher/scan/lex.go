@@ -23,9 +23,10 @@ func space(data []byte, i int) int {
 	return i
 }
 
-// skip reads the value at i, of any type; depth is how many lists and objects are open
-// around it. It returns the position after the value, or ^i if the byte at i is an
-// error. All functions in this file that read a value or a part of one return the same.
+// skip reads the value at i, of any type. depth is the number of lists and objects open around
+// the value. skip returns the position after the value. For an invalid byte at position e it
+// returns ^e, which is negative. The functions below return the same for the part that they
+// read.
 func (s *Scanner) skip(i, depth int) int {
 	data := s.data
 	around := depth
@@ -118,9 +119,9 @@ func text(data []byte, i int) int {
 	for {
 		for i+8 <= len(data) {
 			x := binary.LittleEndian.Uint64(data[i:])
-			// m has the top bit of each byte that is a control character or a
-			// quote (both below 0x21 once bit 0x02 is flipped) or a backslash.
-			// Borrows can make only bytes above the first such byte wrong.
+			// m has the top bit of each byte that is a control character, a quote or a
+			// backslash. Flipping bit 0x02 makes control characters and the quote less than
+			// 0x21. A borrow can make only bytes after the first such byte wrong.
 			control, slash := (x^(0x02*ones))-0x21*ones, (x^('\\'*ones))-ones
 			m := (control | slash) &^ x & tops
 			if m != 0 {
@@ -208,7 +209,7 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// literal reads word, which is true, false or null. Its error is at the first byte that
+// literal reads word, which is true, false or null. On an error it reports the first byte that
 // differs.
 func literal(data []byte, i int, word string) int {
 	if len(data)-i >= len(word) && string(data[i:i+len(word)]) == word {

@@ -2,10 +2,10 @@ package scan
 
 import "iter"
 
-// Members yields the names and values of an object's members, in order. It yields nothing
-// for a value of another type. Names come without quotes, with their escapes unresolved.
-// Names and values share the document's memory. The value must be valid JSON without
-// leading white space, as is any value of a Scanner after Err has returned nil.
+// Members yields the names and values of an object's members, in order. It yields nothing for a
+// value of another type. Names have no quotes; escapes in names are not resolved. Names and
+// values share the document's memory. The value must be valid JSON without leading white space.
+// Every value of a Scanner is, once Next has returned false and Err has returned nil.
 func (v Value) Members() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		if len(v) == 0 || v[0] != '{' {

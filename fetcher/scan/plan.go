@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MaxPaths is how many members a Plan can look up in the document, and how many in each
-// element. The limit lets a Scanner store them without allocating.
+// MaxPaths is the largest number of paths in a Plan, for the document and for each element. The
+// limit lets a Scanner store the values without allocating.
 const MaxPaths = 8
 
 // Plan says which list of a document a Scanner reads, and which members it looks up.
@@ -17,11 +17,11 @@ type Plan struct {
 	element node
 }
 
-// NewPlan returns a plan for the list in the document's member named list; if list is
-// "", the document itself is the list. The paths in top name other members of the
-// document, those in element name members of each element. A dot leads into an object
-// ("post.uri"). NewPlan panics on an empty name, on a path given twice, on more than
-// MaxPaths paths in top or in element, and on paths in top if list is "".
+// NewPlan returns a Plan. The list to read is the document's member named list or, if list is
+// "", the document itself. The paths in top are of other members of the document. The paths in
+// element are of members of each element. A dot in a path leads into an object ("post.uri").
+// NewPlan panics on an empty name, on a path given twice, on more than MaxPaths paths in top or
+// in element, and on paths in top if list is "".
 func NewPlan(list string, top, element []string) *Plan {
 	p := &Plan{list: list, top: newNode(top), element: newNode(element)}
 	if list == "" && len(top) > 0 {
@@ -33,7 +33,7 @@ func NewPlan(list string, top, element []string) *Plan {
 	return p
 }
 
-// node is a member to look up, or an object that leads to one.
+// node is one name on a path: a member to look up, or an object around such a member.
 type node struct {
 	name     string
 	slot     int  // index of its path and of its value; -1 if no path ends here

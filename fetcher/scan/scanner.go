@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Scanner reads the elements of a list, once. Plan.Scan returns one; the zero value is
-// not usable. It is not safe for concurrent use.
+// Scanner reads the elements of a list in one pass. Plan.Scan returns a Scanner; the zero value
+// is not usable. A Scanner is not safe for concurrent use.
 type Scanner struct {
 	plan  *Plan
 	data  []byte
@@ -38,7 +38,8 @@ const (
 	atEnd                  // nothing but white space
 )
 
-// Scan returns a Scanner for document, which must not change while it is used.
+// Scan returns a Scanner for document. The document must not change while the Scanner or its
+// values are in use.
 func (p *Plan) Scan(document []byte) Scanner { return Scanner{plan: p, data: document} }
 
 // Next moves to the next element and reports whether there is one. After the last
@@ -93,13 +94,13 @@ func (s *Scanner) Next() bool {
 	}
 }
 
-// Err returns nil if the part of the document read so far is valid JSON. Once Next has
-// returned false, that part is the whole document. Otherwise the error wraps
-// fetcher.ErrMalformed and names the position of the invalid byte.
+// Err returns nil if the bytes read so far are valid JSON. Once Next has returned false, these
+// are the whole document. For invalid JSON, the error wraps fetcher.ErrMalformed and gives the
+// position of the invalid byte.
 func (s *Scanner) Err() error { return s.err }
 
-// Len returns the number of elements read so far, and whether the document has the list
-// at all. If it has several lists of that name, only the last one counts.
+// Len returns the number of elements read so far, and whether the document has the list at all.
+// If the list occurs several times, Len counts the elements of the last one.
 func (s *Scanner) Len() (n int, ok bool) { return s.len, s.found }
 
 // Element returns the current element.
@@ -128,8 +129,8 @@ func (s *Scanner) fail(i int) bool {
 	return false
 }
 
-// start reads the beginning of the document, at i, where the byte c is. It reads up to
-// the first element, if the list begins there.
+// start reads the beginning of the document at position i; c is the byte there. If the document
+// itself is the list, start stops before the first element.
 func (s *Scanner) start(i int, c byte) int {
 	switch {
 	case c == '[' && s.plan.list == "":
@@ -192,9 +193,8 @@ func (s *Scanner) readElement(i int) bool {
 	return true
 }
 
-// memberValue reads the value at i, which is at node n of the plan. It stores the value
-// and its members in values, as far as the plan looks them up. A nil n means that the
-// plan looks up nothing there.
+// memberValue reads the value at i for node n of the plan. It stores in values the value and
+// its members, if the plan looks them up. If n is nil, the plan looks up nothing in this value.
 func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if n == nil {
 		return s.skip(i, depth)
@@ -206,8 +206,7 @@ func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int
 	return end
 }
 
-// look reads the value at i and stores in values those of its members that are looked up
-// below n.
+// look reads the value at i. It stores in values the members for which n has a node.
 func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if len(n.children) == 0 || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)
@@ -250,9 +249,9 @@ func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	}
 }
 
-// name reads the member name at i and the colon after it. It returns the node of that
-// name below n, or nil if the plan does not look it up; the entry that it added to
-// shape, or nil if it added none; and the position of the member's value.
+// name reads the member name at i and the colon after it. It returns the child of n with that
+// name, or nil if the plan does not look up this member. m is the entry that name added to the
+// shape, or nil if it added none. next is the position of the member's value.
 func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	name, next := s.key(i)
 	if next < 0 {
@@ -265,9 +264,9 @@ func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	return child, m, next
 }
 
-// pass skips the value at i, which is not looked up. If the bytes at i begin with the
-// object that m had in an earlier element, the value is that same object, and pass skips
-// it without reading it: nothing after the closing brace can belong to it.
+// pass skips the value at i, which the plan does not look up. If the bytes at i begin with the
+// object that m had in an earlier element, pass skips that many bytes without parsing them.
+// This is correct because an object ends at its closing brace.
 func (s *Scanner) pass(i int, m *member, depth int) int {
 	if m == nil || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)

@@ -2,9 +2,9 @@ package scan
 
 import "bytes"
 
-// shape remembers the members of earlier elements of a list, to read later ones faster.
-// Most posts have the same members as the post before, in the same order, and on a
-// timeline the same author object. Bytes equal to remembered ones need no parsing.
+// shape remembers the members of earlier elements of a list, to read later elements faster.
+// Most posts have the same members in the same order as the post before. On a timeline they
+// also have the same author object. Bytes equal to remembered bytes need no parsing.
 type shape struct {
 	members [maxMembers]member
 	n       int // how many of members are in use
@@ -25,8 +25,8 @@ type member struct {
 	value []byte // the last object that pass read as its value; nil if none
 }
 
-// next returns the remembered member of object in if data begins with its name. It looks
-// only at the next lookAhead members, and returns nil if none of them matches.
+// next returns the remembered member of the object at node in whose name data begins with. It
+// compares only the next lookAhead members, and returns nil if none of them matches.
 func (s *shape) next(in *node, data []byte) *member {
 	for k := s.at; k < min(s.at+lookAhead, s.n); k++ {
 		if m := &s.members[k]; m.in == in && bytes.HasPrefix(data, m.name) {
@@ -37,8 +37,8 @@ func (s *shape) next(in *node, data []byte) *member {
 	return nil
 }
 
-// add remembers a member that next did not find, and returns it. It adds nothing and
-// returns nil while remembered members are still expected, or if the shape is full.
+// add remembers a member that next did not find, and returns the new entry. It returns nil and
+// adds nothing if the shape is full, or if s.at is not yet past the last remembered member.
 func (s *shape) add(in, child *node, name []byte) *member {
 	if s.at < s.n || s.n == maxMembers {
 		return nil

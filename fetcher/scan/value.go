@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of a JSON value, a part of the scanned document, with which it
-// shares memory. It is nil if there is no value.
+// Value is the text of a JSON value. It is a part of the scanned document and shares its
+// memory. A nil Value means that there is no value.
 type Value []byte
 
-// Text returns the content of a JSON string, and false for a value of another type.
-// Invalid UTF-8 becomes U+FFFD, as in encoding/json. The result shares the document's
-// memory unless the string has escapes or invalid UTF-8, which need a copy.
+// Text returns the content of a JSON string, and false for a value of another type. Invalid
+// UTF-8 becomes U+FFFD, as in encoding/json. The result shares the document's memory. It is a
+// copy only if the string has escapes or invalid UTF-8.
 func (v Value) Text() ([]byte, bool) {
 	if len(v) < 2 || v[0] != '"' {
 		return nil, false
@@ -49,8 +49,8 @@ func unquote(s []byte) []byte {
 	return b
 }
 
-// unescape reads the escape sequence after a backslash; i is the byte after it. It
-// returns the character, U+FFFD for half a surrogate pair, and the position that follows.
+// unescape reads an escape sequence; i is the position after the backslash. It returns the
+// character, or U+FFFD for half a surrogate pair, and the position after the sequence.
 func unescape(s []byte, i int) (rune, int) {
 	switch c := s[i]; c {
 	case 'b':

@@ -13,9 +13,9 @@ const (
 // rooms holds the buffers (*[]byte) of released bodies for reuse.
 var rooms sync.Pool
 
-// readBody reads all of r, like io.ReadAll, into a reused buffer, or into a new one of
-// the announced length. announced is -1 for an unknown length, as that of a compressed
-// body. On an error it also returns the bytes read before it.
+// readBody reads all of r, like io.ReadAll, into a buffer from rooms or a new one. announced is
+// the expected length in bytes, or -1 if unknown, for example for a compressed body. On an
+// error, the buffer has the bytes read before the error.
 func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	want := int64(unknownRoom)
 	if announced >= 0 {
@@ -43,10 +43,9 @@ func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	}
 }
 
-// Fill reads body into r.Body. It is for adapters that make their own requests.
-// announced is the Content-Length, or -1 if unknown. Fill reads at most most+1 bytes: if
-// Body is then longer than most, body was too long. On an error, Body holds the bytes
-// read before it.
+// Fill reads body into r.Body. It is for adapters that make their own requests. announced is
+// the Content-Length, or -1 if unknown. Fill reads at most most+1 bytes, so a Body longer than
+// most means that body is too long. On an error, Body has the bytes read before the error.
 func (r *Response) Fill(body io.Reader, announced, most int64) error {
 	r.Release()
 	var err error
@@ -55,9 +54,9 @@ func (r *Response) Fill(body io.Reader, announced, most int64) error {
 	return err
 }
 
-// Release allows the memory of Body to be reused for another answer. Afterwards, neither
-// Body nor anything that shares its memory may be used. Calling Release is optional:
-// otherwise the memory is garbage-collected.
+// Release makes the memory of Body available for another answer. After Release, do not use Body
+// or anything that shares its memory. Release is optional: without it, the memory is
+// garbage-collected.
 func (r *Response) Release() {
 	room := r.room
 	r.Body, r.room = nil, nil

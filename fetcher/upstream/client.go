@@ -20,14 +20,14 @@ import (
 // DefaultUserAgent is sent when Config.UserAgent is empty.
 const DefaultUserAgent = "streamwatch/1 (+https://github.com/streamwatch/streamwatch)"
 
-// Config sets up a Client. The zero value of each field means its default.
+// Config configures a Client. A zero field means the default.
 type Config struct {
 	// BaseURL is the server's scheme and host, such as "https://mastodon.social".
 	// Required.
 	BaseURL string
-	// HTTP makes the requests. Defaults to a client with a timeout of 30 s that
-	// follows redirects only within the same scheme and host. When Token is set, a
-	// copy of the given client is used, with the same limit on redirects.
+	// HTTP makes the requests. Defaults to a client with a timeout of 30 s that follows
+	// redirects only within the same scheme and host. If Token is set, New uses a copy of the
+	// given client that does not follow redirects to another scheme or host.
 	HTTP *http.Client
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
@@ -36,8 +36,8 @@ type Config struct {
 	// TokenHeader is the header that carries Token unchanged, such as "X-Api-Key".
 	// If empty, Token is sent as "Authorization: Bearer <token>".
 	TokenHeader string
-	// MaxBody limits a decompressed body, in bytes. Defaults to 8 MiB. The most
-	// that is allowed is 1 GiB.
+	// MaxBody is the largest allowed size of a decompressed body, in bytes. Defaults to 8 MiB;
+	// at most 1 GiB.
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
@@ -60,8 +60,8 @@ type Response struct {
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
 	ServerTime time.Time // from the Date header; zero if it is missing or invalid
-	// NotModified reports whether the answer is a 304: the content has not changed
-	// since the version that the request's condition names. Body is empty.
+	// NotModified reports whether the answer is a 304: the content has not changed since the
+	// version in the request's conditional header. Body is then empty.
 	NotModified bool
 
 	print  fingerprint // of Body and Header; set once hashed is true
@@ -115,13 +115,14 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
 
-// notToken reports whether r is not allowed in a header name (RFC 9110, section 5.6.2).
+// notToken reports whether r is a character that a header name must not contain (RFC 9110,
+// 5.6.2).
 func notToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 }
 
-// PlainURL returns a URL for an error or a log: without its user, password, query and
-// fragment, which may be secret. It returns "***" if text is not a valid URL.
+// PlainURL returns the URL text without its user, password, query and fragment, which may be
+// secret. Use it in errors and logs. It returns "***" if text is not a valid URL.
 func PlainURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -134,9 +135,9 @@ func plainURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
 }
 
-// pooled returns the transport shared by all clients without a Config.HTTP. It keeps up
-// to 64 idle connections per server, as many as an engine has fetch slots by default.
-// http.DefaultTransport keeps only two and dials again for the rest.
+// pooled returns the transport shared by all clients without a Config.HTTP. It keeps up to 64
+// idle connections per server, because an engine makes up to 64 concurrent calls by default.
+// http.DefaultTransport keeps only two.
 var pooled = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 1024, 64
@@ -146,8 +147,8 @@ var pooled = sync.OnceValue(func() http.RoundTripper {
 // Host returns the server's host, with the port if BaseURL has one.
 func (c *Client) Host() string { return c.base.Host }
 
-// sameHost is a CheckRedirect that follows at most four redirects, and none to another
-// scheme or host: a token must not be sent there.
+// sameHost is an http.Client.CheckRedirect. It follows at most four redirects. It follows none
+// to another scheme or host, because the token must not be sent there.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("upstream: more than 4 redirects")
@@ -158,10 +159,10 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// KeepHome returns a copy of a client that does not follow redirects to another scheme
-// or host, but returns the redirect itself. The client's own CheckRedirect decides about
-// other redirects. Without this, net/http would send an Authorization header on to
-// subdomains and other ports, and custom headers with a key to any host.
+// KeepHome returns a copy of h that does not follow redirects to another scheme or host. For
+// such a redirect, the copy returns the redirect itself as the answer. h.CheckRedirect decides
+// about other redirects. Without KeepHome, net/http would send an Authorization header to
+// subdomains and other ports, and a custom header with a key to any host.
 func KeepHome(h *http.Client) *http.Client {
 	guarded, own := *h, h.CheckRedirect
 	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -173,12 +174,12 @@ func KeepHome(h *http.Client) *http.Client {
 	return &guarded
 }
 
-// Get requests a path, which may have a query, from the server. A status other than 2xx
-// is an error of package fetcher: ErrUnauthorized for 401, ErrProtected for 403,
-// ErrNotFound for 404 and 410, *RateLimitError for 429, otherwise *StatusError. A body
-// that is cut short or over Config.MaxBody is ErrMalformed. The fields of header, which
-// may be nil, are added to the request; the default Accept is application/json. With
-// If-None-Match or If-Modified-Since in header, a 304 sets NotModified and is no error.
+// Get requests a path, which may have a query, from the server. It adds the fields of header,
+// which may be nil, to the request; Accept defaults to application/json. A status other than
+// 2xx is an error of package fetcher: ErrUnauthorized for 401, ErrProtected for 403,
+// ErrNotFound for 404 and 410, *RateLimitError for 429, otherwise *StatusError. A body that is
+// cut short or over Config.MaxBody is ErrMalformed. If header has If-None-Match or
+// If-Modified-Since, a 304 is not an error: it sets NotModified.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -228,8 +229,8 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	return out, nil
 }
 
-// bodyError returns the error for a body after reading n bytes of it ended with err. It
-// returns nil if the whole body was read and is not too long.
+// bodyError returns the error of Get for a body of which n bytes were read before err; err is
+// nil at the end of the body. It returns nil if the whole body was read and is not too long.
 func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -244,8 +245,8 @@ func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	return nil
 }
 
-// isTimeout reports whether err is a timeout. A body that arrives too slowly is not
-// malformed, unlike one that is cut short.
+// isTimeout reports whether err is a timeout. A body that arrives too slowly is not malformed;
+// a body that is cut short is.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
@@ -282,9 +283,9 @@ func errorDetail(body io.Reader, token string) string {
 	return Detail(string(head), secret.Value(token))
 }
 
-// Detail shortens a server's message for use in an error: one line of at most 256 bytes
-// of valid UTF-8, without control characters. The token, which some servers echo, is
-// replaced by ***.
+// Detail shortens a server's message for use in an error, to one line of at most 256 bytes of
+// valid UTF-8 without control characters. It replaces the token by ***, because some servers
+// repeat it.
 func Detail(text string, token secret.Value) string {
 	text = text[:min(len(text), 1024+len(token))]
 	if token != "" {

@@ -1,7 +1,6 @@
-// Package upstream is the HTTP client that platform adapters share. It sends a
-// User-Agent with every request, limits the size of bodies, and converts status codes
-// and rate-limit headers to values of package fetcher. Its Pages detect that a page has
-// not changed.
+// Package upstream is the HTTP client that platform adapters share. It sends a User-Agent with
+// every request, limits the size of bodies, and converts status codes and rate-limit headers to
+// values of package fetcher. Type Pages detects that a page has not changed.
 //
 //	c, err := upstream.New(upstream.Config{BaseURL: "https://mastodon.social"})
 //	resp, err := c.Get(ctx, "/api/v1/accounts/lookup?acct=Gargron", nil)
@@ -16,14 +15,13 @@
 //
 // # Unchanged pages
 //
-// Most polls find nothing new. For each account, Pages keeps the newest page's
-// validators and a hash of its body. The validator is the ETag or, without one, a
-// Last-Modified that is at least five minutes old (RFC 9110). A server that supports
-// validators answers 304 without a body. With other servers, an equal hash saves
-// decoding the page; hashing costs a third of scanning for ids. A page in which only
-// counts (such as likes) differ has changed and is decoded.
+// Most polls find nothing new. For each account, Pages remembers the newest page's validator
+// and a hash of its body. The validator is the ETag or, without one, a Last-Modified that is at
+// least five minutes old (RFC 9110). A server that supports validators answers 304 without a
+// body. With other servers, a body with an equal hash need not be decoded. Hashing costs a
+// third of scanning for ids. A page counts as changed, and is decoded, even if only counts such
+// as likes differ.
 //
-// No post is lost: a page is reported as Unchanged only to a caller that already has its
-// posts and passes its version in TimelineQuery.Known. A server's 304 is trusted, as its
-// 200 is.
+// No post is lost: a page is Unchanged only for a caller that passes its version in
+// TimelineQuery.Known and so already has its posts. Pages trusts a 304 as it trusts a 200.
 package upstream

@@ -16,13 +16,13 @@ type fingerprint struct {
 	links    uint64 // hash of the Link headers
 }
 
-// seed is random for each process, which keeps a server from constructing two bodies
-// with the same hash. A changed body of equal length has the same hash by accident once
-// in 2^64 times: at a million changed pages per second, once in 500,000 years.
+// seed is random for each process, so a server cannot construct two bodies with the same hash.
+// Two different bodies of equal length have the same hash with probability 2^-64. At a million
+// changed pages per second, that happens once in 500,000 years.
 var seed = maphash.MakeSeed()
 
-// fingerprint returns the fingerprint of the body and of the Link header, which some
-// servers use for paging. It is computed at the first call, without allocating.
+// fingerprint returns the answer's fingerprint, and computes it at the first call. It includes
+// the Link headers because some servers put the next page's cursor there. It does not allocate.
 func (r *Response) fingerprint() *fingerprint {
 	if r.hashed {
 		return &r.print
@@ -42,7 +42,7 @@ func (r *Response) fingerprint() *fingerprint {
 	return &r.print
 }
 
-// same compares the bodies and links, but not the validators.
+// same reports whether the bodies and links are the same. It does not compare the validators.
 func (f *fingerprint) same(other *fingerprint) bool {
 	return f.size == other.size && f.sum == other.sum && f.links == other.links
 }
@@ -54,8 +54,8 @@ func (f *fingerprint) clone() fingerprint {
 	return c
 }
 
-// header returns the conditional header for the next request, or nil if there is no
-// validator. It prefers the entity tag, which is more exact (RFC 9110, 13.1.3).
+// header returns the conditional header for the next request, or nil if there is no validator.
+// It prefers the entity tag to the time, because the tag is more accurate (RFC 9110, 13.1.3).
 func (f *fingerprint) header() http.Header {
 	switch {
 	case f.etag != "":
@@ -69,8 +69,8 @@ func (f *fingerprint) header() http.Header {
 // maxValidator is the length of the longest entity tag that is kept, in bytes.
 const maxValidator = 256
 
-// entityTag returns s if it is a weak or strong entity tag (RFC 9110, 8.8.3), otherwise
-// "". In particular it rejects a bare *, which would match any content.
+// entityTag returns s if it is a weak or strong entity tag (RFC 9110, 8.8.3), otherwise "". For
+// example, it returns "" for *, because If-None-Match: * matches any content.
 func entityTag(s string) string {
 	opaque := strings.TrimPrefix(s, "W/")
 	if len(s) > maxValidator || len(opaque) < 2 || opaque[0] != '"' || opaque[len(opaque)-1] != '"' ||
@@ -80,14 +80,14 @@ func entityTag(s string) string {
 	return s
 }
 
-// settled is the least age of a usable Last-Modified. A server may send the newest
-// post's time as Last-Modified, and a post may appear below newer ones up to three
-// minutes after its own time: the page then changes while Last-Modified does not.
+// settled is the minimum age of a usable Last-Modified. Some servers send the newest post's
+// time as Last-Modified. If an older post appears late, up to three minutes after its own time,
+// the page changes and such a Last-Modified does not.
 const settled = 5 * time.Minute
 
-// lastModified returns the answer's Last-Modified, or "" if it is younger than settled:
-// the page may still change while Last-Modified stays the same, also because it counts
-// whole seconds (RFC 9110, 8.8.2.2).
+// lastModified returns the answer's Last-Modified, or "" if it is younger than settled. A young
+// Last-Modified is not safe: the page may still change without a new Last-Modified, for example
+// within the same second (RFC 9110, 8.8.2.2).
 func (r *Response) lastModified() string {
 	s := r.Header.Get("Last-Modified")
 	if s == "" {

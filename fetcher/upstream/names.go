@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	// namesFor is how long ids are remembered. It is short because an account can be
-	// renamed and its old name given to another account.
+	// namesFor is how long ids are remembered. It is short because an account may be renamed
+	// and another account may then take the old name.
 	namesFor = time.Hour
-	// maxNames is how many names are remembered. When it is reached, all are dropped.
+	// maxNames is the largest number of names remembered. When it is reached, all names are
+	// dropped.
 	maxNames = 100_000
 )
 
-// Names remembers the ids of accounts by their names, for up to an hour. It ignores the
-// case of names. It is safe for concurrent use.
+// Names remembers the id of each account name for up to an hour. It ignores the case of names.
+// It is safe for concurrent use.
 type Names struct {
 	now func() time.Time
 
@@ -38,7 +39,7 @@ func (n *Names) ID(name string) string {
 	return n.ids[strings.ToLower(name)]
 }
 
-// Set remembers the id of the account with that name.
+// Set stores the id of the account with that name.
 func (n *Names) Set(name, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// DefaultMaxPages is how many pages a Pages remembers by default. Each takes
-	// some 400 bytes.
+	// DefaultMaxPages is the default number of pages that a Pages remembers. Each page takes
+	// about 400 bytes.
 	DefaultMaxPages = 100_000
 	maxPagesLimit   = 100_000_000
-	// maxKeptText limits a page's key, Next and UserID together, in bytes. A page
-	// with more is not remembered.
+	// maxKeptText limits the length of a page's key, Next and UserID together, in bytes. Keep
+	// does not remember a page with more.
 	maxKeptText = 4 << 10
 )
 
-// Pages remembers a fingerprint of each account's newest page, to detect that the page
-// has not changed. It implements TimelineQuery.Known and Page.Version for an adapter:
+// Pages remembers a fingerprint of each account's newest page, and compares it with the next
+// answer to detect an unchanged page. An adapter uses it to support TimelineQuery.Known and
+// Page.Version:
 //
 //	kept := pages.Known(path, q)
 //	resp, err := client.Get(ctx, path, kept.Header(0))
@@ -37,8 +38,8 @@ const (
 //		pages.Keep(path, &page, resp)
 //	}
 //
-// The key is the path and query of the request. A page that was built from several
-// answers is unchanged if all of them are. Pages is safe for concurrent use.
+// The key is the path and query of the request. A page built from several answers is unchanged
+// if every answer is unchanged. Pages is safe for concurrent use.
 type Pages struct {
 	max int
 
@@ -56,9 +57,9 @@ type Kept struct {
 	prints       []fingerprint // one per answer
 }
 
-// NewPages returns a Pages that remembers up to n pages, or DefaultMaxPages if n is
-// 0. When it is full, a new page replaces an arbitrary one; that one is decoded again at
-// its next poll.
+// NewPages returns a Pages that remembers up to n pages, or DefaultMaxPages if n is 0. When it
+// is full, a new page replaces an arbitrary other page. The adapter decodes the other page
+// again at its next poll.
 func NewPages(n int) (*Pages, error) {
 	if n < 0 || n > maxPagesLimit {
 		return nil, fmt.Errorf("upstream: MaxPages %d is not allowed: want 0 (%d) or 1 to %d", n, DefaultMaxPages, maxPagesLimit)
@@ -69,8 +70,8 @@ func NewPages(n int) (*Pages, error) {
 	return &Pages{max: n, kept: make(map[string]*Kept)}, nil
 }
 
-// Known returns the remembered page of that key if its version is q.Known. It returns
-// nil for any other version, and for a query with a Cursor or without Seen.
+// Known returns the remembered page with that key if its version is q.Known. It returns nil for
+// any other version, and also if q.Cursor is set or q.Seen is nil.
 func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
 	if q.Seen == nil || q.Known == 0 || q.Cursor != "" {
 		return nil
@@ -83,8 +84,8 @@ func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
 	return nil
 }
 
-// Header returns the conditional headers (If-None-Match, If-Modified-Since) for the
-// page's request i, counted from 0, or nil if there are none.
+// Header returns the conditional header (If-None-Match or If-Modified-Since) for the page's
+// request i, counted from 0. It returns nil if the earlier answer had no validator.
 func (k *Kept) Header(i int) http.Header {
 	if k == nil {
 		return nil
@@ -92,14 +93,14 @@ func (k *Kept) Header(i int) http.Header {
 	return k.prints[i].header()
 }
 
-// Same reports whether resp, the answer to the page's request i, is a 304 or has the
-// same body and links as last time.
+// Same reports whether resp is unchanged: it is a 304, or has the same body and links as the
+// earlier answer to the page's request i.
 func (k *Kept) Same(i int, resp *Response) bool {
 	return k != nil && (resp.NotModified || k.prints[i].same(resp.fingerprint()))
 }
 
-// Unchanged returns the page to give to a caller that already has the posts of k. Same
-// must have reported true for each of the answers.
+// Unchanged returns a page with Page.Unchanged set and the fields of k. Call it only if Same
+// has reported true for each of the answers.
 func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	page := fetcher.Page{
 		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
@@ -114,15 +115,15 @@ func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	return page
 }
 
-// Keep remembers an account's newest page and sets page.Version: to the previous version
-// if the page has not changed, otherwise to a new one. Answers must not be released yet.
+// Keep remembers an account's newest page and sets page.Version. If the page has not changed,
+// it keeps its version; otherwise it gets a new one. Call Keep before releasing the answers.
 func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	if len(key)+len(page.Next)+len(page.UserID) > maxKeptText {
 		return
 	}
 	k := &Kept{
 		key: strings.Clone(key), posts: len(page.Tweets) + page.Skipped, oldestAt: page.OldestAt,
-		// A string that is part of a larger one would keep all of it in memory.
+		// Without Clone, a string that is part of a body would keep the whole body in memory.
 		next: strings.Clone(page.Next), userID: strings.Clone(page.UserID),
 		prints: make([]fingerprint, len(answers)),
 	}
@@ -147,16 +148,16 @@ func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	page.Version = k.version
 }
 
-// equal reports whether two pages have the same number of posts, the same fields, and
-// answers with the same bodies and links.
+// equal reports whether two pages have the same fields, apart from key and version, and were
+// built from answers with the same bodies and links.
 func (k *Kept) equal(other *Kept) bool {
 	return k.posts == other.posts && k.next == other.next && k.userID == other.userID && k.oldestAt.Equal(other.oldestAt) &&
 		slices.EqualFunc(k.prints, other.prints, func(a, b fingerprint) bool { return a.same(&b) })
 }
 
-// lastVersion counts versions for the whole process: no version is used twice, even
-// after evictions. It starts at a random number because a version from an earlier
-// process must not match a page of this one.
+// lastVersion is the newest version given to a page of any Pages. No version is used twice,
+// even after evictions. It starts at a random number, because a version from an earlier process
+// must not match a page of this process.
 var lastVersion = func() *atomic.Uint64 {
 	v := new(atomic.Uint64)
 	v.Store(rand.Uint64() >> 1)

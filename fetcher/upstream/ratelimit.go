@@ -10,13 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// MaxWait is the longest wait that is accepted from a server.
+// MaxWait is the longest wait that ParseRateLimit and ParseRetryAfter return.
 const MaxWait = 24 * time.Hour
 
-// ParseRateLimit reads the rate-limit headers that platforms use: X-Rate-Limit-*,
-// X-RateLimit-* and RateLimit-*, each with the suffixes Limit, Remaining and Reset.
-// Reset may be an RFC 3339 time (Mastodon), a Unix time (X), an HTTP date, or a number
-// of seconds. The fraction of a count is dropped. Invalid values are ignored.
+// ParseRateLimit parses the rate-limit headers of an answer: X-Rate-Limit-*, X-RateLimit-* or
+// RateLimit-*, with the suffixes Limit, Remaining and Reset. Reset may be an RFC 3339 time
+// (Mastodon), a Unix time (X), an HTTP date, or a number of seconds. ParseRateLimit drops the
+// fraction of a count and ignores invalid values.
 func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	for _, prefix := range []string{"X-Rate-Limit-", "X-Ratelimit-", "Ratelimit-"} {
 		if left, ok := count(h.Get(prefix + "Remaining")); ok {
@@ -27,9 +27,9 @@ func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	return fetcher.RateLimit{}
 }
 
-// parseReset returns the time at which a window ends. s is an RFC 3339 time, an HTTP
-// date, a number of seconds from now or, above 1e9, a Unix time. A time later than
-// MaxWait from now is cut to that. Any other s gives the zero time.
+// parseReset returns the time at which a window ends. s is an RFC 3339 time, an HTTP date, a
+// number of seconds from now or, above 1e9, a Unix time. The result is at most MaxWait from
+// now. It is zero if s has another form.
 func parseReset(s string, now time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return bound(t, now)
@@ -47,7 +47,7 @@ func parseReset(s string, now time.Time) time.Time {
 	return now.Add(time.Duration(min(n, MaxWait.Seconds()) * float64(time.Second)))
 }
 
-// count parses a number of calls and drops its fraction: Reddit, for one, writes "0.0".
+// count parses a number of calls and drops its fraction. Reddit, for example, sends "0.0".
 func count(s string) (n int, ok bool) {
 	whole, fraction, _ := strings.Cut(strings.TrimSpace(s), ".")
 	n, err := strconv.Atoi(whole)
@@ -64,9 +64,9 @@ func bound(t, now time.Time) time.Time {
 	return t
 }
 
-// ParseRetryAfter parses a Retry-After value: an HTTP date or a number of seconds,
-// which may have a fraction. It returns 0 for a past date or a negative number, and at
-// most MaxWait. It reports false for an invalid value.
+// ParseRetryAfter parses a Retry-After value: an HTTP date or a number of seconds, which may
+// have a fraction. The result is 0 for a past date or a negative number, and at most MaxWait.
+// ParseRetryAfter reports false for an invalid value.
 func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
