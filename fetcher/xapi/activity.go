@@ -13,15 +13,14 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// ActivityConfig sets up an Activity. The zero value of each field means its default.
+// ActivityConfig configures an Activity. A zero field means the default.
 type ActivityConfig struct {
 	// BaseURL is the server. Defaults to DefaultBaseURL.
 	BaseURL string
 	// Token is the bearer token of an app. It prints as ***. Required.
 	Token secret.Value
-	// HTTP makes the requests. Its Timeout must be 0: any other would end the
-	// connection. Redirects to another host are never followed. Defaults to
-	// http.DefaultClient.
+	// HTTP makes the requests. Its Timeout must be 0, because a timeout would end the stream.
+	// Redirects to another host are never followed. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
@@ -29,17 +28,17 @@ type ActivityConfig struct {
 	// with other tags are not changed. Programs that share an app need different tags.
 	// Defaults to "streamwatch".
 	Tag string
-	// MaxSubscriptions is how many subscriptions the app may have, including those of
-	// other programs. Defaults to 1,500, the limit of self-serve access; at most
+	// MaxSubscriptions is the largest number of subscriptions that the app may have, including
+	// those of other programs. Defaults to 1,500, the limit of self-serve access; at most
 	// 75,000, the limit of Enterprise access.
 	MaxSubscriptions int
 	// PostsOnly leaves out deletions. An account then needs one subscription instead
 	// of two.
 	PostsOnly bool
-	// Logger receives a message when subscriptions are refused or there are too many.
+	// Logger receives a message when X refuses subscriptions, or when there are too many.
 	// Defaults to no logging.
 	Logger *slog.Logger
-	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
+	// Now returns the time, for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -51,25 +50,25 @@ const (
 	mostSubscriptions    = 75_000
 )
 
-// Activity is a Streamer that receives the posts, replies, quotes, reposts and deletions
-// of accounts from X's Activity API, within a second of their publication. It is safe for
-// concurrent use. Each call of Stream uses one of the two connections that an app may
-// have.
+// Activity is a Streamer that receives the posts, replies, quotes, reposts and deletions of
+// accounts from X's Activity API, within a second of their publication. It is safe for
+// concurrent use. X allows an app two connections; each call of Stream uses one.
 //
-// It adds and deletes the app's subscriptions to match the accounts: two for each account
-// with a known UserID, or one if PostsOnly is set. If MaxSubscriptions is too low for all,
-// subscriptions to posts have priority over those to deletions. The other accounts are
-// polled, as are accounts that another program of the app has subscribed to. X accepts 500
-// new subscriptions in 15 minutes. Subscriptions remain after the connection ends.
+// It adds and deletes the app's subscriptions to match the accounts. An account with a known
+// UserID needs two subscriptions, or one if PostsOnly is set. If MaxSubscriptions is too low,
+// subscriptions to posts have priority over those to deletions. The engine polls accounts
+// without a subscription. These include the accounts that another program of the app has
+// subscribed to. X accepts 500 new subscriptions in 15 minutes. Subscriptions remain after the
+// connection ends.
 //
-// An edited post is a new post with its own id, as on a timeline; EditTweetIDs has the ids
-// of the earlier versions. X replays nothing: posts made while the connection was down are
-// found by polls.
+// An edited post is a new post with its own id, as on a timeline; EditTweetIDs has the ids of
+// the earlier versions. X does not send the posts made while the connection was down; polls
+// find them.
 //
-// Each event is billed as one of Billed.Events, including deletions: X's documents disagree
-// on those (x-api/activity/introduction says they are billed, x-api/getting-started/pricing
-// that they are not). The polls that check a stream return its posts again, and X bills
-// those, too: each post costs an event and a post, even if polls are rare.
+// Billed.Events counts each event. It also counts deletions, on which X's documents disagree:
+// they are billed according to x-api/activity/introduction, but not according to
+// x-api/getting-started/pricing. The polls that check a stream return its posts again, and X
+// bills these too. So each post costs an event and a post, even if polls are rare.
 type Activity struct {
 	cfg    ActivityConfig // Token is cleared because fmt prints unexported fields too
 	client *client
@@ -93,8 +92,8 @@ func NewActivity(cfg ActivityConfig) (*Activity, error) {
 	return &Activity{cfg: cfg, client: c}, nil
 }
 
-// streamClient checks the settings that both streams have, sets their defaults, and
-// returns a client. name is that of the config type, for errors.
+// streamClient checks the settings that both streams have, sets their defaults, and returns a
+// client. Its errors begin with name, the name of the config type.
 func streamClient(name string, cfg Config, tag *string, log **slog.Logger) (*client, error) {
 	if *tag == "" {
 		*tag = defaultTag
@@ -117,14 +116,14 @@ func streamClient(name string, cfg Config, tag *string, log **slog.Logger) (*cli
 	return newClient(&cfg)
 }
 
-// Brings returns false for posts of protected accounts, which X never sends, and true for
-// others.
+// Brings returns false for posts of protected accounts, because X never sends them. It returns
+// true for all others.
 func (*Activity) Brings(t *fetcher.Tweet) bool {
 	return t.User == nil || t.User.Protected == nil || !*t.User.Protected
 }
 
-// Stream lists the app's subscriptions, adds missing ones and connects. If no account has
-// a subscription, it does not connect, but emits heartbeats until one has, and then
+// Stream lists the app's subscriptions, adds missing ones and connects. If no account has a
+// subscription, it does not connect: it emits heartbeats until an account has one, and then
 // returns fetcher.ErrResubscribe.
 func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscriptions{client: a.client, tag: a.cfg.Tag, postsOnly: a.cfg.PostsOnly}

@@ -9,18 +9,19 @@ import (
 )
 
 // Prices returns X's prices in US dollars, from its price list of 22 August 2026
-// (docs.x.com/x-api/getting-started/pricing): $0.005 for a post, $0.010 for an account
-// and $0.005 for an event of the Activity API. X charges for each of them once a day.
-// Empty and failed answers are free. Other prices apply to an app owner's own data and
-// to contracts.
+// (docs.x.com/x-api/getting-started/pricing): $0.005 for a post, $0.010 for an account and
+// $0.005 for an event of the Activity API. X charges for the same post, account or event once a
+// day. Empty and failed answers are free. Other prices apply to the app owner's own data and to
+// customers with a contract.
 func Prices() fetcher.Prices {
 	return fetcher.Prices{Post: 0.005, User: 0.010, Event: 0.005}
 }
 
-// maxBilled is how many ids of one day a ledger remembers, in some 20 MB.
+// maxBilled is the largest number of ids that a ledger remembers for one day. They take about
+// 20 MB.
 const maxBilled = 500_000
 
-// resource is a kind of thing that X charges for.
+// resource is a kind of record for which X charges.
 type resource uint8
 
 const (
@@ -29,9 +30,9 @@ const (
 	billedEvent
 )
 
-// ledger remembers what X has charged for on the current UTC day, because X charges for
-// the same thing once a day. When it is full, it counts anything new as charged each
-// time. It is safe for concurrent use.
+// ledger remembers the records for which X has charged on the current UTC day, because X
+// charges for a record once a day. When the ledger is full, it counts every record that it does
+// not remember as charged. It is safe for concurrent use.
 type ledger struct {
 	most int // ids to remember
 
@@ -47,8 +48,8 @@ type charged struct {
 
 func newLedger(most int) *ledger { return &ledger{most: most, seen: map[charged]struct{}{}} }
 
-// charge returns 1 if X charges for a resource returned at that time, or 0 if it has
-// already charged for it that day.
+// charge returns 1 if X charges for a record returned at that time, or 0 if X has already
+// charged for this record on that day.
 func (l *ledger) charge(at time.Time, kind resource, id string) int64 {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -70,7 +71,7 @@ func (l *ledger) charge(at time.Time, kind resource, id string) int64 {
 	return 1
 }
 
-// bill returns what X charges for an answer with posts.
+// bill returns the number of items for which X charges in an answer with posts.
 func (c *client) bill(d *document[post]) (b fetcher.Billed) {
 	at := c.now()
 	for i := range d.Data {
@@ -79,7 +80,7 @@ func (c *client) bill(d *document[post]) (b fetcher.Billed) {
 	return b.Plus(d.Includes.bill(c.ledger, at))
 }
 
-// bill returns what X charges for the included posts and accounts.
+// bill returns the number of included posts and accounts for which X charges.
 func (in *includes) bill(l *ledger, at time.Time) (b fetcher.Billed) {
 	for _, posts := range [][]post{in.Posts, in.Tweets} {
 		for i := range posts {

@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// bounds remembers how far each account was read. When it is full, it drops everything,
-// and the next read of each account is an audit. It is safe for concurrent use.
+// bounds remembers up to which post each account was read. When it is full, it drops
+// everything; the next read of each account is then an audit. It is safe for concurrent use.
 type bounds struct {
 	most  int           // accounts to remember
 	every time.Duration // interval between audits
@@ -31,19 +31,19 @@ func newBounds(most int, every time.Duration) *bounds {
 // earliestStart is the earliest start_time that X accepts.
 const earliestStart = 1289001600 // 2010-11-06T00:00:00Z
 
-// latestStart is how long before the present start_time must be. X refuses a start that is
-// not before the end of its range, which is a few seconds ago.
+// latestStart is how long before the present start_time must be. X's range ends a few seconds
+// before the present, and X refuses a start_time after that end.
 const latestStart = 15 * time.Second
 
-// mostLate is how far before Since the first audit may start. An engine ignores older
-// posts: see detect.Config.MaxOverlap.
+// mostLate is the longest time before Since at which the first audit may start. The engine
+// ignores older posts: see detect.Config.MaxOverlap.
 const mostLate = 30 * time.Minute
 
-// begin returns the reading for a query without a cursor. Without q.Since it has no lower
-// bound. If no audit is due and q.Seen reports the newest remembered post, it reads only
-// later posts. Otherwise it reads posts since q.Since. An audit starts earlier, to find
-// posts that became visible late: at the Since of the previous audit or, if that is not
-// known, up to mostLate before q.Since.
+// begin returns the reading for a query without a cursor. Without q.Since the reading has no
+// lower bound. If no audit is due and q.Seen reports the newest remembered post, the reading
+// has only later posts. Otherwise it has the posts since q.Since. An audit starts earlier, to
+// find posts that became visible late. It starts at the Since of the previous audit or, if
+// bounds does not know that, up to mostLate before q.Since.
 func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) reading {
 	if q.Since.IsZero() {
 		return reading{}
@@ -64,7 +64,7 @@ func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) readi
 		r.audit = max(now.Unix(), 1)
 		if known.from > 0 {
 			since = min(since, known.from)
-		} else { // the last audit may have been another process's
+		} else { // the last audit may have been made by another process
 			since -= min(b.every, mostLate).Milliseconds()
 		}
 	}

@@ -40,8 +40,8 @@ func newClient(cfg *Config) (*client, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("xapi: Config.Token is missing: want the bearer token of an app")
 	}
-	// upstream.New checks these fields. Its client is not used: it knows neither X's
-	// problems nor POST.
+	// Only the checks of upstream.New are used. Its client cannot make POST requests, and does
+	// not parse X's problems.
 	if _, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody}); err != nil {
 		return nil, fmt.Errorf("xapi: %w", err)
 	}
@@ -117,7 +117,7 @@ func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error)
 // send makes a request and returns a 2xx answer with its body unread. The caller must
 // close the body. A status outside 2xx is an error: see answerError.
 func (c *client) send(ctx context.Context, method, path, query string, body any) (*http.Response, error) {
-	// Ids in a path have been checked before. This catches one that has not.
+	// The callers check the ids in a path. This check finds an id that a caller did not check.
 	ref, err := url.Parse(path)
 	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
 		return nil, fmt.Errorf("path %q is not allowed: want one that begins with /2/", path)

@@ -11,7 +11,7 @@ import (
 // DefaultBaseURL is the API's server.
 const DefaultBaseURL = "https://api.x.com"
 
-// Config sets up a Fetcher. The zero value of each field means its default.
+// Config configures a Fetcher. A zero field means the default.
 type Config struct {
 	// BaseURL is the server. Defaults to DefaultBaseURL.
 	BaseURL string
@@ -22,41 +22,42 @@ type Config struct {
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody limits a decompressed answer, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
+	// MiB.
 	MaxBody int64
-	// Expand asks for other records besides posts. Each may be billed.
+	// Expand selects records to request besides posts. X may bill each of them.
 	Expand Expand
-	// FirstPage is how many of the newest posts to ask for when a query has no Since
-	// and no Limit, as at the first read of an account: 5 to 100, and at least 10 for a
-	// search. Each post is billed. Defaults to 5, or 10 for a search.
+	// FirstPage is the number of posts to request for a query without Since and Limit, for
+	// example at the first read of an account. X bills each post. FirstPage is 5 to 100; a
+	// search requests at least 10. Defaults to 5, or 10 for a search.
 	FirstPage int
-	// AuditEvery is the interval between audits: reads of an account by time, instead
-	// of from the newest known post, to find posts that became visible late. An audit
-	// returns the posts since the previous audit again. That is free on the same UTC
-	// day (X calls this a soft guarantee). After midnight they are charged again: 1 %
-	// of all posts at 15 min, 4 % at 1 h. If AuditEvery is shorter than the interval
-	// between polls, each poll is an audit. Defaults to 15 min; at most 24 h.
+	// AuditEvery is the interval between audits. An audit reads an account by time instead of
+	// from the newest known post, to find posts that became visible late. It returns the posts
+	// since the previous audit again. Within the same UTC day that is free; X calls this a soft
+	// guarantee. After midnight X charges for these posts again: 1 % of all posts at an
+	// interval of 15 min, 4 % at 1 h. If AuditEvery is shorter than the interval between polls,
+	// each poll is an audit. Defaults to 15 min; at most 24 h.
 	AuditEvery time.Duration
-	// QueryLength is the length of the longest search query, in characters. Defaults
-	// to 512, the limit of self-serve access. Enterprise access allows 4,096.
+	// QueryLength is the largest allowed length of a search query, in characters. Defaults to
+	// 512, the limit of self-serve access. Enterprise access allows 4,096.
 	QueryLength int
-	// MaxRemembered is how many accounts are remembered, at some 100 bytes each. An
-	// account that is not remembered is read by time. Defaults to 100,000.
+	// MaxRemembered is the largest number of accounts that the Fetcher remembers, in about 100
+	// bytes each. It reads an account that it does not remember by time, as in an audit.
+	// Defaults to 100,000.
 	MaxRemembered int
-	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
+	// Now returns the time, for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Expand selects records to request in addition to posts; by default, none. X's price list
-// does not say whether they are billed. Users of the API report that they are: $0.010 for
-// an account and $0.005 for a post, each once a day.
+// Expand selects records to request in addition to posts; by default, none. X's price list does
+// not say whether X bills them. Users of the API report that it does: $0.010 for an account and
+// $0.005 for a post, each once a day.
 type Expand struct {
 	// Authors asks for the author of each post. Without it, posts found by a search
 	// have no author.
 	Authors bool
-	// Posts asks for the posts that a post reposts, quotes or answers. Without it, a
-	// post from a Fetcher lacks their ids, and a repost's text is cut at 140
-	// characters.
+	// Posts asks for the original posts of reposts, quotes and replies. Without it, a post from
+	// a Fetcher lacks the ids of these posts, and a repost's text is cut at 140 characters.
 	Posts bool
 	// Media, Polls and Places ask for the media, polls and places attached to a post.
 	Media, Polls, Places bool

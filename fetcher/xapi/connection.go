@@ -25,25 +25,26 @@ type connection struct {
 	told fetcher.Signal // the last result of force
 }
 
-// feed has the parts in which the two streams differ.
+// feed has the methods in which the two streams differ.
 type feed interface {
 	// open connects to the stream.
 	open(ctx context.Context) (*http.Response, error)
-	// force returns a signal with the Accounts or Queries that X sends posts of, and
-	// whether there is anything to connect for.
+	// force returns a signal with the Accounts or Queries whose posts X sends now. It reports
+	// whether X has any subscription or rule, without which connecting is useless.
 	force() (sig fetcher.Signal, some bool)
 	// signal converts a line to a signal.
 	signal(line []byte) (fetcher.Signal, error)
 }
 
 const (
-	// beatEvery is the shortest interval between two heartbeats. The engine judges a
-	// stream by their rhythm, but the lines behind them come irregularly.
+	// beatEvery is the shortest interval between two heartbeat signals. The engine expects
+	// regular heartbeats, but the lines from which they are made come irregularly.
 	beatEvery = 10 * time.Second
-	// beginWithin is how long run waits for the first changes at X before it connects.
+	// beginWithin is how long run waits, before it connects, for the first changes of
+	// subscriptions or rules.
 	beginWithin = 10 * time.Second
-	// idleBeat is the interval between heartbeats while nothing is connected, the same
-	// as X's.
+	// idleBeat is the interval between heartbeats while there is no connection. X's own
+	// heartbeats have the same interval.
 	idleBeat = 20 * time.Second
 )
 
@@ -81,8 +82,8 @@ func (c *connection) run(ctx context.Context) error {
 	return c.pass(ctx, rows)
 }
 
-// connect opens the stream. It fails with errSilent if X does not answer within silence.
-// giveUp ends the connection.
+// connect opens the stream. It returns errSilent if X does not answer within the time silence.
+// The function giveUp ends the connection.
 func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(silence, cancel)
@@ -97,9 +98,9 @@ func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp f
 	return resp, cancel, nil
 }
 
-// pass emits the signals of rows, and a signal when X starts to send other accounts or
-// queries. If rows is nil, it emits heartbeats until there is something to connect for,
-// and returns ErrResubscribe.
+// pass emits the signals of rows. It also emits a signal when X starts to send posts of other
+// accounts or queries. If rows is nil, it emits heartbeats until X has a subscription or rule,
+// and then returns ErrResubscribe.
 func (c *connection) pass(ctx context.Context, rows <-chan row) error {
 	var idle <-chan time.Time
 	if rows == nil {
@@ -154,8 +155,8 @@ func (c *connection) row(r row) error {
 	return c.emit(sig)
 }
 
-// tell emits the accounts or queries that X sends posts of. It emits nothing if they are
-// the same as last time, unless kind is SignalUp.
+// tell emits a signal with the accounts or queries whose posts X sends now. It emits nothing if
+// they are the same as last time, unless kind is SignalUp.
 func (c *connection) tell(kind fetcher.SignalKind) (some bool, err error) {
 	sig, some := c.force()
 	last := c.told

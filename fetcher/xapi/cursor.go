@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// reading is the state of a read over several pages. The cursor has all of it, so another
-// process can continue the read.
+// reading is the state of a read over several pages. The cursor contains the whole state, so
+// another process can continue the read.
 type reading struct {
 	sinceID string // only posts with greater ids; "" for no such limit
 	start   int64  // only posts since this Unix time, in seconds; 0 for no such limit
@@ -27,7 +27,7 @@ const (
 	maxToken = 1024
 )
 
-// next returns the cursor of the page that has X's token.
+// next returns the cursor for the page that X returns for token.
 func (r *reading) next(token string) string {
 	return strings.Join([]string{cursorMark, r.sinceID, number(r.start), number(r.since), number(r.audit), r.newest, token}, cursorCut)
 }
@@ -68,7 +68,8 @@ func parseCursor(cursor string) (reading, error) {
 	return r, nil
 }
 
-// soundToken reports whether a text can be a token of X: letters, digits and any of -_=.
+// soundToken reports whether token has only characters of X's tokens: letters, digits, "-",
+// "_", "=" and ".".
 func soundToken(token string) bool {
 	return token != "" && len(token) <= maxToken && strings.IndexFunc(token, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '=' && c != '.'
@@ -84,8 +85,8 @@ func numericID(id string) (uint64, bool) {
 	return n, err == nil
 }
 
-// maxAhead is how far a post's time may be ahead of the clock. A later id is not used as
-// a lower bound, because that would hide all posts until then.
+// maxAhead is how far a post's time may be ahead of the clock. An id with a later time is not
+// used as a lower bound, because it would hide all posts published before that time.
 const maxAhead = time.Minute
 
 // see updates newest from the posts of a page.

@@ -22,11 +22,11 @@
 //
 // # What it costs
 //
-// X charges for each post ($0.005) and each account ($0.010) that it returns, once per
-// UTC day, no matter how often it returns the same one: see Prices. Empty and failed
-// answers are free. Page.Billed and Probe.Billed count what an answer costs. The Fetcher
-// remembers up to 500,000 charged ids per day and counts the rest as new. It forgets them
-// at a restart: a post read again that day is counted twice, but X charges it once.
+// X charges for each post ($0.005) and each account ($0.010) that it returns. It charges for
+// the same one only once per UTC day: see Prices. Empty and failed answers are free.
+// Page.Billed and Probe.Billed count the items charged for in an answer. The Fetcher remembers
+// up to 500,000 charged ids per day and counts all others as new. A restart loses these ids: a
+// post read again that day is counted twice, but X charges for it once.
 //
 // The cost of 1,000 accounts with one post a day each, in US dollars:
 //
@@ -40,34 +40,35 @@
 //	ListProbe, 100 posts in a call, in addition               – up to 10.50
 //	Expand.Authors, in addition                           10.00      10.00
 //
-// An account that an engine has read before costs nothing at a restart, because its
-// first read has a lower bound, too. 1,000 accounts every 90 s use up the 10,000 calls
-// per 15 minutes; polls then wait up to a minute for the end of the window.
+// At a restart, an account that an engine has read before costs nothing, because its first read
+// has a lower bound too. 1,000 accounts polled every 90 s use up the 10,000 calls per 15
+// minutes. Polls then wait up to a minute for the end of the window.
 //
-// Set detect.Config.Cost to Prices and a daily limit. The engine then reports what was
-// charged, and its plans what will be.
+// Set detect.Config.Cost to Prices and a daily limit. The engine then reports past charges, and
+// its plans predict future charges.
 //
-// Probes save calls on other platforms; here they are expensive, while frequent polls
-// are free. Without credits, X answers 402. The Fetcher returns a *fetcher.RateLimitError
-// with All and a Reason, and the source pauses for 15 minutes. A usage cap sets
-// RetryAfter to an hour: a stream waits that long, an engine's polls 15 minutes.
+// On other platforms probes save calls. On X probes are expensive, and polls that find nothing
+// are free. Without credits, X answers 402. The Fetcher returns a *fetcher.RateLimitError with
+// All and a Reason, and the source pauses for 15 minutes. A usage cap sets RetryAfter to an
+// hour. A stream then waits an hour; an engine's polls wait 15 minutes.
 //
 // # Reads with a lower bound
 //
-// TimelineQuery.Since is the time from which posts are wanted. A Fetcher usually asks for
-// posts after the newest one it has read (since_id), if that is later than Since and the
-// caller's Seen knows it. Otherwise it asks for posts since Since (start_time).
+// TimelineQuery.Since is the publication time of the oldest post wanted. A Fetcher usually asks
+// for posts after the newest post that it has read (since_id). It does so if that post is later
+// than Since and the caller's Seen reports it. Otherwise the Fetcher asks for posts since Since
+// (start_time).
 //
-// Some posts become visible late, after posts with greater ids. To find them, an audit
-// reads the account by time, every Config.AuditEvery and after a start. It goes back to
-// the previous audit's Since. After a start, that is not known, and the audit goes back
-// to AuditEvery, but at most 30 minutes, before Since. An audit returns posts that X has
-// already charged that day, which is free. The first audit after midnight is charged for
-// posts of the day before: at 15 minutes, 1/96 of a day's posts.
+// Some posts become visible late, after posts with greater ids. To find them, an audit reads
+// the account by time, every Config.AuditEvery and after a start. The audit starts at the
+// previous audit's Since. After a start that time is unknown, and the audit starts AuditEvery,
+// but at most 30 minutes, before Since. Posts for which X has already charged that day are
+// free. The first audit after midnight is charged for posts of the day before: 1/96 of a day's
+// posts if AuditEvery is 15 minutes.
 //
-// A page without Next has all posts since Since, even if it is empty. If Since is zero, a
-// page has the newest posts, as many as Config.FirstPage. X shows at most the newest
-// 3,200 posts of an account.
+// A page without Next is complete: there are no other posts since Since. If Since is zero, a
+// page has the Config.FirstPage newest posts. X shows at most the newest 3,200 posts of an
+// account.
 //
 // A search has an id as its lower bound, computed from Since to the millisecond. A search
 // reaches back at most 7 days.
@@ -75,9 +76,9 @@
 // # Posts
 //
 // Requests use the names of fields and parameters that X introduced in August 2026
-// (post.fields). Streams still use the old names (tweet.fields). With the new names, the
-// authors of found posts are known only with Expand.Authors, and which post a post
-// answers, quotes or reposts only with Expand.Posts.
+// (post.fields). Streams still use the old names (tweet.fields). With the new names, X names
+// the authors of found posts only with Expand.Authors. It sends the ids of the posts that a
+// post answers, quotes or reposts only with Expand.Posts.
 //
 // PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
 // post. A repost's text is "RT @handle: " and the original text, which is cut at 140
@@ -85,19 +86,19 @@
 // show only the newest version; on a stream, EditTweetIDs has the ids of all versions.
 // Fields that X does not send, or sends with an undocumented type, stay empty.
 //
-// A problem with an account is not an error of the whole source: a missing account is
-// fetcher.ErrNotFound, a protected or suspended one fetcher.ErrProtected.
+// A missing account gives fetcher.ErrNotFound. A protected or suspended account gives
+// fetcher.ErrProtected. Neither stops the polls of other accounts.
 //
 // # Streams
 //
-// Two Streamers receive posts as they are published. Without Enterprise access X replays
-// nothing: posts made while a connection was down are found by polls.
+// Two Streamers receive posts as they are published. Without Enterprise access X does not send
+// the posts made while a connection was down; polls find them.
 //
-// An Activity, for fetcher.Roles.Stream, receives all posts and deletions of accounts
-// within a second. Each event costs as much as a post. It subscribes the app to two kinds
-// of events for each account, post.create and post.delete. Self-serve access allows 1,500
-// subscriptions: 750 accounts, or 1,500 without deletions (ActivityConfig.PostsOnly).
-// Other accounts are polled as usual. Protected accounts have no events.
+// An Activity, for fetcher.Roles.Stream, receives all posts and deletions of accounts within a
+// second. Each event costs as much as a post. The Activity subscribes the app to two kinds of
+// events for each account, post.create and post.delete. Self-serve access allows 1,500
+// subscriptions: 750 accounts, or 1,500 without deletions (ActivityConfig.PostsOnly). The
+// engine polls other accounts as usual. Protected accounts have no events.
 //
 // A FilteredStream, for fetcher.Roles.SearchStream, receives the posts that match queries,
 // some seconds after their publication. It creates a rule for each query that can be
@@ -107,30 +108,31 @@
 //	stream, err := xapi.NewFilteredStream(xapi.FilteredStreamConfig{Token: token, Fetcher: x})
 //	cfg.Fetcher, cfg.Roles = x, fetcher.Roles{Stream: activity, SearchStream: stream}
 //
-// Subscriptions and rules belong to the app and remain after the program ends. Each
-// Streamer changes only those with its own tag, and lists all of them every hour. If
-// another program already has the same subscription or rule, X refuses a second one, and
-// the account or query is polled. Programs that share an app need different tags. Only
-// one of them can use a FilteredStream: X allows an app one connection of the filtered
-// stream and two of the Activity API.
+// Subscriptions and rules belong to the app and remain after the program ends. Each Streamer
+// changes only those with its own tag, and lists all of them every hour. If another program
+// already has the same subscription or rule, X refuses a second one, and the engine polls the
+// account or query. Programs that share an app need different tags. Only one program of an app
+// can use a FilteredStream: X allows one connection of the filtered stream and two of the
+// Activity API.
 //
-// After a connection has broken, X may still count it and refuse a new one. A
-// FilteredStream then ends the app's connections and logs that. X documents no way to end
-// connections of the Activity API; an Activity tries again until X no longer counts them.
+// After a connection has broken, X may still count it as open and refuse a new one. A
+// FilteredStream then ends the app's connections and logs a message. X documents no way to end
+// connections of the Activity API, so an Activity tries again until X stops counting the broken
+// one.
 //
-// When X refuses a connection, the error's RetryAfter is at least 5 s, and at least one
-// minute after a rate limit. It is longer if X says so, or if credits or a cap are used
-// up. The engine waits longer with each failure. X sends an empty line every 20 s; a
-// connection without a line for 45 s is closed.
+// When X refuses a connection, the error's RetryAfter is at least 5 s, and at least one minute
+// after a rate limit. RetryAfter is longer if X asks for a longer wait, or if credits or a cap
+// are used up. The engine waits longer with each failure. X sends an empty line every 20 s; a
+// Streamer closes a connection after 45 s without a line.
 //
 // # Tests
 //
-// Package xapitest is a fake of the API, including its billing. TestPrism checks the
-// requests with Prism against X's OpenAPI document; XAPI_OPENAPI is the document's path.
-// TestSimulator reads an account of a simulator: XAPI_URL is the simulator, XAPI_ACCOUNT
-// the account. Both are skipped without these variables. No test uses X itself.
+// Package xapitest is a fake of the API, including its billing. TestPrism uses Prism to check
+// the requests against X's OpenAPI document, at the path in XAPI_OPENAPI. TestSimulator reads
+// the account XAPI_ACCOUNT of a simulator at XAPI_URL. Without these variables both tests are
+// skipped. No test uses X itself.
 //
 // This package follows docs.x.com of August 2026 (pricing, rate limits, timelines, search,
-// errors, activity, filtered stream, connections, disconnections) and X's OpenAPI
-// document, version 2.168. Where these are unclear, answers are read leniently.
+// errors, activity, filtered stream, connections, disconnections) and X's OpenAPI document,
+// version 2.168. Where these are unclear, the package accepts more than one form of an answer.
 package xapi

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// names has the names of fields and parameters. X renamed most of them in August 2026,
-// but its streams still use the old ones.
+// names has the names of fields and parameters. X renamed most of them in August 2026, but X's
+// streams still use the old names.
 type names struct {
 	fields    string   // the parameter that lists the fields of a post
 	post      []string // the value of that parameter
@@ -23,7 +23,8 @@ var (
 	userFields = []string{"created_at", "description", "location", "profile_banner_url", "profile_image_url", "protected", "public_metrics", "url", "verified", "verified_type"}
 )
 
-// query returns the parameters that select the fields of a post and the records in e.
+// query returns the parameters of a request that select the fields of a post and the records in
+// e.
 func (n *names) query(e Expand) url.Values {
 	q := url.Values{}
 	set := func(name string, values ...string) {

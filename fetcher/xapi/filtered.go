@@ -12,37 +12,35 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// FilteredStreamConfig sets up a FilteredStream. The zero value of each field means its
-// default.
+// FilteredStreamConfig configures a FilteredStream. A zero field means the default.
 type FilteredStreamConfig struct {
 	// BaseURL is the server. Defaults to DefaultBaseURL.
 	BaseURL string
 	// Token is the bearer token of an app. It prints as ***. Required.
 	Token secret.Value
-	// HTTP makes the requests. Its Timeout must be 0: any other would end the
-	// connection. Redirects to another host are never followed. Defaults to
-	// http.DefaultClient.
+	// HTTP makes the requests. Its Timeout must be 0, because a timeout would end the stream.
+	// Redirects to another host are never followed. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
 	// Tag is the prefix of the tags of this program's rules: 1 to 100 characters. Rules
 	// with other tags are not changed. Defaults to "streamwatch".
 	Tag string
-	// MaxRules is how many rules the app may have, including those of other programs.
-	// Defaults to 1,000, the limit of self-serve access; at most 25,000.
+	// MaxRules is the largest number of rules that the app may have, including those of other
+	// programs. Defaults to 1,000, the limit of self-serve access; at most 25,000.
 	MaxRules int
-	// RuleLength is the length of the longest rule, in characters. Defaults to 1,024,
-	// the limit of self-serve access; at most 2,048.
+	// RuleLength is the largest allowed length of a rule, in characters. Defaults to 1,024, the
+	// limit of self-serve access; at most 2,048.
 	RuleLength int
-	// Expand asks for other records besides posts. Each may be billed.
+	// Expand selects records to request besides posts. X may bill each of them.
 	Expand Expand
-	// Fetcher is the Fetcher of the same app, if there is one. The stream then shares
-	// its count of charges: a post returned by both is counted once.
+	// Fetcher is the Fetcher of the same app, or nil. The stream and the Fetcher then share one
+	// count of charges: a post that both return is counted once.
 	Fetcher *Fetcher
-	// Logger receives a message for each query without a rule, and before the app's
-	// connections are ended. Defaults to no logging.
+	// Logger receives a message for each query without a rule, and before Stream ends the app's
+	// connections. Defaults to no logging.
 	Logger *slog.Logger
-	// Now is the clock for rate limits and for the day of a charge. Defaults to time.Now.
+	// Now returns the time, for rate limits and for the day of a charge. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -55,24 +53,23 @@ const (
 	mostRuleLength    = 2048
 )
 
-// FilteredStream is a Streamer for fetcher.Roles.SearchStream. It receives the posts that
-// match queries from X's filtered stream, some seconds after their publication (99 % of
-// them within 6 to 7 s, according to X). Posts come in no particular order, some of them
-// twice. It is safe for concurrent use, but X allows an app only one connection.
+// FilteredStream is a Streamer for fetcher.Roles.SearchStream. It receives the posts that match
+// queries from X's filtered stream, some seconds after their publication (99 % of them within 6
+// to 7 s, according to X). Posts come in no particular order, and some come twice. A
+// FilteredStream is safe for concurrent use, but X allows an app only one connection.
 //
 // It adds and deletes the app's rules to match the queries. The tag of such a rule is
 // FilteredStreamConfig.Tag, a colon and a hash of the rule; rules with other tags are not
-// changed. A query is searched for instead if no rule matches exactly the same posts, if
-// its rule is longer than RuleLength or belongs to another program, or if it is beyond
-// MaxRules. X uses a rule 20 s after its creation.
+// changed. The engine searches for a query that has no rule. A query has none if no rule
+// matches exactly the same posts, if the rule is longer than RuleLength or belongs to another
+// program, or if MaxRules is reached. X uses a rule 20 s after its creation.
 //
-// If X reports too many connections, as it does after one has broken unnoticed, each call
-// of Stream ends the app's connections once and tries again. Another program that uses the
-// filtered stream of the same app loses its connection by this.
+// X reports too many connections if it has not noticed that the last one broke. Each call of
+// Stream then ends the app's connections once and tries again. This also ends the connection of
+// another program that uses the filtered stream of the same app.
 //
-// Each post is billed as one of Billed.Posts; the records in Expand may be billed, too.
-// Without Enterprise access X replays nothing: posts made while the connection was down
-// are found by searches.
+// Billed.Posts counts each post; X may also bill the records in Expand. Without Enterprise
+// access X does not send the posts made while the connection was down; searches find them.
 type FilteredStream struct {
 	cfg    FilteredStreamConfig // Token is cleared because fmt prints unexported fields too
 	client *client
@@ -110,8 +107,8 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 // Brings returns true, because X sends every post that a rule matches.
 func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream lists the app's rules, adds the missing ones and connects. If no query has a
-// rule, it does not connect, but emits heartbeats until one has, and then returns
+// Stream lists the app's rules, adds the missing ones and connects. If no query has a rule, it
+// does not connect: it emits heartbeats until a query has one, and then returns
 // fetcher.ErrResubscribe.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	r := &rules{client: f.client, tag: f.cfg.Tag, asks: streamNames.query(f.cfg.Expand).Encode(), log: f.cfg.Logger, used: &f.used}

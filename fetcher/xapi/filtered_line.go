@@ -14,8 +14,8 @@ type match struct {
 	Errors   []problem `json:"errors"` // with Data: records that X could not include
 }
 
-// signal converts a line to a signal: SignalGap if the line is unreadable, SignalHeartbeat
-// for a post that matches only rules of other programs.
+// signal converts a line to a signal. An unreadable line becomes a SignalGap. A post that
+// matches only rules of other programs becomes a SignalHeartbeat.
 func (r *rules) signal(line []byte) (fetcher.Signal, error) {
 	var v match
 	if badSyntax(json.Unmarshal(line, &v)) {

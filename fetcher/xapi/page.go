@@ -18,8 +18,8 @@ func (f *Fetcher) read(ctx context.Context, path, query string) (*answer, *docum
 	return a, d, err
 }
 
-// fill adds the posts of an answer to a page, except those that seen reports. It reports
-// whether all posts were readable. An unreadable post becomes a Tweet without an id.
+// fill adds the posts of an answer to a page, except posts that seen reports. Its result
+// reports whether all posts were readable. An unreadable post becomes a Tweet without an id.
 func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole bool) {
 	var reach fetcher.Reach
 	whole = true
@@ -42,9 +42,9 @@ func fill(page *fetcher.Page, d *document[post], seen func(string) bool) (whole 
 	return whole
 }
 
-// pageSize returns how many posts to ask for: limit, if it is set; otherwise the most, if
-// the read has a lower bound (X bills only the posts that exist); otherwise first. The
-// result is at least least.
+// pageSize returns the number of posts to request, at least least. If limit is set, it returns
+// limit. For a read with a lower bound it returns the maximum, because X bills only the posts
+// that exist. Otherwise it returns first.
 func pageSize(limit, least, first int, bounded bool) int {
 	switch {
 	case limit > 0:

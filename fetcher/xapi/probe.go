@@ -13,9 +13,9 @@ import (
 // UsersProbe is a fetcher.Prober that detects changed accounts by their post counts, up to
 // 100 accounts per call. It is safe for concurrent use.
 //
-// It costs $0.010 per account and day, no matter how often it is called: $10 a day for
-// 1,000 accounts. A timeline without new posts is free, and an app may read 10,000 in 15
-// minutes. A probe is therefore worth its price only if that rate limit is too low.
+// It costs $0.010 per account and day, for any number of calls: $10 a day for 1,000 accounts. A
+// timeline without new posts is free, and an app may read 10,000 timelines in 15 minutes. Use a
+// UsersProbe only if that rate limit is too low.
 type UsersProbe struct{ f *Fetcher }
 
 var _ fetcher.Prober = (*UsersProbe)(nil)
@@ -26,10 +26,10 @@ func NewUsersProbe(f *Fetcher) *UsersProbe { return &UsersProbe{f} }
 // ProbeLimit returns 100.
 func (*UsersProbe) ProbeLimit() int { return mostUsers }
 
-// Probe reads the marks of up to 100 accounts in one request. An account has no mark if
-// it is protected, missing from the answer, or its id is unknown: an id comes from UserID
-// or from a Timeline call of the Fetcher. A new post and a deletion between two probes
-// cancel out.
+// Probe reads the marks of up to 100 accounts in one request. The id comes from UserID or from
+// an earlier Timeline call of the Fetcher. An account has no mark if it is protected, if it is
+// missing from the answer, or if its id is unknown. A new post and a deletion between two
+// probes leave the mark unchanged.
 func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > mostUsers {
 		return fetcher.Probe{}, fmt.Errorf("xapi: a probe of %d accounts is not allowed: want at most %d", len(accounts), mostUsers)
@@ -60,14 +60,14 @@ func (p *UsersProbe) Probe(ctx context.Context, accounts []fetcher.Account) (fet
 	return out, nil
 }
 
-// ListProbe is a fetcher.Prober that detects new posts of the members of an X list. It
-// reads the list's newest posts. An account has no mark if it is not a member or has none
-// of these posts. It is safe for concurrent use.
+// ListProbe is a fetcher.Prober that detects new posts of the members of an X list. It reads
+// the list's newest posts. An account has no mark if it is not a member, or if none of these
+// posts is its own. A ListProbe is safe for concurrent use.
 //
-// X bills each returned post once a day, and this endpoint has no lower bound: the first
-// call of a UTC day also returns old posts, at $0.50 for 100. X may also bill the posts'
-// authors, at $0.010 each once a day. The list leaves out replies to accounts that are not
-// members.
+// X bills each returned post once a day. The endpoint has no parameter for a lower bound, so
+// the first call of a UTC day also returns old posts, at $0.50 for 100. X may also bill the
+// posts' authors, at $0.010 each once a day. The list leaves out replies to accounts that are
+// not members.
 type ListProbe struct {
 	f    *Fetcher
 	path string
@@ -76,7 +76,7 @@ type ListProbe struct {
 
 var _ fetcher.Prober = (*ListProbe)(nil)
 
-// mostMembers is the most members that an X list may have.
+// mostMembers is the largest number of members of an X list.
 const mostMembers = 5000
 
 // NewListProbe returns a probe of the list with that id. posts is the number of posts per
@@ -95,7 +95,7 @@ func NewListProbe(f *Fetcher, listID string, posts int) (*ListProbe, error) {
 	return &ListProbe{f, "/2/lists/" + listID + "/tweets", posts}, nil
 }
 
-// ProbeLimit returns 5000, the most members of a list.
+// ProbeLimit returns 5000, the largest number of members of a list.
 func (*ListProbe) ProbeLimit() int { return mostMembers }
 
 // Probe reads the newest posts of the list in one request. An account's mark is the id of

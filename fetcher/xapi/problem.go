@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// maxProblem is how much of an error answer is read, in bytes.
+// maxProblem is the number of bytes read of an error answer.
 const maxProblem = 64 << 10
 
 // The shortest waits after credits are used up and after a usage cap is reached.
@@ -21,8 +21,8 @@ const (
 	cappedWait  = time.Hour
 )
 
-// problem is an error in X's format: a whole answer, or an element of its "errors". Errors
-// of API version 1 and errors about parameters have only a Message.
+// problem is an error in X's format. It is a whole answer, or an element of "errors" in an
+// answer. Errors of API version 1 and errors about parameters have only a Message.
 type problem struct {
 	Type            string    `json:"type"`
 	Title           string    `json:"title"`
@@ -37,8 +37,8 @@ type problem struct {
 	Errors          []problem `json:"errors"`
 }
 
-// kind returns the last segment of Type, such as "resource-not-found". The rest of the
-// URL differs between old and new answers. A Type without a slash is returned whole.
+// kind returns the last segment of the URL in Type, such as "resource-not-found". The rest
+// differs between old and new answers. A Type without a slash is returned unchanged.
 func (p *problem) kind() string {
 	return p.Type[strings.LastIndexByte(p.Type, '/')+1:]
 }
@@ -56,7 +56,7 @@ func (p *problem) text() string {
 	return p.kind()
 }
 
-// invalidRequest is the error of a request that X answers with 400, as for a bad parameter.
+// invalidRequest is the error for a status 400, for example because of a bad parameter.
 type invalidRequest struct {
 	problem problem
 	status  *fetcher.StatusError
@@ -94,8 +94,8 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 	return status
 }
 
-// forbidden returns the error for a 403, by the problem's kind: ErrProtected for an
-// account, *RateLimitError for a usage cap, otherwise ErrUnauthorized.
+// forbidden returns the error for a 403: ErrProtected for an account that cannot be read,
+// *RateLimitError for a usage cap, otherwise ErrUnauthorized.
 func forbidden(p *problem, after time.Duration, detail string) error {
 	switch p.kind() {
 	case "not-authorized-for-resource", "disallowed-resource", "resource-unavailable":
@@ -106,7 +106,7 @@ func forbidden(p *problem, after time.Duration, detail string) error {
 	return fmt.Errorf("%w: %s", fetcher.ErrUnauthorized, detail)
 }
 
-// gone returns ErrProtected for a missing account that is suspended, otherwise ErrNotFound.
+// gone returns ErrProtected if a missing account is suspended, otherwise ErrNotFound.
 func gone(p *problem) error {
 	if strings.Contains(strings.ToLower(p.Detail), "suspended") {
 		return fetcher.ErrProtected
@@ -114,7 +114,8 @@ func gone(p *problem) error {
 	return fetcher.ErrNotFound
 }
 
-// capped returns the error for a usage cap. Such a cap ends with a month or a contract.
+// capped returns the error for a usage cap. A cap lasts until the end of a month or of a
+// contract.
 func capped(p *problem, after time.Duration) error {
 	reason := "the cap on posts is reached"
 	if p.Period != "" {
@@ -126,8 +127,8 @@ func capped(p *problem, after time.Duration) error {
 // tooManyConnections is the Reason of the error for a stream beyond the allowed number.
 const tooManyConnections = "too many connections of the stream are open"
 
-// tooMany returns the error for a 429, which has one of three causes: a usage cap, too many
-// connections of a stream, or the endpoint's rate limit.
+// tooMany returns the error for a 429: a usage cap, too many connections of a stream, or the
+// endpoint's rate limit.
 func tooMany(p *problem, rate fetcher.RateLimit, after time.Duration, now time.Time) error {
 	if p.kind() == "usage-capped" {
 		return capped(p, after)

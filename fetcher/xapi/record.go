@@ -21,12 +21,13 @@ type document[T any] struct {
 	} `json:"meta"`
 }
 
-// leastRecord is the length of a short record in JSON, in bytes, to estimate their number.
+// leastRecord is the length of a short record in JSON, in bytes. decode estimates the number of
+// records with it.
 const leastRecord = 512
 
-// decode decodes an answer. It returns fetcher.ErrMalformed if body is not a JSON object,
-// has none of the members data, meta and errors, lacks its announced data, or has data that
-// is not a list.
+// decode decodes an answer. It returns fetcher.ErrMalformed if body is not a JSON object, if
+// body has none of the members data, meta and errors, if data is not a list, or if data is
+// missing although meta counts results.
 func decode[T any](body []byte) (*document[T], error) {
 	d := document[T]{Data: make([]T, 0, min(len(body)/leastRecord, mostPosts))}
 	err := json.Unmarshal(body, &d)
@@ -87,8 +88,8 @@ func (in *includes) user(id string) *user {
 	return nil
 }
 
-// post is a post with the old or the new names of fields. Fields with the same meaning are
-// next to each other, the new name first.
+// post is a post in an answer. It has each field under its new and its old name, next to each
+// other, the new name first.
 type post struct {
 	ID        string `json:"id"`
 	Text      string `json:"text"`
@@ -171,7 +172,7 @@ type geo struct {
 	PlaceID string `json:"place_id"`
 }
 
-// metrics are the counts of a post, with the old and the new names.
+// metrics are the counts of a post, under their old and new names.
 type metrics struct {
 	Likes     int64 `json:"like_count"`
 	Reposts   int64 `json:"repost_count"`

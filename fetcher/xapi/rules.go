@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// ruleAfter is how long X needs at most until it uses a new rule.
+	// ruleAfter is the longest time after which X uses a new rule.
 	ruleAfter = 20 * time.Second
-	// maxAdded is how many rules one call can add.
+	// maxAdded is the largest number of rules in one call.
 	maxAdded = 100
 )
 
-// rules manages the program's rules for the wanted queries. It implements holdings, with
-// the rules' tags as keys, and feed.
+// rules manages the program's rules for the wanted queries. It implements feed, and holdings
+// with the rules' tags as keys.
 type rules struct {
 	client *client
 	tag    string // FilteredStreamConfig.Tag
@@ -49,7 +49,8 @@ func (r *rules) want(wanted []*wantedRule) {
 	r.upkeep.want(tags)
 }
 
-// force returns the queries with rules that X already uses, and whether X has any rule.
+// force returns a signal with the queries whose rules X already uses. It reports whether X has
+// any rule.
 func (r *rules) force() (sig fetcher.Signal, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +82,7 @@ func (r *rules) open(ctx context.Context) (*http.Response, error) {
 func (*rules) batch() int            { return maxAdded }
 func (r *rules) usedFrom() time.Time { return time.Unix(0, r.used.Load()) }
 
-// mine reports whether a tag is of a rule of this program: see ruleTag.
+// mine reports whether tag is the tag of a rule of this program: see ruleTag.
 func (r *rules) mine(tag string) bool {
 	hash, ok := strings.CutPrefix(tag, r.tag+":")
 	return ok && len(hash) == ruleHash && strings.Trim(hash, "0123456789abcdef") == ""
@@ -100,8 +101,8 @@ func (r *rules) list(ctx context.Context) (own map[string]string, foreign int, e
 	return own, foreign, err
 }
 
-// add creates rules: see holdings. X may reject a whole call because of a single rule. add
-// then returns only the rules named in the error as refused; the others are tried again.
+// add creates rules: see holdings. X may reject a whole call because of a single rule. add then
+// returns as refused only the rules that the error names, and the others are tried again.
 func (r *rules) add(ctx context.Context, tags []string) (made, refused map[string]string, err error) {
 	made, refused = map[string]string{}, map[string]string{}
 	var add []map[string]string

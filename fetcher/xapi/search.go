@@ -17,19 +17,19 @@ var _ fetcher.Searcher = (*Fetcher)(nil)
 
 const (
 	leastFound = 10 // the smallest page size of a search, in posts
-	// searchable is how far back a search goes: X's 7 days, minus some time for
-	// inexact clocks and delays.
+	// searchable is how far back a search goes. X allows 7 days; five minutes less allow for
+	// delays and for clocks that differ.
 	searchable = 7*24*time.Hour - 5*time.Minute
 )
 
-// Search reads one page of posts of the last 7 days that match a query, in one request.
-// Posts come newest first or, with Type Top, by relevance. Type Media returns only posts
-// with pictures or videos. With SearchQuery.Since, only newer posts are returned. A search
-// for keywords does not find reposts.
+// Search reads one page of posts of the last 7 days that match a query, in one request. Posts
+// come newest first or, with Type Top, by relevance. Type Media returns only posts with
+// pictures or videos. With SearchQuery.Since, the page has only newer posts. A search for
+// keywords does not find reposts.
 //
-// The query is in the language of package query and is translated to X's. If it has no
-// exact translation or is too long, the error is a *fetcher.ArgumentError that says what
-// to change. Other errors are those of Timeline.
+// The query is in the language of package query; Search translates it to X's language. If there
+// is no exact translation, or the translation is too long, Search returns a
+// *fetcher.ArgumentError that says what to change. Other errors are those of Timeline.
 //
 // Found posts have an author only with Config.Expand.Authors.
 func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
@@ -78,8 +78,9 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	return page, nil
 }
 
-// recent returns the reading for a search of posts since that time, but at most as far back
-// as searchable. It always sets sinceID: without that, X leaves out the last 30 seconds.
+// recent returns the reading for a search of posts since that time, but at most as far back as
+// searchable. It always sets sinceID, because without it X leaves out the posts of the last 30
+// seconds.
 func recent(since, now time.Time) reading {
 	var r reading
 	start := now.Add(-searchable)

@@ -12,15 +12,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// badSyntax reports whether a decoding error is other than a member of an unexpected type.
-// Such a member is left empty and the rest is read.
+// badSyntax reports whether err is a decoding error other than *json.UnmarshalTypeError. After
+// a type error, the member of the wrong type is empty and the other members are decoded.
 func badSyntax(err error) bool {
 	var odd *json.UnmarshalTypeError
 	return err != nil && !errors.As(err, &odd)
 }
 
-// streamEnded adds the stream's name to its error. It closes idle connections, because the
-// next stream should not reuse a broken one, as HTTP/2 would.
+// streamEnded adds the stream's name to the error with which it ended. It also closes idle
+// connections. Otherwise the next stream might reuse a broken HTTP/2 connection.
 func (c *client) streamEnded(name string, err error) error {
 	if err == nil || errors.Is(err, fetcher.ErrResubscribe) {
 		return err
@@ -32,8 +32,8 @@ func (c *client) streamEnded(name string, err error) error {
 	return fmt.Errorf("xapi: %s: %w", name, err)
 }
 
-// notData returns the result for a line without data: an error if the line has any, which
-// ends the stream, otherwise SignalGap.
+// notData returns the result for a line without data. If the line has errors, notData returns
+// an error, which ends the stream. Otherwise it returns a SignalGap.
 func notData(errs []problem) (fetcher.Signal, error) {
 	if len(errs) == 0 {
 		return fetcher.Signal{Kind: fetcher.SignalGap}, nil

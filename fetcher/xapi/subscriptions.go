@@ -22,12 +22,13 @@ const (
 
 const (
 	subscriptionsPath = "/2/activity/subscriptions"
-	// maxListed is how many pages of a list of subscriptions or rules are read.
+	// maxListed is the largest number of pages read of a list of subscriptions or rules.
 	maxListed = 1000
 )
 
 // subscriptions manages the program's subscriptions for the wanted accounts. It implements
-// holdings, with keys such as "post.create 12", and feed.
+// feed, and holdings with keys such as "post.create 12", which name an event and an account's
+// id.
 type subscriptions struct {
 	client    *client
 	tag       string
@@ -39,8 +40,8 @@ type subscriptions struct {
 	wanted []fetcher.Account // accounts with an id, without duplicates
 }
 
-// want replaces the wanted accounts. If there is not room for all subscriptions, those to
-// posts have priority.
+// want replaces the wanted accounts. If not all subscriptions fit into the limit, those to
+// posts have priority over those to deletions.
 func (s *subscriptions) want(accounts []fetcher.Account) {
 	var wanted []fetcher.Account
 	var posts, deletions []string
@@ -61,7 +62,7 @@ func (s *subscriptions) want(accounts []fetcher.Account) {
 	s.upkeep.want(posts, deletions)
 }
 
-// force returns the accounts with a subscription to their posts.
+// force returns a signal with the accounts to whose posts the program is subscribed.
 func (s *subscriptions) force() (sig fetcher.Signal, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +97,8 @@ func (s *subscriptions) list(ctx context.Context) (own map[string]string, foreig
 	return own, foreign, err
 }
 
-// add creates the subscription of keys[0]. The answer may have other subscriptions, too.
+// add creates the subscription with the key keys[0]. X's answer may also list other
+// subscriptions; add ignores them.
 func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused map[string]string, err error) {
 	event, user, _ := strings.Cut(keys[0], " ")
 	a, err := s.client.call(ctx, http.MethodPost, subscriptionsPath, "", map[string]any{
@@ -119,9 +121,9 @@ func (s *subscriptions) add(ctx context.Context, keys []string) (made, refused m
 	return nil, nil, fmt.Errorf("xapi: cannot make a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
 }
 
-// refusal reports whether X has refused a single subscription, for example because another
-// program has the same one. An error that concerns all requests, such as a bad token, may
-// also count as one, but then the stream cannot connect either.
+// refusal reports whether err means that X has refused this one subscription, for example
+// because another program has it. It may also report true for an error of all requests, such as
+// a bad token; but then the stream cannot connect either.
 func refusal(err error) bool {
 	var bad *invalidRequest
 	var status *fetcher.StatusError
@@ -159,8 +161,8 @@ type event struct {
 	Errors []problem `json:"errors"`
 }
 
-// signal converts a line to a signal: SignalGap if the line is unreadable, SignalHeartbeat
-// for events of other kinds and of accounts that force did not return.
+// signal converts a line to a signal. An unreadable line becomes a SignalGap. An event of
+// another kind, or of an account that force did not return, becomes a SignalHeartbeat.
 func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 	var v event
 	if badSyntax(json.Unmarshal(line, &v)) {
@@ -187,7 +189,7 @@ func (s *subscriptions) signal(line []byte) (fetcher.Signal, error) {
 	return sig, nil
 }
 
-// pages reads all pages of a list and calls each with every element.
+// pages reads all pages of a list and calls the function each for every element.
 func pages[T any](ctx context.Context, c *client, path string, each func(T)) error {
 	query := ""
 	for range maxListed {

@@ -11,17 +11,17 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Timeline reads one page of an account's posts, including replies and reposts, in one
-// request. It makes another request for the account's id if that is neither in the query
-// nor remembered.
+// Timeline reads one page of an account's posts, including replies and reposts, in one request.
+// If the account's id is neither in the query nor remembered, Timeline first looks it up with a
+// second request.
 //
-// With TimelineQuery.Since, the page has only newer posts: see "Reads with a lower bound"
-// in the package documentation. Without it, the page has the newest posts.
+// If TimelineQuery.Since is set, the page has only newer posts: see "Reads with a lower bound"
+// in the package documentation. Otherwise it has the newest posts.
 //
-// Errors are those of package fetcher: ErrNotFound, also for an unknown handle;
-// ErrProtected for private posts and suspended accounts; ErrUnauthorized for a token that
-// X refuses; *RateLimitError, which has All and a Reason if credits or a cap are used up.
-// With an error, only Billed of the page is set.
+// Errors are those of package fetcher. An unknown handle is ErrNotFound, private posts and
+// suspended accounts are ErrProtected, and a token that X refuses is ErrUnauthorized. If
+// credits or a cap are used up, the error is a *RateLimitError with All and a Reason. With an
+// error, only Billed of the page is set.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, &q)
 	page.Billed.Users += f.users.owed.Swap(0)
@@ -95,8 +95,8 @@ func (r *reading) timelineQuery(size int) string {
 	return p.String()
 }
 
-// setAuthor sets the polled account as the author of a post that lacks its author's id
-// or name. A timeline has no posts of other accounts.
+// setAuthor fills in the author's id or name if the post lacks it. The author is the polled
+// account, because a timeline has no posts of other accounts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
@@ -106,8 +106,8 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	}
 }
 
-// accountFault returns the error of the account in an answer without posts, or nil if
-// there is none. It ignores problems of posts, media, polls and places.
+// accountFault returns the error for the first problem in the answer that concerns the account,
+// or nil if there is none. It ignores problems of posts, media, polls and places.
 func (d *document[T]) accountFault() error {
 	for i := range d.Errors {
 		switch p := &d.Errors[i]; strings.ToLower(p.ResourceType) {
@@ -119,8 +119,8 @@ func (d *document[T]) accountFault() error {
 	return nil
 }
 
-// accountError returns the error for a problem of an account: ErrProtected, ErrNotFound
-// or one with the problem's text. It is never an error of the whole source.
+// accountError returns the error for a problem of an account: ErrProtected, ErrNotFound, or an
+// error with the problem's text. The error never stops the polls of other accounts.
 func accountError(p *problem) error {
 	text := p.text()
 	switch p.kind() {

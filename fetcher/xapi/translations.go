@@ -23,14 +23,14 @@ type translations struct {
 	known map[string]string // rule by query; "" if a query has no rule
 }
 
-// wantedRule is a rule with the queries that it was made from.
+// wantedRule is a rule and the queries that translate to it.
 type wantedRule struct {
 	tag, value string
 	queries    []string
 }
 
-// of returns the rules for queries, in the same order and without duplicates. It logs each
-// query that has no rule, once.
+// of returns the rules for queries, in the same order and without duplicates. For each query
+// that has no rule, it logs one message.
 func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRule {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,8 +63,8 @@ func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRu
 	return rules
 }
 
-// translate returns the rule that matches exactly the posts of a query. It is an error if
-// there is no such rule, or if it has more than most characters.
+// translate returns the rule that matches exactly the posts of a query. It returns an error if
+// there is no such rule, or if the rule has more than most characters.
 func translate(text string, most int) (string, error) {
 	p, _, err := query.Parse(text, query.Options{MaxLength: 1 << 20})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// tweet converts a post, published at that time, to a Tweet. Fields that X does not send
-// stay empty. The engine drops and counts a post without a time.
+// tweet converts a post to a Tweet published at the time at. Fields that X does not send stay
+// empty. If at is zero, the engine drops and counts the post.
 func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	refs := longer(p.ReferencedPosts, p.ReferencedTweets)
 	retweeted, quoted, repliedTo := refer(refs, "retweeted"), refer(refs, "quoted"), refer(refs, "replied_to")
@@ -88,8 +88,8 @@ func (p *post) fullText() string {
 	return p.Text
 }
 
-// repostText returns a repost's whole text: the "RT @handle: " from its own text, which is
-// cut, and the original's full text.
+// repostText returns a repost's whole text. It takes "RT @handle: " from cut, the repost's own
+// shortened text, and the rest from full, the original's text.
 func repostText(cut, full string) string {
 	if head, _, ok := strings.Cut(cut, ": "); ok && strings.HasPrefix(head, "RT @") {
 		return head + ": " + full
@@ -130,8 +130,8 @@ func (p *post) attach(t *fetcher.Tweet, in *includes) {
 	}
 }
 
-// marks sets links, tags and mentions. For a repost they are those of the original post,
-// since its own are cut along with its text.
+// marks sets links, tags and mentions. For a repost it uses those of the original post, because
+// a repost's own end where its text is cut.
 func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
 	own, long := shown.Entities, entities{}
 	if n := shown.note(); n != nil {
@@ -183,7 +183,8 @@ func (p *poll) record() *fetcher.Poll {
 	return r
 }
 
-// longer returns a or, if a is empty, b: the field with the new name or the old one.
+// longer returns a or, if a is empty, b. The callers pass the same field under its new and its
+// old name.
 func longer[T any](a, b []T) []T {
 	if len(a) > 0 {
 		return a

@@ -12,14 +12,14 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// holdings are the subscriptions or the rules that X keeps for an app. Each has a key,
-// chosen by this package, and an id, chosen by X.
+// holdings are the subscriptions or the rules of an app at X. This package gives each a key,
+// and X gives each an id.
 type holdings interface {
-	// list reads all holdings from X. It returns the ids of the program's own by key,
-	// and the number of others.
+	// list reads all holdings from X. It returns the ids of this program's holdings by key, and
+	// the number of holdings of other programs.
 	list(ctx context.Context) (own map[string]string, foreign int, err error)
-	// add creates holdings, at most batch() of them. It returns the ids of those made,
-	// and X's reasons for refusing others, both by key.
+	// add creates at most batch() holdings. By key, it returns the ids of the created holdings
+	// and X's reasons for refusing others.
 	add(ctx context.Context, keys []string) (made, refused map[string]string, err error)
 	// remove deletes holdings by id. Some may already be gone.
 	remove(ctx context.Context, ids []string) error
@@ -42,7 +42,7 @@ type upkeep struct {
 	listed  time.Time     // when list last read all holdings
 
 	mu      sync.Mutex
-	wanted  [][]string      // lists of keys; earlier lists have priority if room is short
+	wanted  [][]string      // lists of keys; earlier lists have priority
 	own     map[string]held // by key
 	foreign int             // number of other programs' holdings
 	refused map[string]bool // keys refused since the last list or remove
@@ -56,9 +56,10 @@ type held struct {
 }
 
 const (
-	// listEvery is how often all holdings are listed: other programs may change them.
+	// listEvery is the interval between lists of all holdings. Other programs may change them
+	// in between.
 	listEvery = time.Hour
-	// tellEvery is how often told is rung during a long series of calls.
+	// tellEvery is the interval at which told is rung during a long series of calls.
 	tellEvery = 5 * time.Second
 	// callTimeout limits the time of a call.
 	callTimeout = 30 * time.Second
@@ -74,7 +75,8 @@ func newUpkeep(of holdings, most int, log *slog.Logger) *upkeep {
 	return &upkeep{of: of, most: most, log: log, changed: batch.NewBell(), told: batch.NewBell(), begun: make(chan struct{}), refused: map[string]bool{}}
 }
 
-// want sets the wanted keys. If there is not room for all, earlier lists have priority.
+// want sets the wanted keys. If the app's limit is too low for all, earlier lists have
+// priority.
 func (u *upkeep) want(lists ...[]string) {
 	u.mu.Lock()
 	u.wanted = lists
@@ -82,7 +84,7 @@ func (u *upkeep) want(lists ...[]string) {
 	u.changed.Ring()
 }
 
-// has reports whether X has the holding of a key, and whether X already uses it.
+// has reports whether X has the holding with that key, and whether X already uses the holding.
 func (u *upkeep) has(key string) (has, used bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -123,7 +125,8 @@ func (u *upkeep) run(ctx context.Context) {
 	}
 }
 
-// next returns the time of the next task: to list all holdings, or to tell that X uses one.
+// next returns the time of the next task: to list all holdings, or to ring told because X
+// starts to use a holding.
 func (u *upkeep) next() time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -136,8 +139,8 @@ func (u *upkeep) next() time.Time {
 	return at
 }
 
-// rest waits for the given time or, unless toTheEnd is set, until wanted changes. It
-// returns false if ctx ends first.
+// rest waits for the given time. Unless toTheEnd is set, it also returns when wanted changes.
+// It returns false if ctx ends first.
 func (u *upkeep) rest(ctx context.Context, wait time.Duration, toTheEnd bool) bool {
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -156,7 +159,7 @@ func (u *upkeep) rest(ctx context.Context, wait time.Duration, toTheEnd bool) bo
 	}
 }
 
-// step makes the next call that is needed. It returns false if none is.
+// step makes the next call to X that is needed. It returns false if no call is needed.
 func (u *upkeep) step(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -189,8 +192,8 @@ func (u *upkeep) list(ctx context.Context) error {
 	return nil
 }
 
-// difference returns the keys of holdings to delete and of holdings to add, of each at
-// most as many as one call accepts.
+// difference returns the keys of holdings to delete and the keys of holdings to add. Each list
+// has at most as many keys as one call accepts.
 func (u *upkeep) difference() (gone, missing []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -222,8 +225,8 @@ func (u *upkeep) ordered() func(yield func(string) bool) {
 	}
 }
 
-// choose returns the wanted keys that there is room for, without refused ones. Earlier
-// lists have priority and, within a list, keys that X already has.
+// choose returns the wanted keys, without refused keys, that fit into the app's limit. Earlier
+// lists have priority. Within a list, keys that X already has come first.
 func (u *upkeep) choose() map[string]bool {
 	chosen, left := map[string]bool{}, 0
 	room := u.most - u.foreign
@@ -289,8 +292,8 @@ func (u *upkeep) remove(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// leave raises the RetryAfter of err to at least leastLimit for a *RateLimitError, or
-// leastWait for a *StatusError.
+// leave raises the RetryAfter of err to a minimum: leastLimit for a *RateLimitError, leastWait
+// for a *StatusError.
 func leave(err error) error {
 	if limit := (*fetcher.RateLimitError)(nil); errors.As(err, &limit) {
 		limit.RetryAfter = max(limit.RetryAfter, leastLimit)

@@ -15,14 +15,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// mostUsers is the most accounts that one look-up accepts.
+// mostUsers is the largest number of accounts in one look-up.
 const mostUsers = 100
 
 // handleSyntax matches the handles that X allows.
 var handleSyntax = regexp.MustCompile(`^[A-Za-z0-9_]{1,15}$`)
 
-// CheckAccount returns an error if name cannot be a handle on X. It makes no request. It
-// can be used as a streamwatch.Source.CheckAccount.
+// CheckAccount returns an error if name cannot be a handle on X. It makes no request. Use it as
+// streamwatch.Source.CheckAccount.
 func CheckAccount(name string) error {
 	if !handleSyntax.MatchString(name) {
 		return errors.New("a handle of 1 to 15 letters, digits and underscores, without @")
@@ -30,12 +30,13 @@ func CheckAccount(name string) error {
 	return nil
 }
 
-// idsFor is how long the ids of handles are remembered. It is limited because an account
-// can change its handle and another can take the old one. X bills a look-up once a day.
+// idsFor is how long the ids of handles are remembered. It is limited because an account can
+// change its handle, and another account can then take the old handle. X bills a look-up once a
+// day.
 const idsFor = 24 * time.Hour
 
-// users looks up the ids of accounts. It remembers them, because look-ups are billed, and
-// looks up all accounts that wait at the same time in one request.
+// users looks up the ids of accounts. It remembers ids, because X bills look-ups. One request
+// looks up all accounts that are waiting.
 type users struct {
 	client *client
 	most   int           // ids to remember
@@ -76,8 +77,8 @@ func (u *users) remembered(handle string) string {
 	return u.ids[strings.ToLower(handle)]
 }
 
-// knownIDs returns the id of each account, "" if it is unknown, and a list of only the
-// known ones. It makes no request.
+// knownIDs returns the id of each account, "" if unknown, and a list of only the known ids. It
+// makes no request.
 func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
 	ids = make([]string, len(accounts))
 	for i, a := range accounts {
@@ -91,7 +92,7 @@ func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
 	return ids, known
 }
 
-// find returns an account's id, which it remembers or looks up.
+// find returns an account's id from memory, or looks it up.
 func (u *users) find(ctx context.Context, handle string) (string, error) {
 	if handle == "" {
 		return "", errors.New("no account named: want a Username or a UserID")
@@ -120,7 +121,7 @@ func (u *users) find(ctx context.Context, handle string) (string, error) {
 		case u.turn <- struct{}{}:
 		}
 		select {
-		case <-l.done: // another caller looked it up before this one had the turn
+		case <-l.done: // another caller has looked up this handle
 			<-u.turn
 			return l.id, l.err
 		default:
@@ -133,8 +134,8 @@ func (u *users) find(ctx context.Context, handle string) (string, error) {
 	}
 }
 
-// together looks up leader and others that wait, up to 100, in one request. If ctx ends,
-// it returns ctx.Err(), and the others stay waiting for the next caller with the turn.
+// together looks up leader and other waiting handles, 100 at most, in one request. If ctx ends,
+// it returns ctx.Err(), and the next caller that has the turn looks up the others.
 func (u *users) together(ctx context.Context, leader *lookup) error {
 	u.mu.Lock()
 	batch := []*lookup{leader}
@@ -184,9 +185,9 @@ type foundUser struct {
 	err error
 }
 
-// ask looks up accounts in one request. It returns the results by handle in lower case.
-// The result under "" is for all handles that the answer does not mention: ErrNotFound or,
-// if the answer has an error without a handle, that error.
+// ask looks up accounts in one request. It returns the results by handle in lower case. The
+// result under "" is for all handles that the answer does not mention. It is the answer's error
+// without a handle, if there is one, otherwise ErrNotFound.
 func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser, error) {
 	handles := make([]string, len(batch))
 	for i, l := range batch {

@@ -4,8 +4,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Fetcher reads timelines and searches with the token of one app. UsersProbe and ListProbe
-// share its rate limits and its count of charges. It is safe for concurrent use.
+// Fetcher reads timelines and searches with the token of one app. A UsersProbe or ListProbe
+// made from a Fetcher shares its rate limits and its count of charges. A Fetcher is safe for
+// concurrent use.
 type Fetcher struct {
 	cfg    Config // Token is cleared because fmt prints unexported fields too
 	client *client
@@ -40,8 +41,8 @@ const (
 	bucketSearch    = "tweets/search/recent"
 )
 
-// Bucket returns the endpoint that limits a call. For the timeline of an account without
-// a known id, that is the look-up of accounts.
+// Bucket returns the name of the endpoint whose rate limit a call counts against. For the
+// timeline of an account without a known id, that endpoint is the look-up of accounts.
 func (f *Fetcher) Bucket(c fetcher.Call) string {
 	switch {
 	case c.Role == fetcher.RoleSearch:

@@ -17,8 +17,8 @@ type call struct {
 	query url.Values
 }
 
-// fieldsOf has the fields and expansions that an app may ask for, by parameter, without
-// private metrics.
+// fieldsOf has the allowed values of each parameter for fields and expansions, without private
+// metrics.
 var fieldsOf = map[string][]string{
 	"post.fields": {"article", "article_title", "attachments", "card_uri", "community_id", "context_annotations", "conversation_id", "created_at",
 		"display_text_range", "edit_controls", "entities", "geo", "id", "lang", "matched_media_notes", "media_metadata", "note_post", "note_request_suggestions",
@@ -34,7 +34,7 @@ var fieldsOf = map[string][]string{
 	"place.fields": {"contained_within", "country", "country_code", "full_name", "geo", "id", "name", "place_type"},
 }
 
-// refuses reports whether a request asks for unknown fields or expansions. It then answers
+// refuses reports whether a request asks for unknown fields or expansions. If so, it answers
 // the request with an error.
 func (c *call) refuses() bool {
 	for name, values := range c.query {
@@ -63,8 +63,9 @@ func (c *call) invalid(parameter string, values ...string) {
 		Detail: "One or more parameters to your request was invalid.", Parameter: parameter, Values: values}.Write(c.w)
 }
 
-// number reads a number from least to most, or returns otherwise if the parameter is not
-// set. If the value is not allowed, it answers with an error and returns false.
+// number parses a parameter as a number from least to most. It returns otherwise if the
+// parameter is not set. If the value is not allowed, number answers with an error and returns
+// false.
 func (c *call) number(parameter string, least, most, otherwise int) (int, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -78,7 +79,7 @@ func (c *call) number(parameter string, least, most, otherwise int) (int, bool) 
 	return n, true
 }
 
-// id reads the id of a post, or 0 if the parameter is not set.
+// id parses a parameter as the id of a post. It returns 0 if the parameter is not set.
 func (c *call) id(parameter string) (uint64, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -92,7 +93,8 @@ func (c *call) id(parameter string) (uint64, bool) {
 	return n, true
 }
 
-// time reads a time in whole seconds, or the zero time if the parameter is not set.
+// time parses a parameter as a time in whole seconds. It returns the zero time if the parameter
+// is not set.
 func (c *call) time(parameter string) (time.Time, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {

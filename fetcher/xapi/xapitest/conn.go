@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// conn is a connection. After its end it may still count as open for some time.
+// conn is a connection of a stream. It may count as open for some time after its end.
 type conn struct {
 	kind  string
 	queue []line        // sorted by due
@@ -60,8 +60,8 @@ func (st *Streams) disconnect(c *conn) {
 	}
 }
 
-// next removes the next line that is due and returns it. If none is due, it returns how
-// long to wait. It cuts a connection that has lasted until its end.
+// next removes and returns the next line that is due. If no line is due, it returns how long to
+// wait. At the time c.ends it cuts the connection.
 func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -87,7 +87,7 @@ func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
 	return l.body, 0
 }
 
-// end ends a cut connection, in a way chosen by StreamFaults. It does not return.
+// end ends a cut connection in one of the ways that StreamFaults describes. It does not return.
 func (st *Streams) end(w http.ResponseWriter, c *conn) {
 	st.s.mu.Lock()
 	f := &st.faults

@@ -1,5 +1,5 @@
-// Package xapitest is a fake of X's API for tests. Its Server answers and bills as X's
-// documents describe.
+// Package xapitest is a fake of X's API for tests. Its Server answers and bills as described in
+// X's documents.
 //
 //	server := xapitest.New(xapitest.Config{})
 //	server.AddAccount("ann")
@@ -19,19 +19,20 @@
 //	GET /2/activity/stream and /2/tweets/search/stream, with subscriptions and rules
 //	DELETE /2/connections/:kind
 //
-// Timelines show the newest 3,200 posts of an account, each in its newest version.
-// Searches reach 7 days back. They leave out reposts and, without since_id, the last 30
-// seconds. For protected and suspended accounts the status is 200 and the body has a
-// problem, as with X. Each endpoint has a rate limit per 15 minutes: see DefaultLimits.
-// The x-rate-limit headers report it. Fields and expansions have their names of August
-// 2026; streams use the old names. Unknown ones are refused with status 400.
+// Timelines show the newest 3,200 posts of an account, each in its newest version. Searches
+// return posts of the last 7 days, without reposts. A search without since_id leaves out the
+// last 30 seconds. As at X, the answer for a protected or suspended account has status 200 and
+// a problem in its body. Each endpoint has a rate limit per 15 minutes: see DefaultLimits. The
+// x-rate-limit headers report it. Fields and expansions have their names of August 2026;
+// streams use the old names. A request for unknown ones gets status 400.
 //
-// Billed counts each post, account and event once a UTC day, including those in includes.
+// Billed counts each post, account and event once per UTC day. This includes the records in the
+// member includes.
 //
 // Server.Instead sets another handler for all requests, for example a Problem such as
 // CreditsUsedUp. StreamFaults sets the faults of streams.
 //
-// The clock is Config.Now. In a bubble of testing/synctest, virtual days pass quickly. A
-// post's id contains its time, as X's do. Publish can make a post with a past time: a post
+// The clock is Config.Now. In a bubble of testing/synctest, virtual days pass quickly. A post's
+// id contains its time, as at X. Publish can make a post with a past time, to simulate a post
 // that became visible late.
 package xapitest

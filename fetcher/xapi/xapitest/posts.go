@@ -59,7 +59,7 @@ func (s *Server) AddList(usernames ...string) (id string) {
 	return id
 }
 
-// SetProtected sets whether an account is protected, which hides its posts.
+// SetProtected sets whether an account is protected. Posts of a protected account are hidden.
 func (s *Server) SetProtected(username string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ type Post struct {
 	Long string
 	// Photo is the address of a picture.
 	Photo string
-	// At is the publication time, to the millisecond, and may be in the past. The post
-	// is visible at once, at its place by time. Defaults to the present.
+	// At is the publication time, to the millisecond, and may be in the past. The post is
+	// visible immediately, at its place by time. Defaults to the present.
 	At time.Time
 }
 

@@ -22,8 +22,8 @@ type Problem struct {
 	ResourceType, ResourceID, Value string
 	// ConnectionIssue is set in a "streaming-connection".
 	ConnectionIssue string
-	// RetryAfter is the value of that header, in whole seconds. If it is 0, the header
-	// is not sent.
+	// RetryAfter is sent as the header Retry-After, in whole seconds. If it is 0, there is no
+	// header.
 	RetryAfter time.Duration
 }
 
@@ -35,7 +35,8 @@ func CreditsUsedUp() Problem {
 		Detail: "Your enrolled account does not have any credits to fulfill this request."}
 }
 
-// TooManyConnections returns X's problem for a stream beyond the allowed number.
+// TooManyConnections returns X's problem for a request that exceeds the allowed number of
+// streams.
 func TooManyConnections() Problem {
 	return Problem{Kind: "streaming-connection", Status: http.StatusTooManyRequests, Title: "ConnectionException",
 		Detail: "This stream is currently at the maximum allowed connection limit.", ConnectionIssue: "TooManyConnections"}

@@ -74,14 +74,14 @@ func (c *call) post(p *post) object {
 	return m
 }
 
-// included collects the included records of an answer's posts.
+// included collects the records to put into the member includes of an answer.
 type included struct {
 	c            *call
 	posts, users map[string]bool // ids that were added already
 	data         struct{ posts, users, media []any }
 }
 
-// of adds the records that a post refers to, if the request has their expansions.
+// of adds the records to which a post refers, if the request has their expansions.
 func (in *included) of(p *post) {
 	c := in.c
 	if c.has("expansions", "author_id") {

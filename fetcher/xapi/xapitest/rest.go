@@ -2,8 +2,8 @@ package xapitest
 
 import "net/http"
 
-// DefaultLimits returns the number of calls that an app may make in 15 minutes, by the path
-// of the endpoint (docs.x.com/x-api/fundamentals/rate-limits). It has no streams.
+// DefaultLimits returns the number of calls that an app may make to each endpoint in 15 minutes
+// (docs.x.com/x-api/fundamentals/rate-limits). The keys are paths. Streams are not included.
 func DefaultLimits() map[string]int {
 	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathSearch: 450, pathList: 900,
 		getRules: 450, postRules: 100, getSubscriptions: 500, postSubscriptions: 500, deleteSubscriptions: 500, deleteConnections: 25}
@@ -33,7 +33,7 @@ func (s *Server) routes() {
 	s.handle("GET /2/lists/{id}/tweets", pathList, list)
 }
 
-// handle adds an endpoint. It calls f, with s.mu held, for valid calls within the limit.
+// handle adds an endpoint. For each valid call within the limit it calls f with s.mu held.
 func (s *Server) handle(pattern, path string, f func(*call)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		limit := s.cfg.Limits[path]
@@ -51,8 +51,8 @@ func (s *Server) handle(pattern, path string, f func(*call)) {
 	})
 }
 
-// Calls returns how many calls an endpoint has had, including refused ones. path is a key
-// of DefaultLimits.
+// Calls returns the number of calls of an endpoint, including refused calls. path is a key of
+// DefaultLimits.
 func (s *Server) Calls(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // Rule is a rule of the filtered stream.
 type Rule struct{ ID, Value, Tag string }
 
-// rule is a Rule with the time from which it is in use.
+// rule is a Rule and the time from which the stream uses it.
 type rule struct {
 	Rule
 	query *query.Program
@@ -43,8 +43,8 @@ func (st *Streams) Rules() (all []Rule) {
 	return all
 }
 
-// AddRule adds a rule, as another program might, and returns its id. It panics if the rule
-// is not valid.
+// AddRule adds a rule of another program and returns its id. It panics if the rule is not
+// valid.
 func (st *Streams) AddRule(value, tag string) (id string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Config sets up a Server. The zero value of each field means its default.
+// Config configures a Server. A zero field means the default.
 type Config struct {
 	// Token is the only accepted bearer token. Defaults to "token".
 	Token string
-	// Limits has the number of calls that an endpoint accepts in 15 minutes, by its
-	// path, such as "/2/users/:id/tweets". Endpoints that are not in it have no limit.
-	// Defaults to DefaultLimits.
+	// Limits has the number of calls that each endpoint accepts in 15 minutes. The keys are
+	// paths such as "/2/users/:id/tweets". Other endpoints have no limit. Defaults to
+	// DefaultLimits.
 	Limits map[string]int
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time
@@ -78,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Instead sets a handler that answers all requests in place of the Server. Nil removes it.
+// Instead makes h answer all requests in place of the Server. A nil h ends that.
 func (s *Server) Instead(h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// StreamFaults sets the faults of streams. With the zero value a stream sends each event at
-// once and in order, and never ends.
+// StreamFaults sets the faults of streams. With the zero value a stream sends each event
+// immediately and in order, and never ends.
 type StreamFaults struct {
-	// Delay is the time from a post's publication to its line. A random time of up to
-	// Disorder is added to it.
+	// Delay is the time from a post's publication to its line. The server adds a random time of
+	// up to Disorder.
 	Delay, Disorder time.Duration
 	// Duplicate is the fraction of lines that are sent twice, 0 to 1.
 	Duplicate float64
 	// DisconnectAfter is the mean time after which the server ends a connection. 0 means
 	// never.
 	DisconnectAfter time.Duration
-	// Torn is the fraction of these ends that come within a line. Announced is the
-	// fraction that an operational-disconnect announces. Both are 0 to 1.
+	// Torn is the fraction of these connections that end in the middle of a line. Announced is
+	// the fraction that end with an operational-disconnect message. Both are 0 to 1.
 	Torn, Announced float64
-	// GhostFor is how long a connection still counts as open after DisconnectAfter has
-	// ended it.
+	// GhostFor is how long a connection counts as open after it ended because of
+	// DisconnectAfter.
 	GhostFor time.Duration
 	// Seed is the seed of the random numbers.
 	Seed uint64
@@ -121,7 +121,8 @@ func (st *Streams) SendLine(text string) {
 	}
 }
 
-// serve answers a request for a stream. At most most of this kind may be open at a time.
+// serve answers a request for a stream. It refuses the request if most connections of this kind
+// are open.
 func (st *Streams) serve(w http.ResponseWriter, r *http.Request, kind string, most int) {
 	if !st.s.take(w, kind, connectsPerQtr) {
 		return

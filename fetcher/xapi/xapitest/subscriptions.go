@@ -36,7 +36,7 @@ func (st *Streams) Subscriptions() (all []Subscription) {
 	return all
 }
 
-// Subscribe adds a subscription, as another program might, and returns its id.
+// Subscribe adds a subscription of another program and returns its id.
 func (st *Streams) Subscribe(eventType, userID, tag string) (id string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
@@ -119,7 +119,7 @@ func (a *activity) delete(c *call) {
 	c.answer(object{"data": object{"deleted": true}, "meta": object{"total_subscriptions": len(a.all)}})
 }
 
-// push sends an event to the activity stream, if it is subscribed to. The caller holds
+// push sends an event to the activity stream if there is a subscription to it. The caller holds
 // a.streams.s.mu.
 func (a *activity) push(kind string, p *post, payload, included object) {
 	for _, sub := range a.all {

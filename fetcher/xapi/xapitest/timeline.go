@@ -16,7 +16,7 @@ type span struct{ low, high uint64 }
 
 func everything() span { return span{0, 1 << 63} }
 
-// since excludes ids up to and including id. until excludes ids from id on.
+// since excludes id and all lower ids. until excludes id and all higher ids.
 func (sp *span) since(id uint64)     { sp.low = max(sp.low, id+1) }
 func (sp *span) until(id uint64)     { sp.high = min(sp.high, id) }
 func (sp *span) from(at time.Time)   { sp.low = max(sp.low, fetcher.SnowflakeAt(at)) }
@@ -27,8 +27,8 @@ func (sp *span) cut(posts []*post) []*post {
 	return posts[i:max(i, k)]
 }
 
-// readSpan returns the range that the request's parameters select. If since_id is set,
-// start_time is ignored.
+// readSpan returns the range of ids in the request's parameters. If since_id is set, it ignores
+// start_time.
 func (c *call) readSpan() (sp span, ok bool) {
 	sp = everything()
 	since, ok1 := c.id("since_id")
@@ -52,8 +52,8 @@ func (c *call) readSpan() (sp span, ok bool) {
 // tokens is the encoding of page tokens, base32hex as at X.
 var tokens = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// page returns a page of posts, newest first, and the token of the next page. token is the
-// name of the parameter with the token.
+// page returns a page of posts, newest first, and the token of the next page. token is the name
+// of the request's parameter that has the page's token.
 func (c *call) page(posts []*post, token string, size int) (shown []*post, next string, ok bool) {
 	if text := c.query.Get(token); text != "" {
 		raw, err := tokens.DecodeString(text)
@@ -99,8 +99,8 @@ func timeline(c *call) {
 	}
 }
 
-// faultOf returns the problem of an account that is missing, suspended or protected, or
-// nil if its posts can be read.
+// faultOf returns the problem for an account that is missing, suspended or protected. It
+// returns nil if the account's posts can be read.
 func faultOf(a *account, id string) *Problem {
 	switch {
 	case a == nil:
@@ -116,7 +116,7 @@ func faultOf(a *account, id string) *Problem {
 	return nil
 }
 
-// faults answers with status 200 and with errors instead of data.
+// faults answers with status 200 and a body that has errors instead of data.
 func (c *call) faults(list ...Problem) {
 	errs := []any{}
 	for _, p := range list {

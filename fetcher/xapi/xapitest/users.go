@@ -14,7 +14,7 @@ func usersByName(c *call) {
 	c.users("usernames", func(handle string) *account { return s.accounts[strings.ToLower(handle)] })
 }
 
-// users answers with the accounts named in a parameter, and with an error for each that
+// users answers with the accounts named in a parameter, and with an error for each name that
 // does not exist.
 func (c *call) users(parameter string, find func(string) *account) {
 	names := strings.Split(c.query.Get(parameter), ",")
