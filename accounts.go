@@ -9,15 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Account returns the state of an account, which shows whether it can be read. ok is false if no
-// active monitor tracks the account. The error is ErrNotRunning or ctx's error.
+// Account returns the state of an account. The state shows whether the account can be read. ok is
+// false if no active monitor tracks the account. The error is ErrNotRunning or ctx's error.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	return account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.Account(ctx, username) })
 }
 
-// AccountOf is Account restricted to one owner: ok is false if no active monitor or rule of the
-// owner tracks the account, and Sources and Interval count only the owner's. Errors name no
-// hosts of the service, and Node is empty.
+// AccountOf is Account for one owner. ok is false if no active monitor or rule of the owner tracks
+// the account. Sources and Interval count only the owner's monitors and rules. Errors name no hosts
+// of the service, and Node is empty.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
 	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
 	forOwner(&st)
@@ -38,10 +38,10 @@ func account(e *Engine, username string, ask func() (detect.AccountStatus, bool,
 // maxWorst is the highest detect.WorstQuery.Limit allowed.
 const maxWorst = 1000
 
-// WorstAccounts returns the accounts that are worst by the measure q.By, the worst first. It
-// does not delay polls. In a fleet it returns only accounts that this node polls. Unless q.All
-// is set, errors and Node are as from AccountOf. The error is ErrNotRunning, ctx's error, or
-// names a field of q that is not allowed.
+// WorstAccounts returns the accounts that are worst by the measure q.By, the worst first. It does
+// not delay polls. In a fleet it returns only accounts that this node polls. Unless q.All is set,
+// errors name no hosts of the service, and Node is empty. WorstAccounts returns ErrNotRunning,
+// ctx's error, or an error that names a field of q that is not allowed.
 func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]detect.AccountStatus, error) {
 	switch {
 	case q.By > detect.WorstSlow:
@@ -63,8 +63,8 @@ func (e *Engine) WorstAccounts(ctx context.Context, q detect.WorstQuery) ([]dete
 	return worst, notRunning(err)
 }
 
-// forOwner removes details that owners must not see: the service's hosts and nodes, and errors
-// of its store.
+// forOwner removes details that owners must not see: the service's hosts, its nodes, and errors of
+// its store.
 func forOwner(st *detect.AccountStatus) {
 	st.Node = ""
 	if st.Err != nil {
@@ -80,8 +80,8 @@ func forOwner(st *detect.AccountStatus) {
 
 var errUnreadable = errors.New("the account could not be read")
 
-// ownersError returns publicError(err) if err comes from the platform, and errUnreadable for any
-// other error, such as one of the store.
+// ownersError returns publicError(err) if err comes from the platform. For any other error, such as
+// one of the store, it returns errUnreadable.
 func ownersError(err error) error {
 	var status *fetcher.StatusError
 	var limit *fetcher.RateLimitError

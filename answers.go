@@ -8,10 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// Answers keeps the answers to requests that clients may repeat. If the Store is a
-// storage.Keyed, the answers are stored there: they survive the process, and all nodes of a
-// fleet see them. Otherwise they are in this process's memory. Texts are stored unencrypted: a
-// caller must encrypt answers that contain secrets, as package enginehttp does.
+// Answers returns the port that keeps answers to requests, for clients that repeat a request. If
+// the Store is a storage.Keyed, the Store keeps them: they survive the process, and all nodes of a
+// fleet see them. Otherwise this process's memory keeps them. Answers are stored unencrypted: a
+// caller must encrypt those that contain secrets, as package enginehttp does.
 func (e *Engine) Answers() fleet.Answers { return e.answers }
 
 func newAnswers(e *Engine) fleet.Answers {
@@ -28,8 +28,8 @@ type ownAnswers struct {
 	store *memory.Store
 }
 
-// eraseAnswers removes an owner's answers from ownAnswers and returns how many it removed. The
-// Store's Erase removes those in the Store.
+// eraseAnswers removes an owner's answers from ownAnswers and returns how many it removed. If the
+// Store keeps the answers, eraseAnswers does nothing: Erase of the Store removes them.
 func eraseAnswers(ctx context.Context, a fleet.Answers, owner string) (int, error) {
 	own, ok := a.(ownAnswers)
 	if !ok {

@@ -16,14 +16,14 @@ import (
 // bound creates, changes and deletes the endpoints for the webhook_urls of monitors and rules.
 type bound struct {
 	*endpoints.Manager
-	late   *endpoints.Manager // creates endpoints for changes that do not hold the owner's turn
+	late   *endpoints.Manager // creates endpoints for changes that do not hold the owner's turn: see admission.turn
 	turns  *admission
 	failed batch.Bell // wakes the reconciler
 	unmade *unmade
 }
 
-// unmade lists endpoints that could not be created: the store returned an error, but may still
-// create them. It is safe for concurrent use.
+// unmade lists endpoints whose creation failed. The store returned an error, but may have created
+// them or may still do so. It is safe for concurrent use.
 type unmade struct {
 	mu   sync.Mutex
 	list map[string]failedEndpoint // by id, at most maxUnmade
@@ -48,8 +48,8 @@ func (u *unmade) put(id string, e failedEndpoint) {
 	}
 }
 
-// take removes and returns the endpoints that failed at least age ago. left reports whether the
-// list has others.
+// take removes and returns the endpoints that failed at least age ago. left reports whether other
+// endpoints remain in the list.
 func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -63,7 +63,7 @@ func (u *unmade) take(age time.Duration) (old map[string]failedEndpoint, left bo
 	return old, len(u.list) > 0
 }
 
-// newBound returns a bound. Both its managers use cfg, with their own Admit and Failed.
+// newBound returns a bound. Both of its managers use cfg, each with its own Admit and Failed.
 func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	b.failed, b.turns, b.unmade = batch.NewBell(), a, &unmade{}
 	cfg.Failed = b.unmake
@@ -76,10 +76,10 @@ func newBound(cfg endpoints.Config, a *admission) (b bound, err error) {
 	return b, err
 }
 
-// ownEndpoint returns the index of the endpoint that belongs to a source's webhook_url, or -1 if
-// there is none. That is the endpoint with the URL in the record. If no endpoint has that URL,
-// because a process died after changing the record and before changing the endpoint, it is the
-// bound endpoint that is not Separate.
+// ownEndpoint returns the index of the endpoint that belongs to a source's webhook_url, or -1. This
+// is the endpoint with the URL in the record, shown. A process may have died after it changed the
+// record and before it changed the endpoint: then no endpoint has that URL, and ownEndpoint returns
+// the bound endpoint that is not Separate.
 func ownEndpoint(list []deliver.Endpoint, shown string) int {
 	if i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == shown }); i >= 0 {
 		return i
@@ -134,14 +134,14 @@ func (b bound) unbind(ctx context.Context, src deliver.Source) error {
 	return err
 }
 
-// unmake makes the reconciler delete an endpoint that could not be created.
+// unmake makes the reconciler delete an endpoint whose creation failed.
 func (b bound) unmake(owner, id string) {
 	b.unmade.put(id, failedEndpoint{owner, time.Now()})
 	b.failed.Ring()
 }
 
-// note wakes the reconciler if err says that a change failed, since the store may have made the
-// change anyway. A change that was refused had no effect, and does not wake it.
+// note wakes the reconciler after a change that failed, because the store may have made the change
+// anyway. A change that was refused had no effect: after such an error note does nothing.
 func (b bound) note(err error) {
 	var refused *deliver.FieldError
 	if err == nil || errors.Is(err, ErrBusy) || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) {

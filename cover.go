@@ -14,27 +14,26 @@ import (
 type admission struct {
 	e         *Engine
 	turns     turns
-	mayCreate sync.Map // ids of monitors and rules being changed, if the change holds the turn to create an endpoint
+	mayCreate sync.Map // ids of monitors and rules whose present change holds the turn to create an endpoint
 	erasing   erasing
 	marks     *eraseMarks
 }
 
 func newAdmission(e *Engine) *admission { return &admission{e: e} }
 
-// Covers checks that an owner's credits cover the next hour of all of its active
-// monitors and rules, and of one more at the price p. It returns
-// billing.ErrInsufficient if they do not, or an error of the store. Without
-// Config.Billing it returns nil.
+// Covers checks that an owner's credits cover the next hour of all of its active monitors and
+// rules, and of one more at the price p. It returns billing.ErrInsufficient if they do not, or an
+// error of the store. Without Config.Billing it returns nil.
 //
-// Monitors and Rules call it before they create or resume a record or raise its price, and
-// return its error. An engine makes such changes of one owner one after the other, and the nodes
-// of a fleet take turns for each owner, as for Quotas. So the credits cover all of the changes
-// that succeed.
+// The managers call Covers before they create a record, resume it or raise its price, and return
+// its error. They make such changes of one owner one at a time, also if several nodes of a fleet
+// make them (see Quotas). So the credits cover all changes that succeed.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
 
-// covers is like Covers, but counts p in place of the present price of the record id.
+// covers is Covers for a change of the record id: it counts p instead of the record's present
+// price.
 func (a *admission) covers(ctx context.Context, owner, id string, p billing.Price) error {
 	if a.e.meter == nil {
 		return nil
@@ -46,9 +45,8 @@ func (a *admission) covers(ctx context.Context, owner, id string, p billing.Pric
 	return a.e.meter.Covers(ctx, owner, append(prices, p)...)
 }
 
-// activePrices returns the prices of an owner's active monitors and rules, except the one with
-// the id but. It reads the stores and not the managers, since the manager that calls it holds
-// its lock.
+// activePrices returns the prices of an owner's active monitors and rules, except the price of the
+// record whose id is but. The calling manager holds its own lock, so activePrices reads the stores.
 func (a *admission) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
 	err = eachPage(func() { prices = nil }, func(page int) (total int, err error) {
 		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: pageSize})
@@ -75,8 +73,8 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 	return prices, err
 }
 
-// allowed returns an error after Shutdown. It also returns one if the owner is being erased and
-// the change would make a monitor or rule active.
+// allowed returns an error after Shutdown. It also returns an error if the owner is being erased
+// and the change would make a monitor or rule active.
 func (a *admission) allowed(owner string, active bool) error {
 	if err := a.open(); err != nil {
 		return err
@@ -92,8 +90,8 @@ func (a *admission) open() error {
 	return nil
 }
 
-// monitor is monitor.Config.Admit. A change that is within the owner's quotas and does not raise
-// the price is allowed whatever the balance.
+// monitor implements monitor.Config.Admit. If a change is within the owner's quotas and does not
+// raise the price, monitor allows it without a check of the owner's credits.
 func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
 	if err := a.allowed(is.Owner, is.Status == monitor.Active); err != nil {
 		return nil, err
@@ -118,9 +116,9 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 	return a.webhookTurn(ctx, source(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
-// rule is rule.Config.Admit. It checks whether the platform can run the rule before it checks
-// quotas and credits: otherwise owners might delete rules or buy credits for a rule that is then
-// refused.
+// rule implements rule.Config.Admit. It first checks whether the platform can run the rule, then
+// the quotas and credits. Otherwise an owner might delete rules or buy credits for a rule that is
+// then refused.
 func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
 	if err := a.allowed(is.Owner, is.Status == rule.Active); err != nil {
 		return nil, err
@@ -150,8 +148,9 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 	return a.webhookTurn(ctx, ruleSource(is), was == nil, from, is.WebhookURL, both(counted, done))
 }
 
-// admit allows a monitor or rule at a price if the owner's credits cover it, or if the price is
-// at most the one paid now. The owner's next call, on any node, waits until done is called.
+// admit allows a change of a monitor or rule if the owner's credits cover the new price, or if the
+// new price is not above the price paid now. The owner's next change of this kind, on any node,
+// waits until done is called.
 func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
 	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil

@@ -1,6 +1,6 @@
 // Package streamwatch is an embeddable stream-monitoring engine. It polls social accounts
 // through a Fetcher that you plug in, or receives posts that a platform pushes. It records how
-// late it found each new post, and delivers the post, signed, at least once to webhooks and Go
+// late it found each new post. It delivers each post, signed, at least once to webhooks and Go
 // handlers.
 //
 //	engine, err := streamwatch.New(streamwatch.Config{
@@ -33,7 +33,8 @@
 // contain the name of the source.
 //
 // A platform's Roles are the calls that it offers in addition to timelines. A probe is one call
-// that finds out which of many accounts have changed; these are polled at once. A stream pushes
-// posts as they are published. Either may miss posts, so polls go on as audits: rarely while
-// they find no missed posts, and at the normal pace when they find some or the stream breaks.
+// that finds out which of many accounts have changed; these are polled immediately. A stream
+// pushes posts as they are published. Probes and streams may miss posts, so polls go on as audits.
+// Audits are rare while they find no missed posts. When they find some, or the stream breaks,
+// polls return to the normal pace.
 package streamwatch

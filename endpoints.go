@@ -12,21 +12,20 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// sealsEvery is how often the endpoints are checked again while the secrets of some cannot be
-// decrypted: another process may have deleted them, or encrypted their secrets again.
+// sealsEvery is how often endpoints with secrets that cannot be decrypted are checked again.
+// Another process may have deleted them, or encrypted their secrets again.
 const sealsEvery = time.Minute
 
-// A reconciliation that failed is repeated after mendWait. The wait doubles each time, up to
-// mendMost, until one succeeds. A webhook change that failed half-way also causes one,
-// Engine.grace later.
+// The reconciler repeats a failed reconciliation after mendWait, then after twice as long each
+// time, up to mendMost. It also reconciles Engine.grace after a webhook change failed half-way.
 const (
 	mendWait = time.Second
 	mendMost = 5 * time.Minute
 )
 
-// reconciler compares the stored endpoints with their monitors and rules, after a start and
-// after changes that failed half-way. It also checks regularly whether endpoints that could not
-// be decrypted now can be.
+// reconciler compares the stored endpoints with their monitors and rules after Start, and after a
+// change that failed half-way. While some endpoints cannot be decrypted, it checks them again every
+// sealsEvery.
 type reconciler struct{ e *Engine }
 
 // run reconciles until ctx ends.
@@ -67,7 +66,7 @@ func (r reconciler) run(ctx context.Context) error {
 	}
 }
 
-// halves are changes of monitors and rules that are half done, because a process died or the
+// halves are changes of monitors and rules that are half done: a process died in between, or the
 // store failed.
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: their monitor or rule does not exist
@@ -75,7 +74,7 @@ type halves struct {
 	from    []deliver.Endpoint          // endpoints with From, which get earlier events by a replay
 }
 
-// move is the webhook_url in a record, and the one that it should be.
+// move is a change of a record's webhook_url: from the stored one to the right one.
 type move struct{ from, to string }
 
 type sourceID struct {
@@ -83,10 +82,10 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend completes or undoes changes that are half done. Another process may be in the middle of
-// one, so mend repairs only those that are still half done after Engine.grace. If a stored
-// webhook_url differs from its endpoint's URL, the record gets the endpoint's URL: no caller has
-// seen that change succeed. After an error mend goes on with the other repairs.
+// mend completes or undoes changes that are half done. Another process may still be making such a
+// change, so mend waits Engine.grace and repairs only what is half done both before and after. If a
+// stored webhook_url differs from its endpoint's URL, the record gets the endpoint's URL: no caller
+// has seen that change succeed. After an error mend goes on with the other repairs.
 func (r reconciler) mend(ctx context.Context) error {
 	err := r.unmake(ctx)
 	before, ferr := r.find(ctx)
@@ -130,7 +129,7 @@ func (r reconciler) mend(ctx context.Context) error {
 	return err
 }
 
-// unmake deletes the endpoints that could not be created, once Engine.grace has passed.
+// unmake deletes the endpoints whose creation failed at least Engine.grace ago.
 func (r reconciler) unmake(ctx context.Context) (err error) {
 	old, left := r.e.bound.unmade.take(r.e.grace)
 	if left {
@@ -145,10 +144,9 @@ func (r reconciler) unmake(ctx context.Context) (err error) {
 	return err
 }
 
-// beginReplays starts the replays of new endpoints that have none, because a process died before
-// it stored them. Another process may store the same replay at the same time, which does no
-// harm. A paused or disabled endpoint gets no replay: beginReplays logs that and returns no
-// error for it.
+// beginReplays starts missing replays of new endpoints: a process died before it stored them. If
+// another process stores the same replay at the same time, that does no harm. A paused or disabled
+// endpoint gets no replay: beginReplays logs that and returns no error for it.
 func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
 	for _, ep := range of {
 		_, rerr := r.e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)

@@ -29,11 +29,11 @@ import (
 type Config struct {
 	// Fetcher reads the accounts' timelines. Required without Sources.
 	Fetcher fetcher.Fetcher
-	// Roles are the other calls that the platform supports, such as timelines of several
-	// accounts at once, and searches for filter rules. A nil role defaults to the Fetcher, if it
-	// has the method. Set roles if the Fetcher is a wrapper without these methods, such as one
-	// that logs (see fetcher.RolesOf), or if another value has them. Without a Searcher a rule
-	// can run only if its query names the accounts that its posts come from.
+	// Roles are the other calls that the platform supports, such as a search for filter rules. A
+	// nil role defaults to the Fetcher, if the Fetcher has the role's methods. Set a role if
+	// another value has its methods, or if the Fetcher is a wrapper that hides them, such as one
+	// that logs (see fetcher.RolesOf). Without a Searcher a rule can run only if its query names
+	// the accounts that its posts come from.
 	Roles fetcher.Roles
 	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
 	Sources []Source
@@ -41,27 +41,27 @@ type Config struct {
 	// store, which Shutdown closes. Shutdown does not close a Store that you set.
 	Store storage.Store
 
-	// OnEvent is called with every event, one call at a time, in order of detection unless it
-	// falls behind or fails. After an error it is called again with the event, up to three more
-	// times, by the retry schedule. Nil for none.
+	// OnEvent is called with every event, one call at a time. The calls have the order of detection
+	// unless OnEvent falls behind or fails. If it returns an error, it is called again with the
+	// event, up to three more times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is called with each range of a timeline or a query that could not be read. If the
-	// range is read later, OnGap is called again with the same Target and FoundAt, and with
-	// FilledAt set. It must not block, call Account or Plan, or change monitors: these wait for
-	// the goroutine that calls it. A panic in this or another hook is logged. Nil for none.
+	// OnGap is called with each range of a timeline or a query that could not be read. If the range
+	// is read later, OnGap is called again with the same Target and FoundAt, and with FilledAt set.
+	// It must not block, call Account or Plan, or change monitors: these calls wait for the
+	// goroutine that runs OnGap. If a hook panics, the engine logs that. Nil for none.
 	OnGap func(detect.Gap)
 	// OnTrouble is called when the polls of an account or a query keep failing, and when they
-	// succeed again. The StatusReason of the monitor or rule shows it too. The restrictions of
-	// OnGap apply. Nil for none.
+	// succeed again. The StatusReason of the monitor or rule shows the failure too. The
+	// restrictions of OnGap apply. Nil for none.
 	OnTrouble func(detect.Trouble)
 
-	// Detect tunes the polling of Fetcher, such as whether intervals or a budget of calls set
-	// the pace (Pace, FetchRate). Each of Sources has its own Detect; without Fetcher only
-	// DeliverBy may be set here.
+	// Detect tunes the polling of Fetcher. Its Pace says whether intervals or a budget of calls
+	// (FetchRate) set the pace. Each of Sources has its own Detect. Without Fetcher, only DeliverBy
+	// may be set here.
 	Detect detect.Config
 	// Deliver tunes the dispatcher. The engine sets its Outbox, Endpoints, Replays, Elsewhere,
-	// Logger and Now: New returns an error if one of them is set. Senders adds a sender for each
-	// further URL scheme; one for "https" or "http" replaces the webhook sender.
+	// Logger and Now: New returns an error if one of them is set. Each of Senders serves a URL
+	// scheme; one for "https" or "http" replaces the webhook sender.
 	Deliver dispatch.Config
 	// Webhook tunes the webhook client, which by default reaches public addresses over
 	// HTTPS only. Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New
@@ -79,9 +79,9 @@ type Config struct {
 	// Nil means that no other engine uses the Store.
 	Fleet *FleetConfig
 
-	// DefaultInterval is the poll interval of monitors that set none. Defaults to 60 s. It is
-	// not used where a budget sets the pace: a monitor without an interval then sets no upper
-	// limit on the time between polls.
+	// DefaultInterval is the poll interval of monitors that set none. Defaults to 60 s. Where a
+	// budget sets the pace, it is not used: a monitor without an interval then sets no upper limit
+	// on the time between polls.
 	DefaultInterval time.Duration
 	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
@@ -134,8 +134,8 @@ type Engine struct {
 	answers    fleet.Answers
 
 	life lifecycle
-	// sealed is the error that names endpoints with secrets that cannot be decrypted; nil if
-	// there are none.
+	// sealed is the error of Ready that names endpoints with secrets that cannot be decrypted; nil
+	// if there are none.
 	sealed atomic.Pointer[error]
 }
 
@@ -210,8 +210,7 @@ func wire(e *Engine) (err error) {
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s
 	}
-	// A commit claims its deliveries for the time DeliverBy, which must be longer than their
-	// attempts take.
+	// A commit claims its deliveries for DeliverBy. Their attempts must end before the claim does.
 	shortest := 4 * max(dc.Timeout, 10*time.Second)
 	if tc.DeliverBy == 0 {
 		tc.DeliverBy = max(45*time.Second, shortest)
@@ -262,13 +261,13 @@ func wire(e *Engine) (err error) {
 	return addMeter(e)
 }
 
-// Monitors returns the manager that creates and changes monitors, before Start and while the
-// engine runs; after Shutdown changes return ErrNotRunning. With Config.Billing, changes return
-// billing.ErrInsufficient if Covers refuses their price.
+// Monitors returns the manager that creates and changes monitors. It can be used before Start and
+// while the engine runs; after Shutdown, changes return ErrNotRunning. With Config.Billing, changes
+// return billing.ErrInsufficient if Covers refuses their price.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
-// Endpoints returns the manager that creates and changes webhook endpoints. It may be used at
-// the same times as Monitors.
+// Endpoints returns the manager that creates and changes webhook endpoints. It can be used at the
+// same times as Monitors.
 func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
 // Log returns the port that reads stored deliveries and events.
@@ -283,11 +282,11 @@ func (e *Engine) Price(m monitor.Monitor) billing.Price {
 // Pricing returns Config.Pricing or its default.
 func (e *Engine) Pricing() billing.Pricing { return e.cfg.Pricing }
 
-// Spend waits until the program may make one call of its own to the platform, and takes that
-// call from the budget of the polls: Detect.FetchRate and the platform's rate limits. Without
-// FetchRate it waits for rate limits only. It works before Start; after Shutdown it returns
-// ErrNotRunning. If ctx ends first, it takes nothing from the budget. With several sources Spend
-// uses the budget of the first; see SpendOn for the others.
+// Spend waits until the program may make one call of its own to the platform. It takes the call
+// from the budget of the polls: Detect.FetchRate and the platform's rate limits. Without FetchRate
+// it waits for rate limits only. It works before Start; after Shutdown it returns ErrNotRunning. If
+// ctx ends first, it takes nothing from the budget. With several sources Spend uses the budget of
+// the first; see SpendOn for the others.
 func (e *Engine) Spend(ctx context.Context) error {
 	return notRunning(e.platforms.Spend(ctx, ""))
 }

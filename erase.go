@@ -15,44 +15,45 @@ import (
 
 // Errors of Erase.
 var (
-	// ErrNoEraser: the Store cannot forget an owner, because it is no storage.Eraser.
+	// ErrNoEraser is returned by Erase if the Store is no storage.Eraser.
 	ErrNoEraser = errors.New("streamwatch: the store cannot forget an owner: want a storage.Eraser")
-	// ErrErasing is returned for a creation or resumption while its owner is being erased,
-	// for a second Erase of the owner, and for a request that began before the owner was
-	// erased and finishes afterwards.
+	// ErrErasing is returned for a creation or resumption while its owner is being erased, and for
+	// a second Erase of the owner. It is also returned for a request that began before the owner
+	// was erased and finishes afterwards.
 	ErrErasing = errors.New("streamwatch: the owner is being erased")
 )
 
-// Erase forgets an owner: monitors, rules, endpoints with their secrets, events,
-// deliveries, credits, ledger entries and API keys, and the cursors of accounts and queries
-// that nobody else watches. What the store removes, and what may stay, is written at
-// storage.Eraser. Bytes of what was removed can stay in the store's files until these are
-// rewritten: see "Forget an owner" in docs/stores.md.
+// Erase forgets an owner. It removes the owner's monitors, rules, endpoints with their secrets,
+// events, deliveries, credits, ledger entries and API keys, and the cursors of accounts and queries
+// that nobody else watches. storage.Eraser says what the store removes and what may stay. Bytes of
+// removed data can stay in the store's files until the files are rewritten: see "Forget an owner"
+// in docs/stores.md.
 //
-// The owner's keys go first, and its polls and lanes end before anything is removed, as by
-// Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not
-// called back. Creations for the owner get ErrErasing meanwhile, through all engines on
-// the Store, until Erase has returned nil. A request that began before Erase (see Begin)
-// gets ErrErasing however late it arrives; the Store keeps a hash of the owner's name for
-// this check. A record stored during Erase is removed. The feed keeps the owner's name for
-// that record until 10,000 later changes. A record can remain only if a process dies after
-// it stored the record and before it checked the mark. A charge can remain if a meter
-// appended it before Erase and the Store adds it after Erase has returned. A request from
-// before Erase can succeed only if an earlier Erase of the owner stalled while it stored its
-// last mark, and the mark is stored after this Erase has returned.
+// Erase removes the owner's keys first. Then it ends the owner's polls and lanes, in a fleet on all
+// nodes, and only then removes the rest. It does not stop an attempt that is under way. Until Erase
+// has returned nil, creations for the owner return ErrErasing in all engines on the Store. A
+// request that began before Erase (see Begin) gets ErrErasing however late it arrives; for this
+// check the Store keeps a hash of the owner's name. A record that is stored during Erase is
+// removed. The feed keeps the owner's name for that record until 10,000 later changes.
 //
-// Erase waits apikey.RevokedWithin, during which a cached key may still be accepted, and
-// again if a key was issued meanwhile. A program that authenticates the owner by other
-// means, or grants it credits, must stop before it calls Erase. Other owners are not
-// affected.
+// In rare cases something remains:
+//   - a record, if a process dies after it stored the record and before it checked whether the
+//     owner was erased;
+//   - a charge, if a meter appended it before Erase and the Store adds it after Erase;
+//   - the record of a request from before Erase, if an earlier Erase of the owner stalled at its
+//     end and its last write reaches the Store after this Erase has returned.
 //
-// It works before Start, too, as for a program that runs beside the stopped service; the
-// Config has to name the same sources. Before Start it returns fleet.ErrShared while a fleet
-// runs on the Store: call Erase on one of its nodes. After Shutdown it returns ErrNotRunning.
-// After an error, or the end of the process, call Erase again: it goes on, and counts what it
-// finds then. If a node of a fleet dies during an Erase of the owner, Erase returns ErrErasing
-// for up to 30 s. An owner of whom nothing is stored is no error. The name can be used again
-// when Erase has returned nil.
+// A running engine waits apikey.RevokedWithin, because a cached key may be accepted for that long.
+// It waits again if a key was issued meanwhile. A program that authenticates the owner by other
+// means, or grants it credits, must stop that before it calls Erase. Other owners are not affected.
+//
+// Erase also works before Start, for a program that runs while the service is stopped. Its Config
+// has to name the same sources. Before Start, Erase returns fleet.ErrShared while a fleet runs on
+// the Store: call Erase on one of its nodes. After Shutdown it returns ErrNotRunning. After an
+// error, or the end of the process, call Erase again: it continues and counts only what it then
+// removes. If a node of a fleet dies during an Erase, Erase returns ErrErasing for the owner for up
+// to 30 s. It is no error if nothing is stored of the owner. The name can be used again when Erase
+// has returned nil.
 func (e *Engine) Erase(ctx context.Context, owner string) (r storage.Erased, err error) {
 	store, ok := e.store.(storage.Eraser)
 	if !ok {
@@ -93,8 +94,8 @@ func (er eraser) run(ctx context.Context, store storage.Eraser, r *storage.Erase
 	return err
 }
 
-// erase begins again if an earlier Erase that stalled has overwritten the mark: requests have
-// succeeded since, and what they stored has to be removed.
+// erase calls once, and calls it again if an earlier Erase that stalled has overwritten the mark.
+// Requests may have succeeded since then: what they stored has to be removed too.
 func (er eraser) erase(ctx context.Context, store storage.Eraser, r *storage.Erased) error {
 	for {
 		if err := er.once(ctx, store, r); !errors.Is(err, errOverwritten) {
@@ -133,8 +134,8 @@ func (er eraser) once(ctx context.Context, store storage.Eraser, r *storage.Eras
 	return nil
 }
 
-// refuse removes the owner's keys and marks it as being erased. A request that was let in
-// before the mark may have issued another key: refuse begins again until there is none.
+// refuse removes the owner's keys and marks the owner as being erased. A request that began before
+// the mark may have issued another key, so refuse repeats both until it finds no key.
 func (er eraser) refuse(ctx context.Context, r *storage.Erased) (mark eraseMark, err error) {
 	for marked := false; ; marked = true {
 		n, err := er.keys(ctx)
@@ -173,8 +174,8 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// awaitRefusal waits until cached keys of the owner have expired. A Manager uses a key for
-// up to apikey.RevokedWithin after it read it.
+// awaitRefusal waits until cached keys of the owner have expired. An apikey.Manager accepts a key
+// for up to apikey.RevokedWithin after it read the key from the store.
 func (er eraser) awaitRefusal(ctx context.Context) error {
 	if er.e.life.current() == fresh {
 		return nil
@@ -189,8 +190,8 @@ func (er eraser) awaitRefusal(ctx context.Context) error {
 	}
 }
 
-// end ends the polls and lanes of the owner in the whole fleet, also those of records that
-// another node stored meanwhile. It returns the cursors that no other owner needs.
+// end ends the owner's polls and lanes on all nodes. It repeats that until no other node has stored
+// a record meanwhile. It returns the targets of the cursors that no other owner needs.
 func (er eraser) end(ctx context.Context, r *storage.Erased) (targets []string, err error) {
 	for {
 		targets, paused, err := er.stop(ctx)
@@ -211,9 +212,9 @@ func (er eraser) end(ctx context.Context, r *storage.Erased) (targets []string, 
 	}
 }
 
-// stop pauses the owner's monitors and rules, after which nothing is committed for them
-// here. It returns the cursors that no other owner needs and the number of records paused.
-// The records stay, so that another Erase finds the same cursors when this one is cut short.
+// stop pauses the owner's monitors and rules. After that, this engine commits nothing for them. It
+// returns the targets of the cursors that no other owner needs, and how many records it paused. It
+// deletes no records: if this Erase is cut short, the next one finds the same cursors.
 func (er eraser) stop(ctx context.Context) (targets []string, paused int, err error) {
 	var pause []func() error
 	own, others := map[string]bool{}, map[string]bool{}
@@ -255,7 +256,7 @@ func (er eraser) stop(ctx context.Context) (targets []string, paused int, err er
 		return nil, 0, err
 	}
 	for _, do := range pause {
-		// A record that was changed or deleted meanwhile is read again by the next call of stop.
+		// The next call of stop reads records that were changed or deleted meanwhile.
 		if err := do(); err != nil && !errors.Is(err, monitor.ErrConflict) && !errors.Is(err, monitor.ErrNotFound) &&
 			!errors.Is(err, rule.ErrConflict) && !errors.Is(err, rule.ErrNotFound) {
 			return nil, 0, err
@@ -269,9 +270,9 @@ func (er eraser) stop(ctx context.Context) (targets []string, paused int, err er
 	return targets, len(pause), nil
 }
 
-// reasonErased is the status reason of a record that is about to be removed. Suspend, unlike
-// Pause, does not validate the record, so a record that the current Config refuses can still
-// be erased.
+// reasonErased is the status reason of a record that is about to be removed. The eraser pauses
+// records with Suspend, because Pause would validate them: a record that the current Config refuses
+// can still be erased.
 const reasonErased = "the owner is being erased"
 
 // pauseRule pauses a rule, or deletes one that this engine cannot read.
@@ -283,7 +284,7 @@ func (er eraser) pauseRule(ctx context.Context, id string) error {
 	return err
 }
 
-// endpoints ends the lanes of the owner's endpoints.
+// endpoints deletes the owner's endpoints, which ends their lanes. It returns how many it deleted.
 func (er eraser) endpoints(ctx context.Context) (n int, err error) {
 	list, err := er.e.store.Endpoints().List(ctx, er.owner, "")
 	if err != nil {

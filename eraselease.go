@@ -11,21 +11,21 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// The lease of an Erase lasts eraseLease, so an Erase whose process died prevents the next
-// one for at most that long. It is renewed every eraseRenewal, within renewTime, so that an
-// Erase that cannot renew it ends before the lease does.
+// An Erase has a lease of eraseLease: if its process dies, the next Erase waits at most that long.
+// It renews the lease every eraseRenewal. A renewal takes at most renewTime, so an Erase that
+// cannot renew its lease ends before the lease does.
 const (
 	eraseLease   = 30 * time.Second
 	eraseRenewal = 10 * time.Second
 	renewTime    = 15 * time.Second
 )
 
-// hold takes the owner's lease for Erase, which one node of the fleet has at a time, and
-// renews it until done is called. It returns ErrErasing if another node has it. held ends
-// when the lease is lost, with the reason as its cause.
+// hold acquires the owner's lease for Erase and renews it until done is called. One node of the
+// fleet has the lease at a time: hold returns ErrErasing if another node has it. If the lease is
+// lost, held ends with the reason as its cause.
 //
-// The lease is a request in the store that is never answered. Its owner is a name of its own:
-// Erase removes the requests of the erased owner. Without a fleet there is no lease: see
+// The lease is a request in the store that is never answered. Its owner is eraseTarget(owner),
+// because Erase removes the requests of the owner itself. Without a fleet there is no lease: see
 // erasing.
 func (er eraser) hold(ctx context.Context) (held context.Context, done func(), err error) {
 	if er.e.fleet == nil {
@@ -59,7 +59,8 @@ func (er eraser) hold(ctx context.Context) (held context.Context, done func(), e
 	}, nil
 }
 
-// take takes the lease. If it cannot tell whether it has, it gives it up.
+// take acquires the lease. After an error that leaves open whether it has the lease, it gives the
+// lease up.
 func (er eraser) take(ctx context.Context, q fleet.Request) error {
 	_, err := er.e.answers.Begin(ctx, q)
 	switch {
@@ -72,8 +73,8 @@ func (er eraser) take(ctx context.Context, q fleet.Request) error {
 	return fmt.Errorf("streamwatch: erase: take the lease: %w", err)
 }
 
-// renew gives the lease up and takes it again. If another node takes it in between, renew
-// returns ErrErasing, and the Erase of that node goes on alone.
+// renew gives the lease up and acquires it again. If another node acquires it in between, renew
+// returns ErrErasing, and only the Erase of the other node goes on.
 func (er eraser) renew(ctx context.Context, q fleet.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
@@ -90,11 +91,11 @@ func (er eraser) release(ctx context.Context, q fleet.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnMost)
 	defer cancel()
 	if err := ignore(er.e.answers.Finish(ctx, q, nil), fleet.ErrNotBegun); err != nil {
-		er.e.cfg.Logger.Warn("giving up the lease of an Erase failed: the next one of the owner has to wait until it ends", "lease", eraseLease, "error", err)
+		er.e.cfg.Logger.Warn("cannot give up the lease of an Erase: the owner's next Erase has to wait until the lease ends", "lease", eraseLease, "error", err)
 	}
 }
 
-// erasing are the owners that are being erased by this engine.
+// erasing holds the owners that this engine is erasing.
 type erasing struct {
 	mu     sync.Mutex
 	owners map[string]bool
@@ -119,7 +120,7 @@ func (s *erasing) end(owner string) {
 	delete(s.owners, owner)
 }
 
-// check refuses what would have the owner watch something.
+// check returns ErrErasing if the owner is being erased and the change would make a record active.
 func (s *erasing) check(owner string, active bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

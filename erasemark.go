@@ -22,14 +22,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// eraseMarks say in the store which owners are erased, to all engines that share it. A
-// mark is a cursor whose target has a hash of the owner's name. Its position is the number
-// of a feed change made after the owner's keys were refused. A request that began before
-// that change cannot create anything for the owner. While the owner is being erased, no
-// request can.
+// eraseMarks keeps the marks of erased owners in the store, for all engines that share it. A mark
+// is a cursor whose target has a hash of the owner's name. Its position is the number of a feed
+// change made after the owner's keys were removed. A request that began before that change cannot
+// create anything for the owner. While the owner is being erased, no request can.
 type eraseMarks struct {
 	journal detect.Journal
-	feed    fleet.Feed // nil for a store that only one engine uses, which needs no marks
+	feed    fleet.Feed // nil for a store that only one engine can use: it needs no marks
 	own     deliver.EndpointStore
 }
 
@@ -41,7 +40,7 @@ func newEraseMarks(e *Engine, j detect.Journal) *eraseMarks {
 	return m
 }
 
-// eraseMark is the mark of an owner. The zero value means that it was never erased.
+// eraseMark is the mark of an owner. The zero value means that the owner was never erased.
 type eraseMark struct {
 	change  uint64
 	erasing bool // Erase has not ended
@@ -60,8 +59,8 @@ func (m eraseMark) String() string {
 // erasedPrefix begins the targets of marks.
 const erasedPrefix = "erased "
 
-// eraseTarget is the target of an owner's mark. With its space it is no account's, nor a
-// query's.
+// eraseTarget returns the target of an owner's mark. No account or query has this target, because
+// it contains a space.
 func eraseTarget(owner string) string {
 	sum := sha256.Sum256([]byte("erased\x00" + owner))
 	return erasedPrefix + hex.EncodeToString(sum[:16])
@@ -91,15 +90,15 @@ func (m *eraseMarks) of(ctx context.Context, owners ...string) (map[string]erase
 	return marks, nil
 }
 
-// setTime is how long set may take from its read of the mark to its write. It is less than
-// the lease of an Erase, after which another one may have set the mark.
+// setTime limits the time from set's read of the mark to its write. It is shorter than the lease of
+// an Erase: after that lease another Erase may set the mark.
 const setTime = 10 * time.Second
 
-// errOverwritten is returned by set if an Erase finds another mark than its own at its end.
+// errOverwritten is returned by set at the end of an Erase if the stored mark is not that Erase's.
 var errOverwritten = errors.New("streamwatch: an earlier Erase of the owner has overwritten the mark")
 
-// set stores a mark. It returns ErrErasing if another Erase has stored a later one, and
-// errOverwritten, at the end of an Erase, if an earlier one has stored its own.
+// set stores a mark. It returns ErrErasing if a later Erase has stored its mark. At the end of an
+// Erase it returns errOverwritten if an earlier Erase has overwritten the mark.
 func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error {
 	if m.feed == nil {
 		return nil
@@ -122,7 +121,7 @@ func (m *eraseMarks) set(ctx context.Context, owner string, is eraseMark) error 
 	return m.journal.Commit(ctx, []*detect.Batch{{Cursor: &c}})
 }
 
-// begin marks an owner, whose keys are refused, as being erased.
+// begin marks an owner as being erased. The owner's keys have been removed.
 func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err error) {
 	if m.feed == nil {
 		return is, nil
@@ -134,8 +133,8 @@ func (m *eraseMarks) begin(ctx context.Context, owner string) (is eraseMark, err
 	return is, m.set(ctx, owner, is)
 }
 
-// change adds a change to the feed and returns its number. It creates a disabled endpoint of
-// no owner and deletes it, together with endpoints left by processes that died in between.
+// change adds a change to the feed and returns its number. To do so it creates a disabled endpoint
+// of no owner and deletes it. It also deletes such endpoints of processes that died in between.
 func (m *eraseMarks) change(ctx context.Context, of string) (number uint64, err error) {
 	left, err := m.own.List(ctx, of, of)
 	if err != nil {
@@ -158,12 +157,12 @@ func (m *eraseMarks) change(ctx context.Context, of string) (number uint64, err 
 	return number, nil
 }
 
-// ofMark reports whether change created an endpoint: no monitor has its owner's name as id.
+// ofMark reports whether change created an endpoint: only then is its owner the id of its monitor.
 func ofMark(ep deliver.Endpoint) bool {
 	return ep.Source.ID == ep.Source.Owner && strings.HasPrefix(ep.Source.ID, erasedPrefix)
 }
 
-// last is the number of the last change.
+// last returns the number of the last change.
 func (m *eraseMarks) last(ctx context.Context) (uint64, error) {
 	if m.feed == nil {
 		return 0, nil
@@ -171,15 +170,15 @@ func (m *eraseMarks) last(ctx context.Context) (uint64, error) {
 	return m.feed.Last(ctx)
 }
 
-// refused reports whether a request that has seen changes up to known is refused.
+// refused reports whether a request must fail if known was the last change when it began.
 func (m eraseMark) refused(known uint64) bool { return m.erasing || m.change > known }
 
 // begunKey is the context key of a begun value.
 type begunKey struct{}
 
-// Begin returns the context for a request that may make something for an owner. Call it
-// before you authenticate the request: a request that began before its owner was erased,
-// through any engine on the Store, gets ErrErasing for what it makes afterwards.
+// Begin returns a context for a request that may create something for an owner. Call it before you
+// authenticate the request. If the owner is erased after that, through any engine on the Store,
+// later creations with this context return ErrErasing.
 func (e *Engine) Begin(ctx context.Context) (context.Context, error) {
 	last, err := e.admission.marks.last(ctx)
 	if err != nil {
@@ -194,9 +193,9 @@ type begun struct {
 	known uint64
 }
 
-// UnlessErased calls do, which makes something for an owner that no Engine makes, such as an
-// API key. If the owner was erased since ctx came from Engine.Begin, it does not call do, or
-// calls undo after it, also if do failed, and returns ErrErasing.
+// UnlessErased calls do to create something for an owner outside an Engine, such as an API key. ctx
+// should come from Engine.Begin. If the owner was erased since Begin, UnlessErased returns
+// ErrErasing: it does not call do, or calls undo after it, even if do failed.
 func UnlessErased(ctx context.Context, owner string, do, undo func(context.Context) error) error {
 	b, ok := ctx.Value(begunKey{}).(begun)
 	if !ok {
@@ -205,12 +204,12 @@ func UnlessErased(ctx context.Context, owner string, do, undo func(context.Conte
 	return b.marks.guard(ctx, owner, true, do, undo)
 }
 
-// undoTime bounds the undoing of what was made for an owner who is erased.
+// undoTime limits guard's second check of the mark together with undo.
 const undoTime = 5 * time.Second
 
-// guard checks the mark before and after do, also after an error of do, which may have been
-// done all the same. If the owner is refused then, guard calls undo. If the second check
-// fails, guard undoes a creation and keeps a change.
+// guard checks the owner's mark, calls do, and checks the mark again. It checks again even if do
+// failed, because the store may have made the change. If the owner is refused by then, guard calls
+// undo. If the second check fails, guard calls undo only if makes is true, for a creation.
 func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, undo func(context.Context) error) error {
 	if m.feed == nil {
 		return do(ctx)
@@ -241,7 +240,7 @@ func (m *eraseMarks) guard(ctx context.Context, owner string, makes bool, do, un
 	return failed
 }
 
-// The stores of the managers, which create and resume nothing for an erased owner.
+// Stores for the managers. They create and resume nothing for an erased owner.
 type (
 	guardedMonitors struct {
 		monitor.Store
@@ -264,8 +263,8 @@ func (s guardedMonitors) Create(ctx context.Context, r monitor.Monitor) error {
 		})
 }
 
-// Update pauses a monitor that was resumed after its owner was erased. Other nodes follow
-// the pause; they do not follow a removal by Erase.
+// Update stores a monitor, and pauses a resumed one whose owner is erased meanwhile. Other nodes
+// follow the pause; they do not follow a removal by Erase.
 func (s guardedMonitors) Update(ctx context.Context, r monitor.Monitor) error {
 	if r.Status != monitor.Active || r.StatusReason != "" {
 		return s.Store.Update(ctx, r)

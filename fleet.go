@@ -15,20 +15,19 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// FleetConfig makes an engine a node of a fleet: all engines with a FleetConfig on the same
-// Store, which must be a storage.Sharing. The nodes divide the accounts, queries, endpoints and
-// the sources' budgets among themselves. Every node accepts all changes, answers all requests
-// and has its own WebSocket clients. When a node dies, the others take over its work within 1.25
-// × Lease. All nodes need the same Sources, Detect and Rules.
+// FleetConfig makes an engine a node of a fleet. All engines with a FleetConfig on the same Store
+// form one fleet; the Store must be a storage.Sharing. The nodes divide the accounts, queries,
+// endpoints and the sources' budgets among themselves. Every node accepts all changes, answers all
+// requests and has its own WebSocket clients. When a node dies, the others take over its work
+// within 1.25 × Lease. All nodes need the same Sources, Detect and Rules.
 //
-// OnEvent is called on the node that found the event. If several nodes poll for a monitor or
-// rule, its StatusReason shows, and counts, the failures of one of them. If that node's failures
-// end while polls still fail on another node, StatusReason shows the failures of that node
-// within a second.
+// OnEvent is called on the node that found the event. If several nodes poll for a monitor or rule,
+// its StatusReason shows and counts the failures of one node. If that node's failures end while
+// another node's polls still fail, StatusReason shows the other node's failures within a second.
 type FleetConfig struct {
-	// Name identifies the node in Stats and the log; 1 to 64 bytes, different for each node. An
-	// engine that starts with the name of another replaces it. Defaults to the host's name and
-	// the process id.
+	// Name identifies the node in Stats and the log; 1 to 64 bytes, different for each node. If an
+	// engine starts with the name of another engine, it replaces that engine. Defaults to the
+	// host's name and the process id.
 	Name string
 	// Weight is the node's share of the work, relative to the weights of the others. Defaults to
 	// 1.
@@ -36,8 +35,8 @@ type FleetConfig struct {
 	// Lease is how long a node keeps its parts after its last heartbeat to the Store, from 1 s
 	// to 10 min. Defaults to 10 s.
 	Lease time.Duration
-	// Signals carries hints between the nodes. With it they notice changes at once, and without
-	// it within a second. Defaults to the Store's.
+	// Signals carries hints between the nodes. With Signals a node notices changes immediately,
+	// without them within a second. Defaults to the Store's Signals.
 	Signals fleet.Signals
 }
 
@@ -133,7 +132,7 @@ func (m *membership) changed() {
 	}
 }
 
-// fleetDispatcher wraps the dispatcher for the endpoint manager: it also signals changes of
+// fleetDispatcher wraps the dispatcher for the endpoint manager. It also signals changes of
 // endpoints to the other nodes.
 type fleetDispatcher struct {
 	*dispatch.Dispatcher
@@ -155,8 +154,7 @@ func (t fleetDispatcher) Drop(endpointID string) {
 	t.fleet.changed()
 }
 
-// inEffect waits until all nodes have applied the changes that are stored at the time of the
-// call.
+// inEffect waits until all nodes have applied the changes stored before the call.
 func (m *membership) inEffect(ctx context.Context) error {
 	if m == nil || m.e.life.current() == fresh {
 		return nil
@@ -170,8 +168,8 @@ type fenced struct {
 	m *membership
 }
 
-// Commit tries again if the store refused the commit only because the node's parts had just
-// changed.
+// Commit commits the batches with the node's fence. If the store refuses the commit only because
+// the node's parts had just changed, Commit tries again with the new fence.
 func (j fenced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for {
 		fence, lanes := j.m.node.Fence(), j.m.lanes.Load()

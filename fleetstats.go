@@ -5,7 +5,7 @@ import "time"
 // FleetStats is the state of the fleet as this node last read it from the store.
 type FleetStats struct {
 	Name string // of this node
-	// Trusted is false while the node cannot reach the store; it then polls and sends nothing.
+	// Trusted is false while the node cannot reach the store. It then polls and sends nothing.
 	Trusted bool
 	Parts   int64 // parts of this node, out of fleet.Parts
 	Free    int64 // parts that no node has
@@ -18,7 +18,7 @@ type FleetStats struct {
 
 	Taken   int64 // parts taken since New
 	Given   int64 // parts given away since New
-	Lost    int64 // how often other nodes ended this node's membership because its lease had run out, or another engine took its name
+	Lost    int64 // how often this node's membership was ended: its lease had run out, or another engine took its name
 	Refused int64 // commit attempts refused because their fence was outdated
 }
 

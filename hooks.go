@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// hook calls a hook of a Config. If it panics, hook logs that and returns, because the calling
-// goroutine works for all owners and must go on.
+// hook runs call, a hook of a Config. If call panics, hook logs the panic and returns, because the
+// calling goroutine works for all owners.
 func hook(log *slog.Logger, name string, call func()) {
 	defer func() {
 		if v := recover(); v != nil {

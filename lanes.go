@@ -2,9 +2,9 @@ package streamwatch
 
 import "github.com/streamwatch/streamwatch/deliver/dispatch"
 
-// Lane returns the state of an endpoint's deliveries in this process. It returns false if the
-// process has no such state, because another node of a fleet sends to the endpoint, or because
-// nothing waits or fails and the state was dropped. Lane does not check the endpoint's owner.
+// Lane returns the state of an endpoint's deliveries in this process. It returns false if this
+// process keeps no such state: another node of a fleet sends to the endpoint, or no delivery waits
+// or fails. Lane does not check the endpoint's owner.
 func (e *Engine) Lane(endpointID string) (dispatch.LaneStatus, bool) {
 	return e.dispatcher.Lane(endpointID)
 }

@@ -30,7 +30,7 @@ type lifecycle struct {
 
 func newLifecycle() lifecycle { return lifecycle{turn: make(chan struct{}, 1)} }
 
-// lock waits until no other Start or Shutdown is under way. If none is, lock succeeds even if
+// lock waits until no other Start or Shutdown is under way. If there is none, it succeeds even if
 // ctx has ended.
 func (l *lifecycle) lock(ctx context.Context) (unlock func(), err error) {
 	unlock = func() { <-l.turn }
@@ -138,12 +138,13 @@ func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run fun
 
 // Shutdown stops softly: it starts no new polls, commits the posts already fetched and sends the
 // deliveries that are due. Each stage has a share of the time until ctx ends. A stage that takes
-// longer is cut short: polls under way are abandoned, and unsent deliveries stay in the store
-// for the next process; the error then wraps ctx's error or context.DeadlineExceeded. Shutdown
-// joins all goroutines before it returns, except that it waits at most 15 s for a Fetcher,
-// Sender, handler or Store that ignores its context; the error then says so. Shutdown first
-// waits for a Start that is under way; if ctx ends before that, it stops nothing and returns
-// ctx's error.
+// longer is cut short: its polls are abandoned, and unsent deliveries stay in the store for the
+// next process. The error then wraps ctx's error or context.DeadlineExceeded.
+//
+// Shutdown joins all goroutines before it returns. For a Fetcher, Sender, handler or Store that
+// ignores its context it waits at most 15 s, and returns an error that says so. If a Start is under
+// way, Shutdown waits for it first. If ctx ends before that, it stops nothing and returns ctx's
+// error.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	unlock, err := e.life.lock(ctx)
 	if err != nil {
@@ -184,7 +185,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shareOf returns a context for one of the remaining stages, which ends after an equal share of
+// shareOf returns a context for the next of the remaining stages. It ends after an equal share of
 // the time until ctx's deadline. So a poll that hangs leaves time for the deliveries.
 func shareOf(ctx context.Context, stages int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// managers calls the manager that a deliver.Source belongs to: that of monitors or that of
-// rules.
+// managers passes calls to the manager of a deliver.Source: the monitor manager or the rule
+// manager.
 type managers struct{ e *Engine }
 
 // has reports whether an owner has the monitor or rule with an id.
@@ -30,8 +30,8 @@ func (s managers) has(ctx context.Context, owner string, kind deliver.SourceKind
 	return err == nil, err
 }
 
-// webhookMoved changes the webhook_url of a monitor or rule from one URL to another. After an
-// error it wakes the reconciler, since the store may have made the change.
+// webhookMoved changes the webhook_url of a monitor or rule from one URL to another. After an error
+// it wakes the reconciler, because the store may have made the change.
 func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (moved bool, err error) {
 	defer func() { s.e.bound.note(err) }()
 	if src.Kind == deliver.SourceRule {
@@ -40,8 +40,8 @@ func (s managers) webhookMoved(ctx context.Context, src deliver.Source, from, to
 	return s.e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
 }
 
-// reportTrouble reports a failure to the manager, which writes it into the status reason of the
-// monitor or rule, and calls Config.OnTrouble.
+// reportTrouble reports a failure to its manager and calls Config.OnTrouble. The manager writes the
+// failure into the status reason of the monitor or rule.
 func (s managers) reportTrouble(t detect.Trouble) {
 	err := publicError(t.Err)
 	switch {
@@ -57,8 +57,8 @@ func (s managers) reportTrouble(t detect.Trouble) {
 	}
 }
 
-// publicError returns err, or a general error in its place if it could contain the service's
-// hosts or addresses. The log and OnTrouble get the full error.
+// publicError returns err. If err could contain the service's hosts or addresses, it returns a
+// general error instead. The log and OnTrouble get the full error.
 func publicError(err error) error {
 	var connection *net.OpError
 	var lookup *net.DNSError

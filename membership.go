@@ -16,11 +16,11 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// membership connects an engine to its fleet: it is the node.Host of the engine's node.
+// membership connects an engine to its fleet. It implements node.Host for the engine's node.
 type membership struct {
 	e       *Engine
 	node    *node.Node
-	lanes   atomic.Pointer[fleet.Set] // parts with the endpoints that the dispatcher sends to
+	lanes   atomic.Pointer[fleet.Set] // the dispatcher sends to the endpoints of these parts
 	tracked tracked
 	name    string
 	lease   time.Duration
@@ -71,8 +71,8 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 	return err
 }
 
-// Take starts polling the accounts and queries, and sending to the endpoints, of the parts
-// taken.
+// Take starts all work for the parts taken: polls of their accounts and queries, and sends to their
+// endpoints.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if m.node.Orphans(taken) != (fleet.Set{}) {
 		m.missed = m.lease + m.lease/4
@@ -123,15 +123,14 @@ func (m *membership) forget(own fleet.Set) {
 	})
 }
 
-// setParts makes the detectors poll exactly the parts in own. After it has returned they commit
-// nothing of other parts.
+// setParts makes the detectors poll exactly the parts in own. After it returns, they commit nothing
+// for other parts.
 func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
 	return m.settled(ctx, m.e.platforms.SetParts(ctx, own))
 }
 
-// settled returns err, the result of a change of the detectors' parts. If err is
-// detect.ErrStopped, the detectors still commit the polls under way: settled then waits until
-// they have ended, and returns nil.
+// settled returns err, the result of changing the detectors' parts. If err is detect.ErrStopped,
+// the detectors still commit the polls under way. Then settled waits for these and returns nil.
 func (m *membership) settled(ctx context.Context, err error) error {
 	if !errors.Is(err, detect.ErrStopped) {
 		return err
@@ -144,8 +143,8 @@ func (m *membership) settled(ctx context.Context, err error) error {
 	}
 }
 
-// Lost stops all work, without telling the store. It returns when no batch of the lost term is
-// left to commit: the store would accept such a batch with the next term's fence.
+// Lost stops all work without telling the store. It returns when no batch of the lost term is left
+// to commit. A later commit would carry the next term's fence, and the store would accept it.
 func (m *membership) Lost() {
 	m.count.lost.Add(1)
 	m.lanes.Store(new(fleet.Set))
@@ -158,24 +157,24 @@ func (m *membership) Lost() {
 			m.forget(fleet.Set{})
 			return
 		}
-		m.e.cfg.Logger.Warn("still waiting for polls of the lost term to end", "error", err)
+		m.e.cfg.Logger.Warn("the node still waits for polls of the lost term to end", "error", err)
 	}
 }
 
-// movedWait is how long neither node polls a part that one gives to the other.
+// movedWait is the time assumed for which no node polls a part that moves between two nodes.
 const movedWait = time.Second
 
 // lostWait is how often a node logs that it still waits for polls of a lost term.
 const lostWait = 5 * time.Second
 
-// Hold stops polls and sends while other nodes may have taken the parts; Hold(false) resumes
-// them.
+// Hold(true) stops polls and sends, because other nodes may have taken the parts. Hold(false)
+// resumes them.
 func (m *membership) Hold(hold bool) {
 	m.e.platforms.Hold(hold)
 	m.e.dispatcher.Hold(hold)
 }
 
-// Apply applies changes of records, whichever node stored them.
+// Apply applies changes of records that any node has stored.
 func (m *membership) Apply(ctx context.Context, changes []fleet.Change) error {
 	for _, c := range changes {
 		if err := m.follow(ctx, c); err != nil {
@@ -197,9 +196,9 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	return nil // keys need nothing: they are read from the store for each request
 }
 
-// refused handles err, the result of applying a change. If this engine's settings do not allow
-// it to run the record, refused removes the record from the detectors, writes err into its
-// status reason, and returns nil, so that the node goes on with other records.
+// refused handles err, the result of applying a change. If this engine's settings do not allow it
+// to run the record, refused removes the record from the detectors and writes err into its status
+// reason. It then returns nil, and the node goes on with other records.
 func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
 	switch {
 	case errors.Is(err, ErrNotRunning):
@@ -216,8 +215,8 @@ func (m *membership) refused(ctx context.Context, c fleet.Change, err error) err
 	return m.end(ctx, c.ID, c.Kind)
 }
 
-// ended is end for a record that cannot be run. Without a fleet it does nothing, because the
-// detectors then run no earlier version of the record.
+// ended removes a record that cannot be run from the detectors. Without a fleet it does nothing:
+// the detectors then run no earlier version of the record.
 func (m *membership) ended(ctx context.Context, id string, kind fleet.Kind) error {
 	if m == nil {
 		return nil
@@ -244,8 +243,8 @@ func (m *membership) track(id string, r record) {
 	}
 }
 
-// untrack notes that the detectors no longer run a record. err is the result of removing it: if
-// it is not nil, untrack does nothing.
+// untrack notes that the detectors no longer run a record. If err, the result of removing the
+// record, is not nil, untrack does nothing.
 func (m *membership) untrack(id string, err error) {
 	if m != nil && err == nil {
 		m.tracked.drop(id)
@@ -255,9 +254,9 @@ func (m *membership) untrack(id string, err error) {
 // Reread reads all records and hands the active ones to the detectors.
 func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
-// followAll hands all active records to the detectors. It clears the stored failures of records
-// with accounts or queries in the parts read, because another node stored them: they may be
-// over, or lack failures of this node. A failure that persists is reported again.
+// followAll hands all active records to the detectors. If a record has accounts or queries in the
+// parts read, followAll clears its stored failures: another node stored them, and they may be over
+// or incomplete. A failure that persists is reported again.
 func (m *membership) followAll(ctx context.Context, read fleet.Set, missed time.Duration) error {
 	m.tracked.begin()
 	defer m.tracked.end()
@@ -318,8 +317,7 @@ func (m *membership) Signal(s fleet.Signal) {
 	}
 }
 
-// closed signals to the other nodes that a source refuses calls of a rate-limit bucket until a
-// time.
+// closed signals to the other nodes until when a source refuses calls of a rate-limit bucket.
 func (m *membership) closed(source, bucket string, until time.Time) {
 	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
 }

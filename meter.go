@@ -22,8 +22,8 @@ func addMeter(e *Engine) (err error) {
 	return err
 }
 
-// streams gives billing the records that it charges for: the active monitors and rules; in a
-// fleet, those of owners in this node's parts. It implements billing.Streams.
+// streams implements billing.Streams. It gives billing the active monitors and rules and those
+// paused for lack of credits; in a fleet, only those of owners in this node's parts.
 type streams struct {
 	e     *Engine
 	known *uint64 // the number of the feed's last change when Each began
@@ -74,8 +74,8 @@ func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
 	return ignoreNotFound(err)
 }
 
-// ignoreNotFound returns nil if err says that the record does not exist: it was deleted after
-// Each read it.
+// ignoreNotFound returns nil if err says that the record does not exist. It was deleted after Each
+// had read it.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
 		return nil

@@ -13,20 +13,19 @@ import (
 // Plan is a forecast of latency, calls and cost for the active monitors and rules.
 type Plan struct {
 	detect.Plans
-	// Sources has the plan of each source by name, "" for Config.Fetcher; nil without
-	// Config.Sources. Plans combines all sources: its Mean is the mean over all accounts, and
-	// with several sources its Other is empty.
+	// Sources has the plan of each source by name; the name of Config.Fetcher is "". It is nil
+	// without Config.Sources. Plans combines all sources: its Mean is the mean over all accounts,
+	// and with several sources its Other is empty.
 	Sources map[string]detect.Plans
 	// CreditsPerDay is the price per day of all active monitors and rules, by Config.Pricing.
 	CreditsPerDay billing.Credits
 }
 
-// Plan predicts detection latency and upstream calls for the active monitors and rules, and
-// reports how each query is polled and why. budgets are other budgets to compare, in calls a
-// second: each is planned as if it set the pace, with the monitors' intervals, including default
-// ones, as upper limits. While the engine runs, the plan uses the rates at which the accounts
-// have posted; before Start it assumes one post a day for each. After Shutdown it returns
-// ErrNotRunning.
+// Plan predicts detection latency and upstream calls for the active monitors and rules, and reports
+// how each query is polled and why. budgets are other budgets to compare, in calls a second. Each
+// is planned as if it set the pace and the monitors' intervals, including default ones, were upper
+// limits. While the engine runs, the plan uses the rates at which the accounts have posted; before
+// Start it assumes one post a day for each. After Shutdown it returns ErrNotRunning.
 func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if e.life.current() == ended {
 		return Plan{}, ErrNotRunning

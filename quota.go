@@ -11,11 +11,11 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Quotas limits how many records each owner may have at a time, including paused and disabled
-// ones; 0 means no limit. Lowering a quota removes nothing. The limits hold for the whole fleet:
-// nodes take turns to create records for an owner, and a creation that does not get its turn
-// within 1 s returns ErrBusy. A quota can be exceeded by one if a node stalls during a creation
-// for longer than its turn (22 s by default) and then stores the record.
+// Quotas limits how many records each owner may have at a time, including paused and disabled ones.
+// 0 means no limit. Lowering a quota removes nothing. The limits are for the whole fleet: nodes
+// take turns to create records for an owner. A creation that does not get its turn within 1 s
+// returns ErrBusy. An owner can get one record too many if a node stalls during a creation for
+// longer than its turn (22 s by default) and then stores the record.
 type Quotas struct {
 	Monitors  int
 	Rules     int
@@ -25,9 +25,9 @@ type Quotas struct {
 	Accounts int
 	// MonitorAccounts limits how many accounts one monitor watches. 0 means 100.
 	MonitorAccounts int
-	// Connections limits the WebSocket connections of all of an owner's keys together.
-	// Connections above the limit are closed with code 4003. Each node of a fleet counts its
-	// own. It is the default of wshub.Options.MaxPerOwner.
+	// Connections limits the WebSocket connections of all of an owner's keys together. Each node of
+	// a fleet counts its own. Connections above the limit are closed with code 4003. This is the
+	// default of wshub.Options.MaxPerOwner.
 	Connections int
 }
 
@@ -55,7 +55,7 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("streamwatch: quota of %s exceeded: %d there and %d more asked for, want at most %d", e.Quota, e.Have, e.Asked, e.Limit)
 }
 
-// within returns a *QuotaError if have + asked exceeds limit; a limit of 0 is none.
+// within returns a *QuotaError if have + asked exceeds limit. A limit of 0 means no limit.
 func within(quota string, limit, have, asked int) error {
 	if limit == 0 || have+asked <= limit {
 		return nil
@@ -113,9 +113,9 @@ func (a *admission) accountQuota(ctx context.Context, was *monitor.Monitor, is *
 // pageSize is the number of records in a page of eachPage.
 const pageSize = 100
 
-// eachPage reads a list page by page. If the total changes between pages, because a record was
-// deleted, a record could be missed: eachPage then starts again with the first page. It calls
-// begin before each first page. No records are added, since the caller holds the owner's turn.
+// eachPage calls list for each page of a list. If the total changes between pages, a record was
+// deleted and another could be missed: eachPage then starts again with the first page. It calls
+// begin before each first page. The caller holds the owner's turn, so no record is added.
 func eachPage(begin func(), list func(page int) (total int, err error)) error {
 	for page, before := 1, 0; ; page++ {
 		if page == 1 {
@@ -153,8 +153,8 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 	return done, nil
 }
 
-// newEndpoint is endpoints.Config.Admit for endpoints that are created through Engine.Endpoints.
-// The owner's next call waits until done is called.
+// newEndpoint implements endpoints.Config.Admit for endpoints created through Engine.Endpoints. The
+// owner's next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	err = control.Admitted(ctx, a.e.grace/4, func() (err error) {
 		done, err = a.endpointNow(ctx, owner)
@@ -193,9 +193,10 @@ func (a *admission) endpointTurn(ctx context.Context, owner string, done func())
 	return both(done, turned), nil
 }
 
-// webhookTurn is endpointTurn for a change of a monitor or rule. Only a change that creates an
-// endpoint needs the turn: the record is new, or has no endpoint yet. webhookTurn returns an
-// error if a new webhook_url needs an endpoint that would exceed the quota.
+// webhookTurn acquires the turn for a change of a monitor or rule that will create an endpoint: the
+// record is new or has no endpoint. Other changes need no turn. webhookTurn returns an error if a
+// new webhook_url needs an endpoint that would exceed the quota. It calls done as endpointTurn
+// does.
 func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created bool, from, to string, done func()) (func(), error) {
 	if to == "" || a.e.cfg.Quotas.Endpoints == 0 {
 		return done, nil
@@ -224,9 +225,9 @@ func (a *admission) webhookTurn(ctx context.Context, src deliver.Source, created
 	return both(turned, func() { a.mayCreate.Delete(src.ID) }), nil
 }
 
-// lateEndpoint is newEndpoint for a change of a monitor or rule that does not hold the turn: its
-// endpoint existed when the change was admitted, but was deleted before it could be moved. The
-// change is already stored, so lateEndpoint returns ErrBusy instead of waiting.
+// lateEndpoint implements endpoints.Config.Admit for a change that does not hold the turn. When the
+// change was admitted, its monitor or rule had an endpoint, but that was deleted before the change
+// could move it. The change is already stored, so lateEndpoint returns ErrBusy instead of waiting.
 func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	done, err = a.endpointNow(ctx, owner)
 	var later *control.Later
@@ -236,8 +237,8 @@ func (a *admission) lateEndpoint(ctx context.Context, owner string) (done func()
 	return done, err
 }
 
-// boundEndpoint is endpoints.Config.Admit for a change of a monitor or rule that holds the turn.
-// It checks the quota of endpoints.
+// boundEndpoint implements endpoints.Config.Admit for a change of a monitor or rule that holds the
+// turn. It checks the quota of endpoints.
 func (a *admission) boundEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	if err := a.allowed(owner, true); err != nil {
 		return nil, err

@@ -13,15 +13,15 @@ import (
 // ErrNotStarted is returned by Ready before Start has returned.
 var ErrNotStarted = errors.New("streamwatch: engine is not started")
 
-// ErrNoContact is returned by Ready if the node has not reached the store for so long that
-// others may have taken over its work.
+// ErrNoContact is returned by Ready if the node has not reached the store for a long time. Other
+// nodes may have taken over its work.
 var ErrNoContact = errors.New("streamwatch: the node has no contact with its fleet")
 
 // Ready returns nil while the engine works, from the return of Start until Shutdown begins.
 // Otherwise it returns ErrNotStarted, ErrNotRunning, ErrNoContact, or an error that wraps
-// deliver.ErrSealed: Config.Sealer lacks the key to decrypt the secrets of the endpoints that
-// the error names, and their deliveries wait. Ready is meant for a readiness probe. It does not
-// call the Store, and does not block.
+// deliver.ErrSealed. The last one names endpoints with secrets that Config.Sealer cannot decrypt:
+// their deliveries wait for the key. Ready is meant for a readiness probe. It does not call the
+// Store, and does not block.
 func (e *Engine) Ready() error {
 	switch e.life.current() {
 	case fresh:

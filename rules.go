@@ -19,15 +19,14 @@ import (
 // RuleConfig tunes the filter rules. The zero value of each field means its
 // default.
 type RuleConfig struct {
-	// Parse sets how queries are parsed, such as the dialect, which should be that of the
-	// platform. Defaults to query.Union. The engine sets its Now: New returns an error if it is
-	// set.
+	// Parse sets how queries are parsed. Its Dialect should be that of the platform. Defaults to
+	// query.Union. The engine sets its Now: New returns an error if it is set.
 	Parse query.Options
 	// MinInterval is the shortest poll interval allowed, also in schedules. Defaults to
 	// rule.MinInterval.
 	MinInterval time.Duration
-	// Check drops posts that the platform's search returned but that do not match the query, as
-	// far as their fields show. Defaults to false: the search's answers are accepted.
+	// Check drops a post of the platform's search if the post's fields show that it does not match
+	// the query. Defaults to false: all posts of the search are accepted.
 	Check bool
 }
 
@@ -36,15 +35,15 @@ type RuleConfig struct {
 // come from: see detect.QuerySubscription.
 func (e *Engine) Rules() *rule.Manager { return e.rules }
 
-// PriceRule returns the price of a rule by Config.Pricing; for a rule with a schedule, the price
-// of its shortest interval. See Price.
+// PriceRule returns the price of a rule by Config.Pricing. A rule with a schedule has the price of
+// its shortest interval. See Price.
 func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 	return e.cfg.Pricing.Rule(e.rules.Every(r))
 }
 
-// Query returns the state of a rule's query. Texts with the same query.Program.Canonical are one
-// query. ok is false if no active rule has the query. The error is ErrNotRunning, ctx's error,
-// or says why the text cannot be parsed.
+// Query returns the state of the query with the given text. Texts with the same
+// query.Program.Canonical are one query. ok is false if no active rule has the query. The error is
+// ErrNotRunning, ctx's error, or the reason why the text cannot be parsed.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
 	if e.life.current() != running {
 		return detect.QueryStatus{}, false, ErrNotRunning
@@ -70,8 +69,8 @@ func addRules(e *Engine) (err error) {
 	return err
 }
 
-// unrunnable reports whether err says that this engine's settings do not allow it to run the
-// rule or monitor, so that trying again is useless.
+// unrunnable reports whether err says that this engine's settings do not allow it to run the rule
+// or monitor. Trying again is then useless.
 func unrunnable(err error) bool {
 	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) || invalid.IsRefused(err)
 }
@@ -102,7 +101,7 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 	return notRunning(t.e.platforms.SetQuery(ctx, r.Platform, sub))
 }
 
-// track notes that the detectors are about to get a rule, with the part of its query's text.
+// track notes that the detectors are about to get a rule, and to which part its query belongs.
 func (t ruleTracker) track(r rule.Rule, text string) {
 	known := record{kind: fleet.Rule}
 	if p := t.e.platforms.Named(r.Platform); p != nil {
@@ -120,8 +119,8 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 	return detect.ForRule(r, p, t.e.cfg.Rules.Check), nil
 }
 
-// runnable returns the error with which the detector would refuse the rule, nil if it would not.
-// The caller has checked the rule's query and schedule.
+// runnable returns the detector's error for a rule that it would refuse, otherwise nil. The caller
+// has checked the rule's query and schedule.
 func (t ruleTracker) runnable(r rule.Rule) error {
 	sub, err := t.subscription(r)
 	p := t.e.platforms.Named(r.Platform)

@@ -19,9 +19,9 @@ const sharedKeyTarget = "shared key"
 // ErrNoSharedKey is returned by SharedKey until a node of a new fleet has created the key.
 var ErrNoSharedKey = errors.New("streamwatch: the fleet has no shared key yet: ask again in a second")
 
-// SharedKey returns a random key that is the same on all nodes of a fleet. It is meant for
-// signing values that other nodes must verify, such as page cursors. The Store has it in plain
-// text. Without Config.Fleet each engine has its own key, in memory only.
+// SharedKey returns a random key that is the same on all nodes of a fleet. It is meant for signing
+// values that other nodes must verify, such as page cursors. The Store keeps the key unencrypted.
+// Without Config.Fleet each engine has its own key, in memory only.
 func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 	if key := e.shared.get(e.fleet == nil); key != "" {
 		return key, nil
@@ -37,8 +37,8 @@ func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
 	return key, nil
 }
 
-// sharedKey caches the key of Engine.SharedKey, "" before it is known. Its mutex is not held
-// while the store is read, because a wait for the mutex would not end with a caller's context.
+// sharedKey caches the key of Engine.SharedKey; "" before it is known. The store is read without
+// mu, because a caller that waits for a mutex cannot stop when its context ends.
 type sharedKey struct {
 	mu  sync.Mutex
 	key secret.Value

@@ -15,13 +15,13 @@ import (
 
 // Source is one platform with its credentials.
 type Source struct {
-	// Name is the source's name in monitors and rules, which write "name:account", and in
-	// events, Stats, Plan and log messages. 1 to 32 lower-case letters, digits, "-" and "_", the
-	// first a letter, and not "did". Required.
+	// Name is the source's name in events, Stats, Plan and log messages. Monitors name accounts
+	// "name:account", and rules name the source as their platform. It has 1 to 32 lower-case
+	// letters, digits, "-" and "_", begins with a letter, and is not "did". Required.
 	//
-	// Ids of events and names of cursors in the Store depend on it. After a source is renamed,
-	// or Config.Fetcher becomes a source with a name, posts may be delivered again, as events
-	// with other ids: those published since their account was added to its monitor.
+	// Ids of events and names of cursors in the Store depend on Name. If a source is renamed, or
+	// Config.Fetcher becomes a source with a name, posts may be delivered again, as events with
+	// other ids. This concerns posts published since their account was added to its monitor.
 	Name string
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
@@ -67,8 +67,8 @@ func (c *Config) checkSources() error {
 	return nil
 }
 
-// allSources returns all sources, with Config.Fetcher as the first if it is set. Account names
-// without a source belong to the first.
+// allSources returns all sources. Config.Fetcher is the first, if it is set. Account names without
+// a source belong to the first source.
 func (c *Config) allSources(tuned detect.Config) []Source {
 	var all []Source
 	if c.Fetcher != nil {
@@ -83,8 +83,8 @@ func (c *Config) allSources(tuned detect.Config) []Source {
 	return all
 }
 
-// checkClaims returns an error if a source's DeliverBy is below shortest: its claims could then
-// run out during an attempt.
+// checkClaims returns an error if a source's DeliverBy is below shortest: a claim could then run
+// out during an attempt.
 func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error {
 	check := func(by time.Duration) error {
 		if by < shortest {
@@ -106,7 +106,8 @@ func (c *Config) checkClaims(tuned detect.Config, shortest time.Duration) error 
 // sources has the Engine's internal methods for its sources.
 type sources struct{ e *Engine }
 
-// add creates a detector for each source. All detectors get deps, completed for their source.
+// add creates a detector for each source. Each detector gets a copy of deps, completed for its
+// source.
 func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 	e := s.e
 	commits := platforms.NewCommits(e.dispatcher.Enqueue)
@@ -162,8 +163,8 @@ func (s sources) paced() bool {
 	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
 }
 
-// canonical returns the full name of an account: "source:account" if its source has a name, even
-// if the caller omitted the source.
+// canonical returns the full name of an account. If the account's source has a name, that is
+// "source:account", even if the caller omitted the source.
 func (s sources) canonical(account string) string {
 	p, name := s.e.platforms.Split(account)
 	return p.Full(strings.TrimPrefix(name, "@"))

@@ -12,8 +12,8 @@ import (
 type Stats struct {
 	// Detect has the counters of Config.Fetcher or, without it, of the first of Config.Sources.
 	Detect detect.Stats
-	// Sources has the counters of each source by name, "" for Config.Fetcher; nil without
-	// Config.Sources.
+	// Sources has the counters of each source by name; the name of Config.Fetcher is "". It is nil
+	// without Config.Sources.
 	Sources map[string]detect.Stats
 	Deliver dispatch.Stats
 	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing, Fleet
@@ -23,9 +23,9 @@ type Stats struct {
 	Fleet     FleetStats
 }
 
-// Causes divides the mean time from publication to acknowledgement into its causes, in the order
-// of the flow: the causes of latency.Parts for the accounts and queries of all sources, the wait
-// for the first attempt ("handover"), and the successful attempts ("send").
+// Causes divides the mean time from publication to acknowledgement into its causes, in the order of
+// the flow. First come the causes of latency.Parts for the accounts and queries of all sources,
+// then the wait for the first attempt ("handover") and the successful attempts ("send").
 func (s *Stats) Causes() []latency.Cause {
 	parts := s.Detect.Latency.Add(s.Detect.Queries.Latency)
 	if s.Sources != nil {

@@ -51,7 +51,7 @@ func (t *tracked) get(id string) (record, bool) {
 	return r, ok
 }
 
-// begin starts a reading of all records: put is then called for each record that is found.
+// begin starts a reading of all records. The caller then calls put for each record that it finds.
 func (t *tracked) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +65,8 @@ func (t *tracked) left() map[string]record {
 	return maps.Clone(t.old)
 }
 
-// end ends a reading. Records not found and not dropped are kept, since the reading failed
-// before it came to them.
+// end ends a reading. It keeps records that were neither found nor dropped: the reading failed
+// before it reached them.
 func (t *tracked) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

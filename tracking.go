@@ -35,11 +35,11 @@ func (t tracking) all(ctx context.Context) error {
 	return nil
 }
 
-// monitors hands the active monitors to the detectors. begins reports whether this process
-// starts polling accounts of a monitor now: then the failures in its stored status reason are
-// cleared, since those that persist are reported again. missed is for how long before now its
-// accounts may not have been polled. If this engine's settings do not allow it to run a monitor,
-// monitors writes the error into the monitor's status reason and goes on with the others.
+// monitors hands the active monitors to the detectors. If begins returns true, this process starts
+// polling accounts of the monitor now. Then monitors clears the failures in the stored status
+// reason: those that persist are reported again. missed is how long the accounts may not have been
+// polled. If this engine's settings do not allow it to run a monitor, monitors writes the error
+// into the monitor's status reason and goes on with the others.
 func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -65,8 +65,8 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 	})
 }
 
-// rules hands the active rules to the detectors, as monitors does for monitors. A rule may not
-// run here because it was stored by an engine with another dialect or with a Searcher.
+// rules hands the active rules to the detectors, as monitors does for monitors. This engine may be
+// unable to run a rule that an engine with another dialect or with a Searcher has stored.
 func (t tracking) rules(ctx context.Context, begins func(rule.Rule, detect.QuerySubscription) bool) error {
 	e := t.e
 	return e.rules.Each(ctx, func(r rule.Rule) error {

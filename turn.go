@@ -12,17 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/internal/control"
 )
 
-// If another node holds the turn, a node waits turnWait, then twice as long each time, turnMost
-// in total.
+// While another node holds a turn, a node tries again after turnWait, then after twice as long each
+// time. It gives up after turnMost in total.
 const (
 	turnWait = 2 * time.Millisecond
 	turnMost = time.Second
 )
 
-// ErrBusy is returned if something else is being created for the owner and has not ended within
-// 1 s on another node of the fleet, or within 11 s (by default) on this one. Try again. If a
-// node dies during a creation, ErrBusy is returned until the turn's lease ends, after 22 s by
-// default.
+// ErrBusy is returned if another creation for the owner has not ended within 1 s on another node of
+// the fleet, or within 11 s (by default) on this one. Try again. If a node dies during a creation,
+// ErrBusy is returned until the turn's lease ends, after 22 s by default.
 var ErrBusy = errors.New("streamwatch: something else is being created for the owner: try again")
 
 // turnOf identifies a turn: an owner and one of its quotas, or its credits ("cover").
@@ -55,14 +54,14 @@ func (t *turns) take(of turnOf) (end func(), others <-chan struct{}) {
 	}, nil
 }
 
-// turn acquires the lock for one owner and one quota, or for the owner's credits: in this
-// engine and, in a fleet, for all nodes. The caller holds it from counting until the new
-// record is stored. The fleet's lock is a fleet.Answers request that is never answered; its
-// lease is twice Config.ChangeTimeout.
+// turn acquires the lock for one owner and one quota, or for the owner's credits. In a fleet the
+// lock covers all nodes. The caller holds it from counting until the new record is stored. The
+// fleet's lock is a fleet.Answers request that is never answered; its lease is twice
+// monitor.Config.ChangeTimeout.
 //
-// If the turn is held, it returns a *control.Later instead of waiting. So no caller waits for a
-// turn while it holds another turn or the lock of a manager: one owner's wait does not delay
-// other owners, and turns cannot deadlock in whatever order they are acquired.
+// If the lock is held, turn returns a *control.Later instead of waiting. So no caller waits for a
+// turn while it holds another turn or the lock of a manager. One owner's wait does not delay other
+// owners, and turns cannot deadlock, whatever order they are acquired in.
 func (a *admission) turn(ctx context.Context, owner, quota string) (done func(), err error) {
 	end, others := a.turns.take(turnOf{owner, quota})
 	if others != nil {
@@ -92,8 +91,8 @@ func (a *admission) turn(ctx context.Context, owner, quota string) (done func(),
 	}
 }
 
-// waitForNode waits before the next try for a turn that another node holds: turnWait at first,
-// then twice as long each time. It returns ErrBusy after turnMost in total.
+// waitForNode waits before the next try for a turn that another node holds. It waits turnWait at
+// first, then twice as long each time, and returns ErrBusy after turnMost in total.
 func waitForNode(ctx context.Context, waited time.Duration) (time.Duration, error) {
 	if waited >= turnMost {
 		return waited, ErrBusy

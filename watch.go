@@ -8,12 +8,12 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Watch calls fn with the new events of every commit of this engine, for all owners, until stop
-// is called. Events of one source come in the order of their commits. In a fleet, fn does not
-// get events that other nodes find. Events are not stored for fn or repeated: use Config.OnEvent
-// for a receiver that must not miss any. Several goroutines may call fn at once, and commits
-// wait for it: it must not block, change the events or keep their bodies. stop does not wait for
-// calls under way.
+// Watch calls fn with the new events of every commit of this engine, for all owners, until stop is
+// called. Events of one source come in the order of their commits. In a fleet, fn does not get
+// events that other nodes find. An event that fn misses is not repeated: a receiver that must not
+// miss any needs Config.OnEvent. Several goroutines may call fn at the same time. Commits wait for
+// fn: it must not block, change the events or keep their bodies. stop does not wait for calls under
+// way.
 func (e *Engine) Watch(fn func(events []deliver.Event)) (stop func()) {
 	return e.writes.watchers.add(func(events []deliver.Event) {
 		hook(e.cfg.Logger, "Watch", func() { fn(events) })

@@ -58,8 +58,8 @@ func (e *Engine) setEpoch(ctx context.Context) error {
 	return nil
 }
 
-// announced is a Journal that passes the events of every commit to the hub. If a client is
-// connected for an event, it adds a delivery to the hub.
+// announced is a Journal that passes the events of every commit to the hub. If clients are
+// connected for an event, its Commit adds a delivery to the hub.
 type announced struct {
 	detect.Journal
 	hub *wshub.Hub

@@ -23,11 +23,11 @@ const (
 // ErrWrites is wrapped by the error of Writable if the store's last write failed.
 var ErrWrites = errors.New("streamwatch: the store takes no writes")
 
-// Writable returns nil if the engine's last write to the store, within the last 5 s, succeeded.
-// If there was none, it writes a few bytes itself, at most once in 5 s and for at most 2 s;
-// concurrent calls share the result. So it detects a full disk even if reads still succeed. It
-// is meant for a readiness probe, and works whether or not the engine is running. The error
-// wraps ErrWrites and the store's error, or is ctx's error.
+// Writable returns nil if the store takes writes. It reports the result of the engine's last write
+// if that was within the last 5 s. Otherwise it writes a few bytes itself, at most once in 5 s and
+// for at most 2 s; concurrent calls share the result. So it detects a full disk even if reads still
+// succeed. It is meant for a readiness probe, and works whether or not the engine is running. The
+// error wraps ErrWrites and the store's error, or is ctx's error.
 func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx) }
 
 // writes records the results of the latest writes to the store.
@@ -46,8 +46,8 @@ func newWrites(j detect.Journal) *writes {
 	return &writes{journal: j, turn: make(chan struct{}, 1)}
 }
 
-// note records the result of a write. It ignores errors that are not the store's fault: the
-// caller cancelled the write, or the data were refused.
+// note records the result of a write. It ignores errors that are not the store's fault: the caller
+// cancelled the write, or the store refused the data.
 func (w *writes) note(err error) {
 	var batch *detect.BatchError
 	var field *deliver.FieldError
@@ -63,7 +63,7 @@ func (w *writes) note(err error) {
 	w.bad, w.err = time.Now(), err
 }
 
-// recent returns the result of the latest write. It reports false if that was more than
+// recent returns the result of the latest write. It reports false if that write was more than
 // writeFresh ago.
 func (w *writes) recent() (error, bool) {
 	w.mu.Lock()

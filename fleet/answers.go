@@ -26,23 +26,23 @@ const (
 	MaxAnswerBytes = 64 << 20 // all texts together, in bytes
 )
 
-// Answers keeps the answers to requests that clients may repeat, so that a repetition gets the
-// first answer on any node. Every method is atomic and safe for concurrent use; storage.Store
-// has the rules for all ports.
+// Answers keeps the answers to requests that clients may repeat. A repeated request gets the first
+// answer on any node. Every method is atomic and safe for concurrent use; storage.Store has the
+// rules for all ports.
 //
-// A store keeps texts as they are: callers encrypt those that are secret. storage.Eraser removes
-// an owner's answers.
+// A store keeps texts unencrypted: callers encrypt those that are secret. storage.Eraser removes an
+// owner's answers.
 type Answers interface {
-	// Begin begins a request, or returns its answer. If it returns nil, nil, the caller must
-	// carry out the request and then call Finish: no caller has begun it, or q.By has, or the
-	// lease of the caller that has is over by the store's clock. Otherwise Begin returns the
-	// answer, ErrOtherRequest if the request was begun or answered with another q.Asked, or
-	// ErrUnderWay while it has no answer.
+	// Begin begins a request, or returns its answer. It returns nil, nil if no caller has begun the
+	// request, if q.By has, or if the lease of the caller that has is over by the store's clock.
+	// The caller must then carry out the request and call Finish. Otherwise Begin returns the
+	// answer, or ErrUnderWay while there is none. It returns ErrOtherRequest if the request was
+	// begun or answered with another q.Asked.
 	Begin(ctx context.Context, q Request) (*Answer, error)
-	// Finish stores the answer to a request that q.By has begun; an empty text removes the
-	// request. If q.By has stored the answer before, Finish returns nil and changes nothing. It
-	// returns ErrNotBegun if q.By has not begun the request, or if the request was removed, or
-	// begun by another caller after the lease. It ignores q.Asked and q.Lease.
+	// Finish stores the answer to a request that q.By has begun; an empty text removes the request.
+	// If q.By has stored the answer before, Finish returns nil and changes nothing. It returns
+	// ErrNotBegun if q.By has not begun the request, if the request was removed, or if another
+	// caller began it after the lease. It ignores q.Asked and q.Lease.
 	Finish(ctx context.Context, q Request, text []byte) error
 }
 
@@ -52,7 +52,7 @@ type Request struct {
 	ID    string // the same in each repetition, unique per owner
 	Asked string // a hash of the request's content, the same in each repetition
 	By    string // a text that identifies the caller, different in each repetition
-	// Lease is how long no other caller can begin the request, in case By never finishes it.
+	// Lease is how long no other caller can begin the request if By does not finish it.
 	Lease time.Duration
 }
 

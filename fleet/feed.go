@@ -7,13 +7,13 @@ import (
 
 // Feed numbers the changes of records: each creation, update and deletion of a monitor, rule,
 // endpoint or key. The store adds a change to the feed in the same transaction that makes it. So
-// the numbers have the order of the changes, and if a number can be read, all lower ones can.
+// the numbers have the order of the changes, and once a number can be read, all lower ones can.
 // Every method is safe for concurrent use; storage.Store has the rules for all ports.
 type Feed interface {
-	// Since returns up to limit changes with numbers above after, in order. It returns ErrTooOld
-	// if the store has dropped some of them, or if after is above the last number: then call
-	// Last, read all records, and continue after the number from Last. The store keeps at least
-	// the last 10,000 changes.
+	// Since returns up to limit changes with numbers above after, in order. It returns ErrTooOld if
+	// the store has dropped some of them, or if after is above the last number. Then call Last,
+	// read all records, and continue after the number from Last. The store keeps at least the last
+	// 10,000 changes.
 	Since(ctx context.Context, after uint64, limit int) ([]Change, error)
 	// Last returns the number of the last change, 0 if there was none.
 	Last(ctx context.Context) (uint64, error)

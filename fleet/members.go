@@ -11,8 +11,8 @@ var (
 	// ErrFenced means that the term has ended, or that its generation has changed. The store has
 	// changed nothing.
 	ErrFenced = errors.New("fleet: the term has ended, or its parts have changed")
-	// ErrShared means that a write carried no fence although the store has a term with a lease
-	// that is not over. The store has changed nothing.
+	// ErrShared means that a write carried no fence while the store had a term whose lease had not
+	// ended. The store has changed nothing.
 	ErrShared = errors.New("fleet: engines of a fleet share this store: start this one with Config.Fleet too, or stop the others first")
 	// ErrTooOld means that the feed does not reach back far enough. Read all records again: see
 	// Feed.Since.
@@ -28,23 +28,23 @@ type Fence struct {
 // IsZero reports whether there is no term.
 func (f Fence) IsZero() bool { return f.Term == "" }
 
-// Members keeps the terms of a fleet and their parts. All times are by the store's clock, not by
-// a node's. Every method is atomic and safe for concurrent use. It waits for commits under way
-// before it changes their fence. storage.Store has the rules for all ports.
+// Members keeps the terms of a fleet and their parts. All times are by the store's clock, not by a
+// node's. Every method is atomic and safe for concurrent use. Before a method changes a fence, it
+// waits for commits under way. storage.Store has the rules for all ports.
 type Members interface {
 	// Join begins a term with generation 1 and without parts. It first ends the term of a node
 	// with the same name, even if its lease is not over. It treats n.Seen as Beat treats b.Seen.
 	Join(ctx context.Context, n Node) (State, error)
 	// Beat extends the lease of a term, and returns the term's parts. In this order it
 	//
-	//  1. returns ErrFenced if the term of b.Fence is unknown, or its generation is
-	//     above the term's. It accepts a lower generation: the answer to an earlier
-	//     Beat was lost;
+	//  1. returns ErrFenced if the term of b.Fence is unknown, or the fence's generation
+	//     is above the term's. It accepts a lower generation, because the answer to an
+	//     earlier Beat may have been lost;
 	//  2. sets a new random epoch if b.Seen is above the count of beats or b.Lost is
 	//     set, and makes the count at least b.Seen: see State.Epoch;
 	//  3. takes the parts of b.Give from the term, except those that it does not have;
-	//  4. shortens every lease that ends later than now + its length to that moment: the
-	//     clock may have been ahead;
+	//  4. makes every lease end at most its length from now: the clock may have been
+	//     ahead when the lease was set;
 	//  5. ends each term in b.Suspects, except the caller's own, if its lease is over,
 	//     and frees its parts and grants;
 	//  6. gives the term free parts, other than those of b.Give, until it has b.Want.
@@ -54,8 +54,8 @@ type Members interface {
 	//  9. keeps Weight, Applied and Says, counts the beat, and makes the lease end at
 	//     now + the length that Join was given.
 	//
-	// A term does not end when its lease is over: until another node suspects it, its next Beat
-	// continues the same term.
+	// A term does not end with its lease. Until another node suspects the term, its next Beat
+	// continues it.
 	Beat(ctx context.Context, b Beat) (State, error)
 	// Leave ends the term f.Term, whatever the generation, and frees its parts and grants.
 	// For an unknown term it does nothing.
@@ -79,14 +79,14 @@ type Beat struct {
 	Fence    Fence
 	Give     Set      // parts that the node gives up: it has stopped all work for them
 	Want     int      // how many parts the node wants to have in total
-	Suspects []string // terms that have sent no beat for the length of their leases, as seen by the node
+	Suspects []string // terms from which the node has seen no beat for the length of their leases
 	Weight   float64  // as in Node
 	// Applied is the number of a change in the feed: the node has applied it and all
 	// changes before it.
 	Applied uint64
 	Seen    uint64 // as in Node
-	// Lost is true if the node has seen two events with the same number, so that the store must
-	// have lost its last writes.
+	// Lost is true if the node has seen two events with the same number. The store must then have
+	// lost its last writes.
 	Lost bool
 	Asks []Ask // one for each budget
 	// Says is a message for the other nodes, up to 16 KiB. The store does not interpret it.
@@ -96,10 +96,10 @@ type Beat struct {
 // Ask asks for a share of a budget of the fleet, such as the calls a second to a source. The
 // store grants
 //
-//	min(Rate, Total − the grants of the other terms), at least 0,
+//	min(Rate, Total − the grants of the other terms), at least 0.
 //
 // If all nodes ask with the same Total, the sum of the grants never exceeds it. A node that asks
-// with a lower one gets at most what the others' grants leave of that.
+// with a lower Total gets at most that Total less the grants of the others.
 type Ask struct {
 	Budget string
 	Total  float64

@@ -14,12 +14,12 @@ const Parts = 1024
 // Part is one of the shares of all keys, below Parts.
 type Part uint16
 
-// PartOf returns the part of a key, which is the target of a cursor, the id of an endpoint, or
-// an owner.
+// PartOf returns the part of a key. A key is the target of a cursor, the id of an endpoint, or an
+// owner.
 func PartOf(key string) Part { return PartOfHash(Hash(key)) }
 
-// PartOfHash returns the part of the key with that Hash: bits 20 to 29 of the hash. Detectors
-// use the lower bits for shards and the higher ones for table positions.
+// PartOfHash returns the part of a key, given its Hash. The part is bits 20 to 29 of the hash:
+// detectors use the lower bits for shards and the higher ones for table positions.
 func PartOfHash(hash uint64) Part { return Part(hash >> 20 & (Parts - 1)) }
 
 // Hash returns the 64-bit FNV-1a hash of a key, with its bits mixed. It is the same in every
@@ -162,7 +162,7 @@ func (s *Set) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// mix spreads a hash over all bits: the high bits of FNV-1a differ little for short keys.
+// mix spreads a hash over all bits, because the high bits of FNV-1a differ little for short keys.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
