@@ -2,8 +2,8 @@ package redisstore
 
 import "github.com/streamwatch/streamwatch/detect"
 
-// args returns the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit
-// that removes up to most old events.
+// args returns the arguments of lua/journal_commit.lua and lua/charges.lua. The commit removes up
+// to most old events.
 func (p *plan) args(most int) []any {
 	n := 12 + 2*len(p.fences.names) + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
@@ -71,8 +71,8 @@ func (e *planned) appendDeliveries(w []any) []any {
 	return w
 }
 
-// planned, plannedCursor and cursorName are arguments that are encoded while the request is
-// sent, one after the other in the same buffer of the plan.
+// planned, plannedCursor and cursorName encode themselves while the client sends the request. They
+// share the plan's buffer, which each overwrites.
 
 // MarshalBinary returns the record of an event, for the client to send.
 func (e *planned) MarshalBinary() ([]byte, error) {

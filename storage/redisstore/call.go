@@ -14,33 +14,33 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// callSlots is the maximum number of writing calls in progress; others wait. Each slot has one
-// answer in Redis.
+// callSlots is the maximum number of writing calls in progress; others wait. Redis stores one
+// answer for each slot.
 const callSlots = 64
 
-// The answers of a store are kept for answersLast + Options.RetryFor after its last call,
-// because a call may be tried again for RetryFor. That time limit is extended at most once in
-// answersRenew. The first store that is opened after it removes the answers.
+// The answers of a store are kept for answersLast + Options.RetryFor after its last call, because a
+// call may be tried again for RetryFor. The store extends that limit at most once in answersRenew.
+// When it has passed, the next store that is opened removes the answers.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
 )
 
-// slot is used by one call at a time, and numbers its calls. If a script finds a higher number
-// in its slot, its request arrives after a later call, and is refused.
+// slot numbers the calls that use it, one at a time. A script refuses a call if its slot already
+// has an answer to a later one.
 type slot struct {
-	field string // of its answers: see lua/write.lua
+	field string // of its answer in journal: see lua/write.lua
 	n     uint64
 }
 
 // errMixup means that a connection has returned the answer to another call. The call is tried
-// again, which also realigns the connection's requests and answers.
+// again. That also realigns the connection's requests and answers.
 var errMixup = errors.New("redisstore: answer belongs to another call")
 
 // run runs a script and returns its reply without the token. kind is the kind of records, for
-// scripts that work on several kinds. A script that writes takes effect once, however often it
-// is sent. An error that wraps ErrUnknown means that it may have taken effect; others, that it
-// did not.
+// scripts that work on several kinds. A script that writes takes effect at most once, however often
+// it is sent. After an error that wraps ErrUnknown it may have taken effect, after other errors it
+// has not.
 func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any, error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return ErrClosed
 }
 
-// renewal returns "" unless the stored answers' time limit is due to be extended. Then it
-// returns the new limit, followed by the store's name.
+// renewal returns a new time limit for the stored answers, followed by the store's name, or "" if
+// the limit need not be extended yet.
 func (s *Store) renewal() string {
 	now := s.opts.Now()
 	last := s.renewed.Load()
@@ -128,8 +128,7 @@ func (s *Store) send(ctx context.Context, sc *script, command []any, token strin
 		_ = s.redis.Process(ctx, cmd)
 	}
 	out, err := cmd.Slice()
-	// NOSCRIPT cannot be an answer to EVAL, which sends the script itself: it is the answer to
-	// another call.
+	// EVAL sends the script itself. If NOSCRIPT comes after it, that is the answer to another call.
 	mixup := redis.HasErrorPrefix(err, "NOSCRIPT")
 	if err != nil && !mixup {
 		return nil, err
@@ -141,8 +140,8 @@ func (s *Store) send(ctx context.Context, sc *script, command []any, token strin
 	return out[1:], nil
 }
 
-// retry calls call until it succeeds, another attempt cannot help, or RetryFor has passed. The
-// last attempt may take up to the client's ReadTimeout longer.
+// retry calls call until it succeeds, another attempt cannot help, or RetryFor has passed. A last
+// attempt may take longer by up to the client's ReadTimeout.
 func (s *Store) retry(ctx context.Context, writes bool, call func(context.Context) error) error {
 	err := call(ctx)
 	if err == nil {
@@ -183,8 +182,8 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	return err
 }
 
-// reload makes a cluster client read the map of slots to nodes again, in the background. By
-// itself it does so once a minute.
+// reload makes a cluster client read the map of slots to nodes again, in the background. The client
+// does so once a minute without it.
 func (s *Store) reload(ctx context.Context) {
 	if nodes, ok := s.redis.(*redis.ClusterClient); ok {
 		nodes.ReloadState(ctx)
@@ -195,18 +194,18 @@ func (s *Store) reload(ctx context.Context) {
 type verdict struct {
 	again   bool // another attempt may succeed
 	sent    bool // the script may have run
-	refused bool // the script ran and wrote nothing; hence no earlier attempt succeeded, or its answer would have been returned
+	refused bool // the script ran and wrote nothing. Earlier attempts did not succeed, or it would have returned their answer
 }
 
-// passing lists the prefixes of temporary errors: the server is not ready yet, or another node
-// has the slot. A script that has written anything never returns one of them.
+// passing lists the prefixes of temporary errors: the server is not ready yet, or another node has
+// the slot. A script that has written something never returns one of them.
 var passing = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK", "BUSY",
 	"max number of clients reached",
 }
 
-// beforeWrites lists texts in the errors of scripts that have written nothing, because the
-// server refused their first write, or they refused the call.
+// beforeWrites lists texts in the errors of scripts that have written nothing: the server refused
+// their first write, or the script refused the call.
 var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
 
 // judge classifies the error of an attempt.
@@ -220,9 +219,9 @@ func judge(err error) verdict {
 				return verdict{again: true}
 			}
 		}
-		// An error from before the script runs, such as after a changed password, tells nothing
-		// about earlier attempts. Since Redis 7.0 the errors of scripts end in "script: 1f2e…,
-		// on @user_script:9."
+		// If the script has not run, for example because the password was changed, the error tells
+		// nothing about earlier attempts. Since Redis 7.0 the errors of scripts end in "script:
+		// 1f2e…, on @user_script:9."
 		if !strings.Contains(answer.Error(), " script: ") {
 			return verdict{}
 		}

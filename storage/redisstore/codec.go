@@ -25,7 +25,7 @@ func (e *encoder) instant(t time.Time) { *e = binary.BigEndian.AppendUint64(*e, 
 
 var errRecord = errors.New("redisstore: stored record is damaged, or of a newer version")
 
-// decoder reads values. It keeps the first error; all values after it are zero.
+// decoder reads values. It keeps the first error, and returns zero values after it.
 type decoder struct {
 	rest string
 	err  error

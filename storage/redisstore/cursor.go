@@ -1,14 +1,14 @@
 package redisstore
 
-// A log's cursor is the number of the last row shown, as 16 hexadecimal digits.
+// A cursor of a log is the number of the last row shown, as 16 hexadecimal digits.
 
-// isNumber reports whether a cursor is "" or has that form.
+// isNumber reports whether a cursor is "" or 16 hexadecimal digits.
 func isNumber(cursor string) bool {
 	n, err := fromHex(cursor)
 	return cursor == "" || err == nil && cursor == hex(n)
 }
 
-// pager selects the rows of a page from all matching rows, which it gets in order.
+// pager selects the rows of a page. It gets all matching rows, one by one in order.
 type pager struct {
 	cursor string // number of the last row already shown; "" for none
 	asc    bool
@@ -18,7 +18,7 @@ type pager struct {
 	more   bool // more rows follow the page
 }
 
-// takes reports whether the next matching row belongs to the page, and counts it.
+// takes counts the next matching row, and reports whether the row is on the page.
 func (p *pager) takes(number string) bool {
 	switch {
 	case p.cursor != "" && (p.asc && number <= p.cursor || !p.asc && number >= p.cursor):

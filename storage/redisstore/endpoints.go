@@ -14,12 +14,12 @@ import (
 // endpoints implements deliver.EndpointStore.
 type endpoints struct{ s *Store }
 
-// boundField returns the name of a source in the fields of journal that list its endpoints: see
+// boundField returns a source in the form that journal uses for the list of its endpoints: see
 // lua/runs.lua.
 func boundField(src sourceName) string { return escaped(src.owner) + src.id }
 
-// fixedPart encodes the fields that an update does not replace, except the source's owner and
-// id.
+// fixedPart encodes the fields that an update does not change, except the owner and id of the
+// source.
 func fixedPart(e *deliver.Endpoint) []byte {
 	enc := newEncoder(64)
 	enc.text(string(e.Source.Kind))
@@ -28,8 +28,9 @@ func fixedPart(e *deliver.Endpoint) []byte {
 	return enc
 }
 
-// decodeEndpoint decodes an endpoint stored by lua/endpoint.lua. number is its number in order
-// of creation. If a value is both in a field and in the record, the field counts.
+// decodeEndpoint decodes an endpoint stored by lua/endpoint.lua. number is its position in order of
+// creation. Some values are both in a field and in the record; those in the fields are the current
+// ones.
 func decodeEndpoint(id, stored string) (e deliver.Endpoint, number string, err error) {
 	var owner, source, bound, url, status, version, fixed, record string
 	if _, err = cutFields(stored, &owner, &source, &bound, &url, &status, &version, &number, &fixed, &record); err != nil {
@@ -121,9 +122,9 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 		strconv.FormatInt(e.Version, 10), strconv.FormatInt(e.Version+1, 10), record))
 }
 
-// Delete blocks the server for about 15 microseconds for each delivery that it ends. More than
-// about 300,000 take longer than 5 seconds, after which a server answers other calls with BUSY;
-// these are tried again for Options.RetryFor.
+// Delete blocks the server for about 15 microseconds for each delivery that it ends. Ending more
+// than about 300,000 takes longer than 5 seconds. After that time the server answers other calls
+// with BUSY, and they are tried again for Options.RetryFor.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.replyError(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), laneOf(id)))
 }

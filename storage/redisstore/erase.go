@@ -10,15 +10,15 @@ import (
 
 var _ storage.Eraser = (*Store)(nil)
 
-// eraseStep is how many records, deliveries, numbers of events or entries a script of
-// Erase removes at most, and eraseLook how many items of a list it looks at: either takes
-// the server about a millisecond.
+// eraseStep is the maximum number of records, deliveries, entries or event numbers that a script of
+// Erase removes. eraseLook is the maximum number of items of a list that a script looks at. Either
+// takes the server about a millisecond.
 const (
 	eraseStep = 256
 	eraseLook = 1000
 )
 
-// Erase implements storage.Eraser, by many short scripts.
+// Erase implements storage.Eraser with many short scripts.
 func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
 	er := eraser{s, ctx, escaped(owner)}
 	for _, step := range []func() error{
@@ -28,7 +28,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.most("erase_endpoints", &e.Endpoints, &e.Replays) },
 		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
 		func() error { return er.events(&e.Events) },
-		// Before the balance: a reservation that expires brings that back.
+		// Before the balance: giving back an expired reservation would store the balance again.
 		func() error { return er.reservations(&e.Reservations) },
 		func() error { return er.most("erase_ledger", &e.Entries) },
 		er.totals,
@@ -38,7 +38,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.list("changes", &e.Changes) },
 		func() error { _, err := s.run(ctx, "erase_calls", "", er.owner, callSlots); return err },
 		func() error { return er.cursors(targets, &e.Cursors) },
-		// Retention may have met the owner's name in a list meanwhile, and noted it.
+		// Retention may have found the owner's name in a list in the meantime, and stored it again.
 		func() error { return er.events(&e.Events) },
 	} {
 		if err := step(); err != nil {
@@ -55,7 +55,7 @@ type eraser struct {
 	owner string // escaped
 }
 
-// do runs a script and adds its answers to the counts. first is the first of them.
+// do runs a script, and adds the numbers that it replies to counts. first is the first number.
 func (er eraser) do(script, kind string, counts []*int, args ...any) (first int, out []any, err error) {
 	out, err = er.s.run(er.ctx, script, kind, append([]any{er.owner}, args...)...)
 	if err != nil {
@@ -135,7 +135,7 @@ func (er eraser) totals() error {
 	}
 }
 
-// list takes the owner's name out of a list.
+// list removes the owner's name from a list.
 func (er eraser) list(name string, count *int) error {
 	var looked, changed int
 	for n := 1; n > 0; {

@@ -70,7 +70,7 @@ func stateOf(letter byte) (deliver.State, error) {
 	return "", errRecord
 }
 
-// appendDelivery encodes a new delivery, without the part that the script adds in front: see
+// appendDelivery encodes a new delivery, without the beginning, which the script adds: see
 // lua/delivery.lua.
 func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []byte {
 	e := make(encoder, 0, 64+len(ev.ID)+len(owner)+len(lane)+len(ev.Source.ID)+len(ev.AuthorUsername))
@@ -98,15 +98,15 @@ const (
 	atFields   = atSeq + stampLen
 )
 
-// The lower bits of the stored number are the number of attempts. The upper bits are the number
-// of attempts that do not count.
+// The stored number of attempts has two parts. The lower 16 bits are the number of attempts, the
+// upper bits how many of these do not count.
 const (
 	attemptBits = 16
 	maxAttempts = 1<<attemptBits - 1
 )
 
-// decodeDelivery decodes a stored delivery. It takes the delivery's event from events, and sets
-// the event's sequence number. Event is nil if events does not have it.
+// decodeDelivery decodes a stored delivery. It sets the delivery's Event to the one in events, or
+// nil if there is none, and sets the event's sequence number.
 func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deliver.Delivery, err error) {
 	if len(stored) < atFields {
 		return d, errRecord

@@ -13,7 +13,7 @@ type feed struct{ s *Store }
 // Feed returns the feed of changed records. It keeps the last 10,000 changes.
 func (s *Store) Feed() fleet.Feed { return feed{s} }
 
-// changeOf maps the letter stored with a change to the kind of the changed record: see
+// changeOf maps the letter of a stored change to the kind of the changed record: see
 // lua/changes.lua.
 var changeOf = map[byte]fleet.Kind{'m': fleet.Monitor, 'r': fleet.Rule, 'e': fleet.Endpoint, 'a': fleet.Key}
 

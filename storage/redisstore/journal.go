@@ -20,8 +20,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	most := j.removeAfter(batches)
 	for {
-		// Each attempt has its own time: the events must not appear older than the changes of
-		// endpoints that the attempt takes into account.
+		// Each attempt takes the time anew: an event must not be older than the changes of
+		// endpoints that the attempt sees.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
 			p.clock = clock(j.s)
@@ -73,7 +73,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 			found = append(found, c)
 		}
 	}
-	if len(targets) == 0 { // still an error if the server cannot be reached
+	if len(targets) == 0 { // an error if the server cannot be reached
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil

@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store with the scripts for records. The name of a record is the key's
-// Lookup, without an owner, because that is unique among all owners.
+// keys implements apikey.Store with the scripts for records. A record's unique name is the key's
+// Lookup without an owner, because Lookup is unique among all owners.
 type keys struct{ s *Store }
 
-// ofKeys is the kind of these records in the names of Redis keys.
+// ofKeys is the kind of the records of API keys, a part of the names of Redis keys.
 const ofKeys = "apikeys"
 
 // Keys returns the store of API keys. It stores the keys' hashes, not their secrets.
@@ -82,8 +82,8 @@ func (ks keys) List(ctx context.Context, owner string) ([]apikey.Key, error) {
 	return found, nil
 }
 
-// Update reads the hash first and writes it back. The script refuses the update if the version
-// has changed since.
+// Update reads the key's hash first and stores it again. The script refuses the update if the
+// version has changed in between.
 func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 	stored, err := ks.Get(ctx, k.Owner, k.ID)
 	if err != nil {

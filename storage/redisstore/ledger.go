@@ -38,12 +38,12 @@ func (l ledger) replyError(out []any, err error) error {
 	return nil
 }
 
-// expiredAtOnce is the maximum number of expired reservations that a script handles: AT_ONCE in
-// lua/account.lua.
+// expiredAtOnce is the maximum number of expired reservations that a script gives back. It equals
+// AT_ONCE in lua/account.lua.
 const expiredAtOnce = 256
 
-// run runs a script. If more reservations have expired than the script handles, the script
-// changes nothing; run then gives them back in steps and runs the script again.
+// run runs a script. If too many reservations have expired, the script changes nothing. Then run
+// gives them back in steps, and runs the script again.
 func (l ledger) run(ctx context.Context, script string, args ...any) ([]any, error) {
 	for {
 		out, err := l.s.run(ctx, script, "", args...)
@@ -101,8 +101,8 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	return l.replyError(l.run(ctx, "ledger_append", args...))
 }
 
-// Balance counts expired reservations as given back. The next write records that; if there are
-// many, Balance itself does.
+// Balance counts expired reservations as given back. The next write gives them back. If they are
+// more than a script handles, Balance gives them back itself.
 func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
 	out, err := l.run(ctx, "ledger_balance", escaped(owner), stamp(l.s.opts.Now()), expiredAtOnce)
 	if err != nil {
@@ -228,13 +228,12 @@ func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	return e, d.err
 }
 
-// appendPosting appends the arguments that lua/account.lua needs to post an entry, except its
-// id.
+// appendPosting appends the arguments with which lua/account.lua posts an entry, except its id.
 func appendPosting(w []any, e *billing.Entry) []any {
 	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), countedKind(e), e.SourceID, entryRest(e))
 }
 
-// countedKind returns the kind of the total that an entry adds to, or "" for none.
+// countedKind returns the kind of the total that includes an entry, or "" if none does.
 func countedKind(e *billing.Entry) string {
 	src, ok := e.Source()
 	if !ok {
@@ -243,8 +242,7 @@ func countedKind(e *billing.Entry) string {
 	return string(src.Kind)
 }
 
-// totalField returns the field of a total, in the form used by lua/account.lua and
-// lua/records_delete.lua.
+// totalField returns the name of a source's total in Redis: see total_field in lua/account.lua.
 func totalField(src billing.Source) []byte {
 	return append(append(appendField(nil, string(src.Kind)), escaped(src.Owner)...), src.ID...)
 }

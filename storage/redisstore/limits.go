@@ -6,8 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// removalStep is the number of old records of each kind that a writing call removes, plus twice
-// as many as it adds: enough to catch up, too few to slow the call down.
+// removalStep is part of the maximum number of old records of each kind that a writing call
+// removes: removalStep plus twice as many as it adds. That is enough to catch up, and too few to
+// slow the call down.
 const removalStep = 64
 
 // appendLimits appends the retention limits that lua/removal.lua reads.
@@ -17,14 +18,13 @@ func (s *Store) appendLimits(args []any, now time.Time) []any {
 		s.opts.MaxEvents, s.opts.MaxEventIDs, s.opts.MaxEntries, removalStep)
 }
 
-// removalShare limits how many events commits add before old ones are removed, to
-// MaxEvents/removalShare or removalStep, whichever is less: a store has at most a thousandth too
-// many.
+// removalShare limits how many events commits add before old ones are removed. Thus a store has at
+// most MaxEvents/removalShare events too many, or removalStep if that is less.
 const removalShare = 1024
 
-// removeAfter returns how many old events this commit may remove. It is 0 until commits have
-// added removalStep events or MaxEvents/removalShare, whichever is less; then it is removalStep
-// plus twice the number added. A commit counts as at least one event.
+// removeAfter returns the maximum number of old events that this commit removes. It is 0 until
+// commits have added removalStep events or MaxEvents/removalShare, whichever is less. Then it is
+// removalStep plus twice the number added. A commit counts as at least one event.
 func (j journal) removeAfter(batches []*detect.Batch) int {
 	events := 0
 	for _, b := range batches {

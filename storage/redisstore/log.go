@@ -16,9 +16,9 @@ const (
 	eventChunk   = 128 // events that a script returns
 
 	// scannedChunk is the maximum number of deliveries that a script with conditions looks at.
-	// Each takes the server about a microsecond.
+	// Looking at one takes the server about a microsecond.
 	scannedChunk = 5000
-	datedChunk   = 500 // the same if it has to read their events, too
+	datedChunk   = 500 // the same for a script that also reads their events
 )
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
@@ -57,8 +57,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	return page, nil
 }
 
-// matching reads all deliveries of the owner, chunk by chunk. Chunks may show the state at
-// different moments.
+// matching reads all deliveries of the owner in several calls. Each call sees the state at its own
+// moment.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
 	with, without := q.Via.Prefixes()
 	since, until := timeBound(q.Since), timeBound(q.Until)
@@ -114,7 +114,7 @@ func (l deliveryLog) Epoch(ctx context.Context) (uint64, error) {
 }
 
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
-	const most = 1 << 53 // Lua cannot count beyond; no event has a higher number
+	const most = 1 << 53 // the numbers of events are lower, because Lua cannot count further
 	if limit <= 0 || afterSeq >= most {
 		return nil, l.s.reach(ctx)
 	}

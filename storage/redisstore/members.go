@@ -78,7 +78,7 @@ func newEpoch() uint64 {
 	return binary.LittleEndian.Uint64(b[:])>>11 | 1
 }
 
-// float formats a number in a form that Lua parses to the same number.
+// float formats a number as text that Lua converts to the same number.
 func float(f float64) string {
 	return strconv.FormatFloat(max(min(f, math.MaxFloat64), -math.MaxFloat64), 'g', -1, 64)
 }
@@ -111,8 +111,8 @@ const (
 	atGrants  = atParts + fleet.Parts/8
 )
 
-// decodeState decodes the state that lua/members.lua returns. term is the term that the call is
-// about, or "" for none.
+// decodeState decodes the state that lua/members.lua returns. term is the caller's term, or "" for
+// none.
 func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
 	if err != nil {
 		return st, err

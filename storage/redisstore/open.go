@@ -15,18 +15,18 @@ const (
 	// dataVersion is the version of the data; any other is refused.
 	dataVersion = 1
 	dataMark    = "streamwatch "
-	// oldestServer is the oldest supported major version of Redis. Since 7.0 the error of a
-	// script keeps its code, which tells whether the call may be tried again.
+	// oldestServer is the oldest supported major version of Redis. Since 7.0 the errors of scripts
+	// have codes, which tell whether a call may be tried again.
 	oldestServer = 7
 )
 
-// Open opens the store of opts.Name on a server, through Sentinel, or on a cluster, depending on
-// to: see redis.NewUniversalClient. The store has its own connections. Regardless of to, the
-// client does not retry, obeys the contexts of calls, and does not use replicas.
+// Open opens the store named opts.Name. to describes a server, sentinels or a cluster: see
+// redis.NewUniversalClient. The store has its own connections. Whatever to says, its client does
+// not retry, obeys the contexts of calls, and does not use replicas.
 //
-// Open refuses a server older than 7.0 with ErrServer, one that may evict keys with ErrEviction,
-// and data that it cannot read with ErrVersion or ErrForeign. The end of ctx ends Open, but does
-// not affect the opened store.
+// Open refuses a server older than 7.0 with ErrServer, a server that may evict keys with
+// ErrEviction, and data that it cannot read with ErrVersion or ErrForeign. When ctx ends, Open
+// fails; an opened store is not affected.
 func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {
 	if to == nil {
 		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
@@ -49,7 +49,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	for i := range callSlots {
 		s.slots <- &slot{field: "a" + s.client + strconv.Itoa(i)}
 	}
-	s.added.Store(removalStep) // makes the first commit remove old events left by earlier stores
+	s.added.Store(removalStep) // the first commit removes old events that earlier stores have left
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	s.closing, s.closeNow = context.WithCancel(s.cut)
 	if err := s.check(ctx, own.Protocol); err != nil {
@@ -59,7 +59,8 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	return s, nil
 }
 
-// check checks the server before anything is written, then the version of the data.
+// check first checks the server, then the version of the data. It writes nothing to a server that
+// it refuses.
 func (s *Store) check(ctx context.Context, protocol int) error {
 	var refusal error // not retried
 	err := s.retry(ctx, false, func(ctx context.Context) (err error) {
@@ -85,8 +86,8 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	return checkMark(mark)
 }
 
-// look checks the server that has the store's slot. refusal is the reason why it cannot be used;
-// err means that it could not be asked.
+// look checks the server that has the store's slot. refusal says why it cannot be used, err why it
+// could not be asked.
 func look(ctx context.Context, s *Store, protocol int) (refusal, err error) {
 	var node redis.UniversalClient = s.redis
 	if c, ok := s.redis.(*redis.ClusterClient); ok {
@@ -151,8 +152,8 @@ func helloField(hello any, name string) string {
 
 const noEviction = "noeviction"
 
-// checkEviction refuses a server that may evict keys when its memory is full. Managed services
-// refuse CONFIG, but show the policy in INFO.
+// checkEviction refuses a server that may evict keys when its memory is full. It asks CONFIG, then
+// INFO, because managed services refuse CONFIG.
 func checkEviction(ctx context.Context, node redis.UniversalClient) (refusal, err error) {
 	const fix = `set "maxmemory-policy noeviction" in its configuration, or Options.AllowEviction to take the risk`
 	config, err := node.ConfigGet(ctx, "maxmemory-policy").Result()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Errors of Open, of a closed Store, and of calls without an answer. They may be wrapped with an
-// error of Redis or of the network.
+// Errors of Open and of calls. They may be wrapped with an error of Redis or of the network.
 var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("redisstore: store is closed")
@@ -21,13 +20,13 @@ var (
 	ErrServer = errors.New("redisstore: server cannot be used")
 	// ErrEviction means that the server may evict keys when its memory is full.
 	ErrEviction = errors.New("redisstore: server may evict data")
-	// ErrUnknown means that a call was sent and not answered: it may have taken effect or not.
-	// It is safe to make the call again, because ids keep anything from being recorded twice.
+	// ErrUnknown means that a call was sent and not answered. It may have taken effect or not. It
+	// is safe to make the call again, because ids prevent that anything is recorded twice.
 	ErrUnknown = errors.New("redisstore: outcome unknown")
 )
 
 // Options configure a Store. Zero or a negative number means the default. Stores that share data
-// should have the same options, because each removes old data by its own.
+// should have the same options, because each store removes old data by its own options.
 type Options struct {
 	// Name distinguishes the stores on one server or cluster. All keys begin with it in braces,
 	// which puts them in one hash slot. It must not contain braces. Defaults to "streamwatch".
@@ -35,14 +34,14 @@ type Options struct {
 	// Retention is how long an event, its deliveries and their attempts are kept after the last
 	// of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many events are kept. Events with open deliveries count towards it but
-	// are never removed, even above this number. Each Store may leave 63 events more (or a
-	// thousandth of MaxEvents, if that is less) for its next commits to remove. Defaults to
+	// MaxEvents is how many events are kept. Events with open deliveries are counted, but never
+	// removed, even above this number. Each Store may leave up to 63 events too many (or a
+	// thousandth of MaxEvents, if that is less), which its next commits remove. Defaults to
 	// 1,000,000: see the package's documentation for the memory that they take.
 	MaxEvents int
-	// IDRetention is how long the ids of removed events, removed ledger entries and resolved
-	// reservations are remembered to recognise duplicates. It must be longer than polls look
-	// back. Defaults to 30 days.
+	// IDRetention is how long ids are remembered to recognise duplicates: those of removed events,
+	// removed ledger entries and resolved reservations. It must be longer than the time that polls
+	// read back. Defaults to 30 days.
 	IDRetention time.Duration
 	// MaxEventIDs is how many ids of each of these three kinds are remembered; the oldest are
 	// forgotten first. An id takes about 150 bytes. Defaults to 1,000,000.
@@ -53,8 +52,8 @@ type Options struct {
 	// MaxEntries is how many ledger entries are kept for all owners together; the oldest are
 	// removed first. Defaults to 1,000,000.
 	MaxEntries int
-	// RetryFor is how long a call is tried again while the server cannot be reached, is loading
-	// or is being replaced. The call's context may end it earlier. Defaults to 5 seconds.
+	// RetryFor is how long a call is tried again while the server cannot be reached, is loading its
+	// data or is being replaced. The call's context may end it earlier. Defaults to 5 seconds.
 	RetryFor time.Duration
 	// AllowEviction makes Open accept a server that may evict keys, or does not show its policy.
 	// Evicted data is lost without an error.
@@ -64,8 +63,8 @@ type Options struct {
 	// should agree to a second. Defaults to time.Now. If it is set, leases of a fleet expire by
 	// it, too; otherwise they expire by the server's clock.
 	Now func() time.Time
-	// Logger gets a line when the server stops answering and when it answers again, and for
-	// queued deliveries that are missing or cannot be read. By default nothing is logged.
+	// Logger gets a line when the server stops answering, when it answers again, and for each
+	// queued delivery that is missing or cannot be read. By default nothing is logged.
 	Logger *slog.Logger
 }
 

@@ -11,13 +11,13 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-// claimChunk is the maximum number of deliveries that a script claims. Each takes the server 10
-// to 60 microseconds, more if they are from many lanes. If the lease has length zero, one script
-// claims all, because a second one would claim the same deliveries again.
+// claimChunk is the maximum number of deliveries that a script claims. Each takes the server 10 to
+// 60 microseconds, more if they are from many lanes. If the lease has length zero, one script
+// claims all deliveries: a second script would claim the same ones again.
 const claimChunk = 512
 
-// Claim claims more than 512 deliveries in several steps. After an error in a later step it
-// returns the deliveries already claimed.
+// Claim claims more than 512 deliveries in several steps. If a later step fails, it returns the
+// deliveries already claimed, and no error.
 func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 	if r.Limit <= 0 {
 		return []deliver.Delivery{}, o.s.reach(ctx)
@@ -57,8 +57,8 @@ func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.D
 	return o.readable(list(out[0]), list(out[1])), nil
 }
 
-// readable decodes claimed deliveries. It logs and omits those that it cannot decode: returning
-// an error would block all others, in this claim and in every later one.
+// readable decodes claimed deliveries. It logs and omits those that it cannot decode. An error
+// would make this claim and every later one fail, for all deliveries.
 func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	events := make(map[string]*deliver.Event, len(storedEvents)/2)
 	for i := 0; i+1 < len(storedEvents); i += 2 {
@@ -114,8 +114,8 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 	return due, err == nil, err
 }
 
-// reach makes a call that reads almost nothing, and returns its error. It shows whether the
-// server can be reached.
+// reach returns an error if the server cannot be reached. It makes a call that reads almost
+// nothing.
 func (s *Store) reach(ctx context.Context) error {
 	_, err := s.run(ctx, "outbox_next", "", "")
 	return err
@@ -132,7 +132,7 @@ func laneOf(endpointID string) string {
 func endpointOf(lane string) (string, error) { return unescaped(lane[min(2, len(lane)):]) }
 
 // digitsOf returns a set of parts as 1,024 digits, 1 for each part in the set. It returns "" for
-// all.
+// nil, which means all parts.
 func digitsOf(set *fleet.Set) string {
 	if set == nil {
 		return ""

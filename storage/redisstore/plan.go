@@ -12,9 +12,9 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// plan is a commit, prepared before its script runs. It includes the deliveries to the endpoints
-// bound to the sources according to the cache, because scripts cannot compute the ids of
-// deliveries, which are hashes.
+// plan is a commit, prepared before its script runs. It includes deliveries to the endpoints that
+// the cache lists for the events' sources. The script cannot make deliveries, because it cannot
+// compute their ids, which are hashes.
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
@@ -31,16 +31,16 @@ type plan struct {
 	buffer  encoder
 }
 
-// planned is an event with the deliveries that it gets if it is new. If it has any, ev is a copy
-// of the batch's event, shared by the deliveries.
+// planned is an event with the deliveries to make if the event is new. If there are any, ev is a
+// copy of the batch's event, and the deliveries share it.
 type planned struct {
 	p          *plan
 	ev         *deliver.Event
 	deliveries []deliver.Delivery
 }
 
-// run is either up to longestRun consecutive events of one owner, without deliveries and with
-// ids of equal length, or one event with deliveries.
+// run is either one event with deliveries, or up to longestRun consecutive events of one owner. The
+// latter have no deliveries, and their ids have the same length.
 type run struct{ owner, ids, size, deliveries int }
 
 // longestRun equals LONGEST in lua/runs.lua.
@@ -48,7 +48,7 @@ const longestRun = 64
 
 type sourceName struct{ owner, id string }
 
-// binding lists the endpoints bound to a source: a field for the id of each.
+// binding lists the endpoints bound to a source. ids has a field for the id of each.
 type binding struct {
 	source sourceName
 	ids    string
@@ -61,7 +61,7 @@ type index[T comparable] struct {
 	last  int
 }
 
-// of returns the number of a name. isNew means that the name had none before.
+// of returns the number of a name. isNew means that the name got it now.
 func (x *index[T]) of(name T) (n int, isNew bool) {
 	if len(x.names) > 0 && x.names[x.last] == name {
 		return x.last, false
@@ -152,9 +152,9 @@ func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 	p.runs = append(p.runs, run{owner, len(e.ev.ID), 1, len(e.deliveries)})
 }
 
-// deliveriesOf returns the deliveries of an event, without duplicates: to the endpoints bound to
-// its source, in order of creation, then to its handlers. Deliveries to endpoints outside
-// b.Lanes are due at once.
+// deliveriesOf returns the deliveries of an event, without duplicates: first to the endpoints bound
+// to its source, in order of creation, then to its handlers. Deliveries to endpoints outside
+// b.Lanes are due immediately.
 func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string, due time.Time) {
@@ -190,7 +190,7 @@ func (p *plan) asked() []sourceName {
 
 // distinct reports whether all events have different ids.
 func (p *plan) distinct() bool {
-	if len(p.events) <= 16 { // for so few, comparing is faster than a map
+	if len(p.events) <= 16 { // comparing a few ids is faster than a map
 		for i := range p.events {
 			for k := range i {
 				if p.events[i].ev.ID == p.events[k].ev.ID {
@@ -207,8 +207,7 @@ func (p *plan) distinct() bool {
 	return len(seen) == len(p.events)
 }
 
-// script returns the name of the script for this commit. most is the maximum number of old
-// events to remove.
+// script returns the name of the script for this commit, which removes up to most old events.
 func (p *plan) script(most int) string {
 	switch {
 	case len(p.charges) > 0 || most > 0:
@@ -219,9 +218,9 @@ func (p *plan) script(most int) string {
 	return "journal_commit"
 }
 
-// applyReply sets the result fields of the batches. answer is the script's reply: a flag for
-// each event, 1 if it is new (or no flags if all are new); the last sequence number of each
-// owner before the commit; and the positions of the charges that were refused.
+// applyReply sets the result fields of the batches. answer is the script's reply. It has a flag for
+// each event, 1 if it is new (no flags if all are new), the last sequence number of each owner
+// before the commit, and the positions of the refused charges.
 func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
 		return errRecord
@@ -262,15 +261,15 @@ func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	return nil
 }
 
-// bindings caches the endpoints bound to each source, in the stored form: a field for the id of
-// each active endpoint, in order of creation. The cache may be out of date: the script of a
-// commit checks it.
+// bindings caches the endpoints bound to each source in the stored form: a field for the id of each
+// active endpoint, in order of creation. The cache may be out of date. The script of a commit
+// checks it.
 type bindings struct {
 	mu sync.Mutex
 	of map[sourceName]string
 }
 
-// maxBindings is the maximum number of cached sources. Beyond it the cache is emptied.
+// maxBindings is the maximum number of cached sources. When it is exceeded, the cache is emptied.
 const maxBindings = 20_000
 
 func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
@@ -296,8 +295,8 @@ func (b *bindings) learn(sources []sourceName, bound []any) {
 	}
 }
 
-// splitFields returns the fields of a list, up to the first damaged one. If that leaves out an
-// endpoint, the script of the commit notices.
+// splitFields returns the fields of a list up to the first damaged one. If it leaves out an
+// endpoint, the script of the commit replies that the list is stale.
 func splitFields(s string) (fields []string) {
 	for s != "" {
 		f, rest, err := cutField(s)

@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records implements the methods that monitor.Store and rule.Store share: all but List. A record
-// has a version and is changed by compare-and-set.
+// records implements the methods that monitor.Store and rule.Store share, which are all but List. A
+// record has a version, and an update compares it.
 //
-// A record is stored as JSON with the names of its Go fields: a new field needs no new version
-// of the data. The fields that scripts need are also stored separately.
+// A record is stored as JSON with the names of its Go fields. A new field therefore needs no new
+// version of the data. The fields that scripts need are also stored separately.
 type records[T any] struct {
 	s       *Store
 	kind    string // part of the names of Redis keys
@@ -82,8 +82,8 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 const scanChunk = 64
 
 // Scan calls fn for the records by owner, each owner's oldest first. It reads 64 at a time, and
-// stops when the context ends. A record that is created or deleted during Scan may be included
-// or not; every other record is included once.
+// stops when the context ends. A record that is created or deleted meanwhile may be included or
+// not; every other record is included once.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	for beyond := ""; ; {
 		out, err := rs.s.run(ctx, "records_scan", rs.kind, beyond, scanChunk)
@@ -108,8 +108,8 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	}
 }
 
-// list returns a page of the owner's records with a status, and the number of such records. The
-// status "" means any.
+// list returns a page of the owner's records with a status ("" for any), and the number of such
+// records.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	from, count := pageBounds(page, size)
 	out, err := rs.s.run(ctx, "records_list", rs.kind, escaped(owner), status, from, count)

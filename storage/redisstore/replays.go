@@ -57,8 +57,8 @@ func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Re
 	return decodeReplay(text(out[1]))
 }
 
-// decodeReplay decodes a replay stored by lua/replay.lua. If a value is both in a field and in
-// the record, the field counts.
+// decodeReplay decodes a replay stored by lua/replay.lua. Some values are both in a field and in
+// the record; those in the fields are the current ones.
 func decodeReplay(stored string) (r deliver.Replay, err error) {
 	var owner, id, state, cursor, last, created, reopened, left, removed, due, updated, fixed string
 	if _, err := cutFields(stored, &owner, &id, &state, &cursor, &last, &created, &reopened, &left, &removed, &due, &updated, &fixed); err != nil {
@@ -97,8 +97,8 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 	return due, nil
 }
 
-// Step reads the next events, then runs a script that creates their deliveries. The script
-// cannot compute the ids of deliveries, which are hashes.
+// Step reads the next events, then runs a script that stores their deliveries. Go code makes the
+// deliveries, because scripts cannot compute their ids, which are hashes.
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
 	r, err := rs.Get(ctx, q.Owner, q.EndpointID)
 	if err == nil && (r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning) {
@@ -141,15 +141,15 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		if err != nil {
 			return r, nil, err
 		}
-		if d.Event != nil && d.Due.Equal(r.Due) { // otherwise it was claimed or settled before the answer came
+		if d.Event != nil && d.Due.Equal(r.Due) { // otherwise it was claimed or settled in the meantime
 			made = append(made, d)
 		}
 	}
 	return r, made, nil
 }
 
-// next returns the owner's events with numbers above after and up to last, as many as one script
-// returns. stop is the last number that it looked at.
+// next returns the owner's next events: those with numbers above after and up to last, at most as
+// many as one script returns. stop is the last number that the script looked at.
 func (l deliveryLog) next(ctx context.Context, owner string, after, last uint64) (evs []deliver.Event, stop uint64, err error) {
 	out, err := l.s.run(ctx, "log_events", "", escaped(owner), after+1, eventChunk)
 	if err != nil {

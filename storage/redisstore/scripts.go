@@ -13,8 +13,8 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// luaKeys lists the Lua files, and the keys that each reads or writes. A star stands for the
-// kind of records: *names is monitors:names for monitors.
+// luaKeys lists the keys that each Lua file reads or writes. A star stands for the kind of records:
+// *names is monitors:names for monitors.
 var luaKeys = map[string]string{
 	// Parts of several scripts.
 	"base":            "",
@@ -103,8 +103,8 @@ var luaKeys = map[string]string{
 	"erase_cursors":    "journal",
 }
 
-// scriptFiles lists the scripts, and the files that each consists of. All begin with base, which
-// is not listed. A file may use definitions of the files before it.
+// scriptFiles lists the Lua files of each script. Every script begins with base, which is not
+// listed. A file may use definitions of the files before it.
 var scriptFiles = map[string]string{
 	"open": "open",
 
@@ -123,8 +123,8 @@ var scriptFiles = map[string]string{
 	"endpoints_update": "write changes endpoint endpoints_update",
 	"endpoints_delete": "write changes endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
 
-	// Three variants of a commit: without deliveries, with some, and with charges or the removal
-	// of old events. The fewer functions a script defines, the faster a call is.
+	// Three variants of a commit: without deliveries, with deliveries, and with charges or removal
+	// of old events. A call is faster if its script defines fewer functions.
 	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
 	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
 	"journal_commit_full":       "write runs settled count queue receivers account removal removal_entries removal_events charges journal_commit",
@@ -177,7 +177,7 @@ var scriptFiles = map[string]string{
 	"erase_cursors":    "write erase_cursors",
 }
 
-// script is a Lua script in the form in which it is sent.
+// script is a Lua script as it is sent to the server.
 type script struct {
 	name   string
 	source string
@@ -197,7 +197,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return all
 })
 
-// newScript joins files into a script. A table of the keys that they use comes first.
+// newScript joins files into a script. It puts a table of the keys that they use first.
 func newScript(name string, files []string) *script {
 	s := &script{name: name, writes: slices.Contains(files, "write"), limits: slices.Contains(files, "removal")}
 	source := ""
@@ -218,7 +218,7 @@ func newScript(name string, files []string) *script {
 	return s
 }
 
-// luaFile returns an embedded file. The tests check that all files of the tables exist.
+// luaFile returns an embedded file. It panics if there is none; the tests check that all exist.
 func luaFile(name string) string {
 	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// signals implements fleet.Signals with a Redis channel. On a cluster the channel is sharded:
-// only the nodes with the store's slot pass signals on.
+// signals implements fleet.Signals with a Redis channel. On a cluster the channel is sharded: only
+// the nodes that have the store's slot pass on its signals.
 type signals struct{ s *Store }
 
-// Signals returns the signals between the engines that use this store. Each Receive has a
-// connection of its own, and notices within 6 s that the server no longer answers.
+// Signals returns the signals between the engines that use this store. Each Receive has its own
+// connection. It notices within 6 s if the server stops answering.
 func (s *Store) Signals() fleet.Signals { return signals{s} }
 
 func (g signals) channel() string { return g.s.prefix + "signals" }
@@ -50,8 +50,8 @@ func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	return fmt.Errorf("redisstore: signal: %w", err)
 }
 
-// Receive implements fleet.Signals. When the connection breaks, it connects again after 50 ms,
-// and after up to 1 s if that fails repeatedly.
+// Receive implements fleet.Signals. When the connection breaks, it connects again after 50 ms, and
+// after up to 1 s if that fails repeatedly.
 func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	s := g.s
 	if err := s.calling.enter(); err != nil {
@@ -79,12 +79,12 @@ func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	return s.ended(ctx)
 }
 
-// quiet is the time without a message after which a connection is pinged. After twice that time
-// it is closed.
+// quiet is how long a connection may be without a message before it is pinged. After twice that
+// time it is closed.
 const quiet = 3 * time.Second
 
-// listen calls fn for each signal until the connection breaks. If missed is set, it first calls
-// fn with a SignalLook. heard reports whether there was a connection.
+// listen calls fn for each signal until the connection breaks. If missed is set, signals may have
+// been missed: it first calls fn with a SignalLook. heard reports whether it was connected.
 func (g signals) listen(ctx context.Context, missed bool, fn func(fleet.Signal)) (heard bool) {
 	subscribe := g.s.redis.Subscribe
 	if g.s.cluster {

@@ -11,8 +11,8 @@ type Stats struct {
 	Retries int64
 	// Mixups is the number of answers that belonged to another call and were discarded.
 	Mixups int64
-	// Lost is the number of queued deliveries with a missing record, because another program has
-	// removed data of this store. Each was removed from the queue and logged to Options.Logger.
+	// Lost is the number of queued deliveries without a record, because another program has removed
+	// data of this store. Each was removed from the queue and logged to Options.Logger.
 	Lost int64
 }
 
@@ -21,7 +21,7 @@ func (s *Store) Stats() Stats {
 	return Stats{Retries: s.stats.retries.Load(), Mixups: s.stats.mixups.Load(), Lost: s.stats.lost.Load()}
 }
 
-// stats holds the counts of Stats. failing is true if the last attempt of any call failed; it
+// stats has the counts of Stats. failing is true while the last attempt of any call has failed. It
 // limits the log to the first failure and the recovery.
 type stats struct {
 	retries, mixups, lost atomic.Int64

@@ -37,7 +37,7 @@ type Store struct {
 
 	slots   chan *slot                // the slots not in use
 	reads   atomic.Uint64             // counts calls that only read
-	renewed atomic.Pointer[time.Time] // when renewal last returned a time; nil for never
+	renewed atomic.Pointer[time.Time] // when renewal last returned a limit; nil for never
 	added   atomic.Int64              // number of events committed since a commit last removed old events
 	bound   *bindings
 	keys    sync.Map // []any by *script, only for scripts without a kind of records
@@ -46,7 +46,7 @@ type Store struct {
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls in progress
 	closing  context.Context
-	closeNow context.CancelFunc // ends the calls that have no end of their own
+	closeNow context.CancelFunc // ends calls of Signals.Receive when Close begins
 	calling  gate
 }
 
@@ -68,8 +68,8 @@ func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 // Replays returns the store of replays. A step looks at up to 128 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log returns the log of deliveries and events. A query with conditions, such as a source, an
-// author or a state, reads all retained deliveries of the owner.
+// Log returns the log of deliveries and events. A query with conditions, for example on the source,
+// author or state, reads all retained deliveries of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
 // Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt never
@@ -77,9 +77,9 @@ func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
 // Close waits for the calls in progress and closes the connections. Every later call returns
-// ErrClosed, including a second Close. If ctx ends first, the calls in progress return
-// ErrClosed, wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). The
-// data stays on the server.
+// ErrClosed, including a second Close. If ctx ends first, the calls in progress return ErrClosed,
+// wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). Close does not
+// remove data from the server.
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.cutNow()
-	e := s.redis.Close() // ends the calls that still wait for an answer
+	e := s.redis.Close() // also ends the calls that still wait for an answer
 	<-idle
 	if e != nil {
 		err = errors.Join(err, fmt.Errorf("redisstore: %w", e))
@@ -138,11 +138,11 @@ func (g *gate) shut() (idle <-chan struct{}, err error) {
 	return g.idle, nil
 }
 
-// maxPage is the maximum size of a page of records or entries. It is more than the ports allow.
+// maxPage is the maximum size of a page of records or entries. Callers of the ports ask for less.
 const maxPage = 10_000
 
-// pageBounds returns the first item of a page, counted from 0, and the number of items. Pages
-// count from 1. A zero page means 1, a zero size means 20.
+// pageBounds returns the position of a page's first item, counted from 0, and the size of the page.
+// Pages count from 1. A zero page means 1, a zero size means 20.
 func pageBounds(page, size int) (from, count int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {

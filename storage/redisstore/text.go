@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Members of sorted sets begin with names. Names are escaped, which keeps any name from being a
-// prefix of another: NUL becomes NUL 1, and NUL NUL ends the name.
+// Members of sorted sets begin with names. Names are escaped: NUL becomes NUL 1, and NUL NUL ends
+// the name. Thus no escaped name is a prefix of another.
 const nameEnd = "\x00\x00"
 
 func escaped(name string) string {
@@ -25,8 +25,8 @@ func unescaped(s string) (string, error) {
 	return strings.ReplaceAll(name, "\x00\x01", "\x00"), nil
 }
 
-// Times that are sorted are 16 hexadecimal digits: Unix nanoseconds minus the smallest int64.
-// They range from 1677 to 2262; a time outside is stored as the nearest one inside. The zero
+// Times by which members are sorted are 16 hexadecimal digits: Unix nanoseconds minus the smallest
+// int64. They range from 1677 to 2262; a time outside is stored as the nearest one inside. The zero
 // time is stored as the smallest, which is read as the zero time.
 var (
 	firstTime = time.Unix(0, math.MinInt64)

@@ -7,7 +7,7 @@
 --   entryorder     list: time, owner in a field, number, id of each entry
 --   entriesgone    ids of entries that were removed
 --   holds          by id of a reservation: owner, amount, in fields, and when it expires
---   expiring       sorted: when it expires, and id
+--   expiring       sorted: expiry, id of each reservation that expires
 --   resolved       by id of a reservation that has ended: c committed, g given back
 --   resolvedorder  list: when it ended, and id
 --
@@ -66,7 +66,7 @@ end
 -- total_field returns the field in totals for a source. The owner is escaped.
 local function total_field(kind, owner, source) return to_field(kind) .. owner .. source end
 
--- Changes are collected in these tables. keep_accounts writes them, after all checks.
+-- These tables collect the changes. keep_accounts writes them after all checks.
 local accounts = {} -- by owner: available and reserved
 local ended = {} -- by id of a reservation that ends in this call: how it ends
 local endings, postings = {}, {} -- in order
@@ -103,7 +103,8 @@ local function hold(id)
 	return h
 end
 
--- finish ends a reservation. how is c for committed, g for given back.
+-- finish ends a reservation: its credits become available. how is 'c' if it is committed (the
+-- caller then charges the credits), 'g' if they are given back.
 local function finish(h, how)
 	local a = account(h.owner)
 	a[1], a[2], a.changed = plus(a[1], amount(h.amount)), minus(a[2], amount(h.amount)), true
@@ -113,8 +114,8 @@ end
 
 local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
 
--- expired returns the first members of expiring that have expired, up to most. give_back
--- gives back their reservations.
+-- expired returns up to most members of the sorted set expiring whose time has passed.
+-- give_back gives the credits of their reservations back.
 local function expired(most)
 	return call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most))
 end
@@ -126,9 +127,9 @@ local function give_back(list)
 	end
 end
 
--- expire gives back the reservations that have expired. If there are more than AT_ONCE,
--- it gives back none and returns false. The script then changes nothing and answers
--- 'expired'; the caller gives them back with ledger_expire.lua, and calls again.
+-- expire gives back the expired reservations and returns true. If there are more than AT_ONCE,
+-- it gives back none and returns false. The script must then change nothing and reply
+-- 'expired'. The caller runs ledger_expire.lua to give them back, then the script again.
 local AT_ONCE = 256
 local function expire()
 	local list = expired(AT_ONCE + 1)
@@ -137,8 +138,8 @@ local function expire()
 	return true
 end
 
--- post adds an entry unless its id is known. It returns nil, or the reason for refusing
--- the entry. If kind is not '', the entry is added to the total of its source.
+-- post adds an entry unless its id is known. It returns nil, or the reason for refusing the
+-- entry. If kind is not '', it adds the entry's amount to the total of the source.
 local function post(id, owner, change, kind, source, rest)
 	if known[id] then return nil end
 	local a, by = account(owner), amount(change)

@@ -1,9 +1,9 @@
--- Answers to requests that clients may repeat.
+-- Requests that clients may repeat, and their answers. Asked and By are those of fleet.Request.
 --
---   answers       by owner and id of a request, in fields: owner, what was asked, by whom, and
---                 the number of its answer ('' while the request is in progress); then when it
---                 expires, and the text
---   answerorder   sorted: when it expires, number, owner and id of each answer
+--   answers       by owner and id of a request: fields for the owner, Asked, By, and the
+--                 number of the answer ('' while the request is in progress); then when it
+--                 expires (16 digits), and the text of the answer
+--   answerorder   sorted: expiry, number, owner and id of each answer
 --   answersof     sorted: owner, number, id of each answer
 --   answersbegun  sorted: end of the lease, owner and id of each request in progress
 --

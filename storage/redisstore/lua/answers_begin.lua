@@ -1,5 +1,5 @@
--- Begins a request, unless it is answered or somebody else's: see answers.lua. Arguments:
--- owner, id, what is asked, by whom, end of the lease.
+-- Begins a request, unless it has an answer or another caller has begun it: see answers.lua.
+-- Arguments: owner, id, Asked and By of fleet.Request, end of the lease.
 local given = answered()
 if given then return reply(given[1]) end
 

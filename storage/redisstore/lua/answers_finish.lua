@@ -1,7 +1,7 @@
--- Stores the answer to a request, or forgets the request if the text is ''. Then removes
--- expired answers, and the oldest above the limits. Arguments: owner, id, by whom, when
--- the answer expires, text; limits on an owner's answers, on all answers, and on their
--- total bytes.
+-- Stores the answer to a request, or removes the request if the text is ''. Then removes
+-- expired answers, and the oldest ones while there are too many. Arguments: owner, id, By of
+-- fleet.Request, expiry and text of the answer; the maximum number of an owner's answers, of
+-- all answers, and of their bytes.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -19,8 +19,8 @@ r.number, r.ends, r.text = hex(next_number()), ends, text
 keep_count()
 keep_request(name, r)
 
--- remove_by removes the request named in a member of a sorted set. prefix precedes the
--- name.
+-- remove_by removes the request named in a member of a sorted set. The name (owner and id)
+-- begins after prefix bytes.
 local function remove_by(member, prefix)
 	local old = sub(member, prefix + 1)
 	remove_request(old, request_of(old))

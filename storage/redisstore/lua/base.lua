@@ -1,10 +1,10 @@
 -- Every script begins with a generated line, local K = { … }, a table of the script's
 -- keys by name, followed by this file.
 --
--- A value with several texts consists of fields: each text with its length in front,
--- "3:abc". An owner or lane in a member of a sorted set is escaped by the caller, which
--- keeps any from being a prefix of another. Times and numbers that members are sorted by
--- are 16 hexadecimal digits.
+-- A value with several texts consists of fields. A field is a text with its length in front,
+-- "3:abc". Members of sorted sets may contain owners and lanes. The caller has escaped these
+-- names; no escaped name is a prefix of another. In members, times and numbers are 16
+-- hexadecimal digits.
 local call = redis.call
 local sub = string.sub
 local find = string.find
@@ -16,8 +16,8 @@ local insert = table.insert
 local min = math.min
 local max = math.max
 
--- ARGV[1] is the token of the call; the reply begins with it. The script's arguments
--- follow. In a script that writes, the header that write.lua describes comes before them.
+-- ARGV[1] is the token, which identifies the call. The reply begins with it. The script's
+-- arguments follow; in a script that writes, the header described in write.lua comes first.
 local word = 1 -- index of the last argument read
 
 -- arg returns the next argument.
@@ -37,7 +37,7 @@ end
 
 local function reply(...) return { ARGV[1], ... } end
 
--- field returns the field at a position, and the position after it.
+-- field returns the text of the field at a position, and the position after the field.
 local function field(text, at)
 	local _, colon, length = find(text, '^(%d+):', at)
 	local last = colon + length
@@ -51,14 +51,14 @@ local function hex(n) return format('%016x', n) end
 -- after returns the smallest text that is greater than every text with this prefix.
 local function after(prefix) return sub(prefix, 1, -2) .. char(byte(prefix, -1) + 1) end
 
--- many calls a command with the items of a list from first to last. It passes a thousand
--- per call, because unpack has a limit.
+-- many calls a command with the items first to last of a list, by default with all. It passes a
+-- thousand items per call, because unpack has a limit.
 local function many(command, key, list, first, last)
 	last = last or #list
 	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
 end
 
--- get returns fields of a hash, and false for each missing one.
+-- get returns the values of fields of a hash, with false for each missing field.
 local function get(key, fields)
 	if #fields == 0 then return {} end
 	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end

@@ -1,6 +1,6 @@
--- The feed of changes. The list changes holds the last KEPT of them, newest last: kind,
--- owner and id of each. The kind is the first letter of monitors, rules, apikeys or
--- endpoints. The number of the newest is in count.
+-- The feed of changed records. The list changes has kind, owner and id of the last KEPT
+-- changes, newest last. The kind is the first letter of monitors, rules, apikeys or endpoints.
+-- Changes are numbered: field c of the hash count is the number of the newest.
 local KEPT = 10000
 
 local function keep_change(kind, owner, id)

@@ -1,10 +1,10 @@
--- The charges of a commit. Arguments: how many; id of each; then owner, amount, kind,
--- source and record of each. They may use the credits of expired reservations.
+-- The charges of a commit. Arguments: their number; id of each; then owner, amount, kind,
+-- source and record of each. Expired reservations are given back first.
 local charges
 
--- make_charges returns the positions, from 0, of the refused charges: those not covered,
--- or too large for a balance. It returns nil if expire gave nothing back. keep_charges
--- writes the others.
+-- make_charges returns the positions, counted from 0, of the charges that are refused: the
+-- owner lacks credits, or the balance would be too large. It returns nil if too many
+-- reservations have expired: see expire in account.lua. keep_charges writes the others.
 local function make_charges()
 	local unpaid = {}
 	charges = args(tonumber(arg()))

@@ -1,5 +1,5 @@
--- Every new record gets the next number of one counter, and is sorted by it. The counter
--- is read when it is first needed.
+-- Records, deliveries and ledger entries are numbered by one counter, field n of the hash
+-- count, and sorted by number. A script reads the counter when it first needs it.
 local counted
 
 local function upcoming_number()

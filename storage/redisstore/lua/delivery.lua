@@ -1,15 +1,16 @@
 -- Deliveries. deliveries has one text for each, by id:
 --
 --   state        1  p pending, r retrying, d delivered, f failed; the last two are final
---   due         16  of a final delivery 0, or 1 if it ended because its endpoint was deleted
---   attempts     8  the lower 16 bits: how many; the others: how many do not count
+--   due         16  0 if the delivery is final, or 1 if deleting its endpoint ended it
+--   attempts     8  lower 16 bits: how many attempts; upper bits: how many do not count
 --   number      16  of the delivery; log and queue are sorted by it
 --   seq         16  the sequence number of the event
 --
--- Then come fields for event, owner, lane, source, author and kind of source, 9 bytes that only
--- the store reads, and the milliseconds that the receiver asked to wait, if it did.
+-- Then come fields for event, owner, lane, source, author and kind of source, and 9 bytes that
+-- only Go code reads. At the end is the wait in milliseconds that the receiver has asked for,
+-- or nothing.
 
--- open_delivery parses the text of a delivery; record makes it again.
+-- open_delivery parses the text of a delivery. record formats it.
 local function open_delivery(id, value)
 	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
 		attempts = tonumber(sub(value, 18, 25), 16), number = sub(value, 26, 41), seq = sub(value, 42, 57), rest = sub(value, 42) }
@@ -26,7 +27,7 @@ local function open_delivery(id, value)
 	return d
 end
 
--- wait records that the receiver asked to wait: the attempt does not count.
+-- wait records that the receiver asked to wait for ms milliseconds. The attempt does not count.
 local function wait(d, ms)
 	d.attempts, d.waited = d.attempts + 65536, d.waited + ms
 	d.rest = d.base .. format('%.0f', d.waited)
@@ -41,15 +42,15 @@ local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
 
 local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
--- others has an entry for each event with several deliveries: how many are open, less 1
--- (8 digits), the number of the first (16), and a field for the id of each. Deliveries
--- made by a replay are not in it. If one of those ends before the others, # with its
--- number and its id is added to the entry. If it ends after them, the event is settled
--- once more: see settledagain in removal_events.lua.
+-- others has an entry for each event with several deliveries: the number of open ones minus 1
+-- (8 digits), the number of the first delivery (16), and a field for the id of each. An entry
+-- does not count deliveries made by a replay. When such a delivery ends before the others, a
+-- field with #, its number and its id is added. When it ends after them, the event gets another
+-- item in settled: see settledagain in removal_events.lua.
 local others = {} -- by event
 
--- prepare reads the data that save needs. Call it before the first write. The list has
--- the deliveries that were open, in the order in which they changed.
+-- prepare reads the data that save needs. Call it before the first write. list has the changed
+-- deliveries in order of change; all were open before.
 local function prepare(list)
 	local events = {}
 	for _, d in ipairs(list) do
@@ -66,7 +67,7 @@ local function prepare(list)
 	end
 end
 
--- save writes the deliveries, and settles each event that has no open delivery left.
+-- save writes the deliveries. It adds each event that has no open delivery left to settled.
 local function save(list)
 	local out, into, records, settled, done, few = {}, {}, {}, {}, {}, {}
 	for _, d in ipairs(list) do

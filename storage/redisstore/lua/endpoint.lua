@@ -1,7 +1,7 @@
--- Endpoints. endpoints has the fields below, by id. source and bound name the source in
--- the forms used by endpointorder and journal. Only the store reads fixed (the parts that
+-- Endpoints. The hash endpoints has the fields below, by id. source and bound both name the
+-- source, in the formats of endpointorder and journal. Only Go code reads fixed (the parts that
 -- never change) and record (the whole endpoint). endpointorder is sorted: owner, source,
--- number, id of each. urls has the id of an endpoint by source and URL. journal has the
+-- number, id of each. urls has the id of an endpoint by source and URL. journal lists the
 -- endpoints bound to each source: see runs.lua.
 local endpoint_fields = { 'owner', 'source', 'bound', 'url', 'status', 'version', 'number', 'fixed', 'record' }
 
@@ -23,7 +23,7 @@ end
 -- place returns an endpoint's member of endpointorder.
 local function place(e) return e.owner .. e.source .. e.number .. e.id end
 
--- rebind stores the list of endpoints bound to an endpoint's source.
+-- rebind stores the list of active endpoints bound to the source of endpoint e.
 local function rebind(e)
 	local prefix, ids, active = e.owner .. e.source, {}, {}
 	for i, member in ipairs(call('ZRANGEBYLEX', K.endpointorder, '[' .. prefix, '(' .. after(prefix))) do

@@ -1,4 +1,4 @@
--- Reads the endpoints of an owner or of one source: id and record of each.
+-- Reads the endpoints of an owner or of one source: id and stored text of each.
 local prefix = arg()
 local ids, list = {}, {}
 for i, member in ipairs(call('ZRANGEBYLEX', K.endpointorder, '[' .. prefix, '(' .. after(prefix))) do

@@ -1,5 +1,5 @@
--- Reads the endpoints of all owners, one part per call. Returns the start of the next
--- part ('' at the end), then id and record of each.
+-- Reads the endpoints of all owners, up to count per call. Returns the position for the next
+-- call ('' at the end), then id and stored text of each endpoint.
 local beyond, count = arg(), arg()
 local members = call('ZRANGEBYLEX', K.endpointorder, beyond == '' and '-' or '(' .. beyond, '+', 'LIMIT', '0', count)
 local ids, list = {}, {}

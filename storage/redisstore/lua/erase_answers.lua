@@ -1,5 +1,5 @@
--- Removes up to limit of an owner's answers, and its requests under way, of which there are
--- few. The answer is how many.
+-- Removes up to limit of an owner's answers, and all of its requests in progress, which are
+-- few. Replies with the number removed.
 local given = answered()
 if given then return reply(given[1]) end
 

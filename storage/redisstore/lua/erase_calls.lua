@@ -1,5 +1,5 @@
--- Removes the answers of calls that hold a replay of an owner (see write.lua): who sent such a
--- call again would get no replay.
+-- Removes an owner's replays from the stored answers of calls (see write.lua). If such a call
+-- is sent again, its answer is empty.
 local given = answered()
 if given then return reply() end
 

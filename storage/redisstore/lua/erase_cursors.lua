@@ -1,4 +1,4 @@
--- Removes cursors by their targets. The answer is how many there were.
+-- Removes the cursors of targets. Replies with the number of cursors removed.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,5 +1,5 @@
--- Removes up to limit of the deliveries of an owner's events, open or not. The answer is
--- how many, and how many attempts they had.
+-- Removes up to limit deliveries of an owner's events, open or final. Replies with the number
+-- of deliveries and of their attempts.
 local given = answered()
 if given then return reply(given[1], given[2]) end
 

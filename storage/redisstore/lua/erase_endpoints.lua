@@ -1,5 +1,5 @@
--- Removes up to limit of an owner's endpoints with their replays. Their deliveries are
--- those of events: see erase_deliveries.lua. The answer is how many, and how many replays.
+-- Removes up to limit of an owner's endpoints with their replays. Replies with the number of
+-- endpoints and of replays. erase_deliveries.lua removes the deliveries.
 local given = answered()
 if given then return reply(given[1], given[2]) end
 

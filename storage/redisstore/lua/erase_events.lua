@@ -1,7 +1,7 @@
--- Removes an owner's events that are stored under the next numbers, up to limit numbers,
--- without remembering their ids. The answer is how many events, and '' at the end: then
--- the owner's last number is gone, too, and journal has the greatest such number (see f in
--- runs.lua).
+-- Removes an owner's events with the first limit of its remaining sequence numbers. Their ids
+-- are not remembered. Replies with the number of events, and '1' if numbers remain or '' at the
+-- end. At the end it also removes the owner's last number. journal keeps the greatest last
+-- number of all erased owners: see f in runs.lua.
 local given = answered()
 if given then return reply(given[1], given[2]) end
 

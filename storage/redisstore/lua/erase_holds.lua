@@ -1,5 +1,5 @@
--- Removes an owner's open reservations among some of all, from a position of HSCAN on. The
--- answer is the next position, 0 at the end, and how many were removed.
+-- Looks at some of all open reservations, from a position of HSCAN on, and removes those of an
+-- owner. Replies with the next position, 0 at the end, and the number removed.
 local given = answered()
 if given then return reply(given[1], given[2]) end
 

@@ -1,5 +1,5 @@
--- Removes up to limit of an owner's entries, of which no id stays, and with the last of
--- them the balance. The answer is how many.
+-- Removes up to limit of an owner's ledger entries, without remembering their ids. If there are
+-- none left, removes the balance. Replies with the number of entries removed.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,7 +1,7 @@
--- Takes an owner's name out of count items of a list, from the end but for the last skip:
--- new items come at the end, and retention takes the first ones. What is left of an item
--- keeps its place and time, and removes nothing. The answer is how many items were looked
--- at, and how many were changed.
+-- Removes an owner's name from items of a list. It looks at the count items before the last
+-- skip ones: positions are counted from the end, because retention removes items at the start.
+-- A changed item keeps its place and time. When retention removes it, no data is removed with
+-- it. Replies with the number of items looked at, and the number changed.
 local given = answered()
 if given then return reply(given[1], given[2]) end
 
@@ -9,7 +9,7 @@ local owner, which, skip, count = arg(), arg(), tonumber(arg()), tonumber(arg())
 local key = ({ settled = K.settled, entryorder = K.entryorder, changes = K.changes })[which]
 local list = call('LRANGE', key, format('%d', -skip - count), format('%d', -skip - 1))
 
--- without returns the item without the owner's name, nil if it does not have it.
+-- without returns item e without the owner's name, or nil if e does not contain it.
 local function without(e)
 	if which == 'settled' then
 		if field(e, 35) == owner then return sub(e, 1, 16) .. hex(0) .. '00' .. to_field('') end

@@ -1,5 +1,5 @@
--- Removes up to limit of an owner's records, with their totals in the ledger: see
--- records_delete.lua. The answer is how many.
+-- Removes up to limit of an owner's records, and the totals of their ledger entries: see
+-- records_delete.lua. Replies with the number of records removed.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,6 +1,6 @@
--- Removes an owner's totals among some of all, from a position of HSCAN on: retention may
--- have removed the entries that would tell their sources. The answer is the next position,
--- 0 at the end.
+-- Looks at some of all totals, from a position of HSCAN on, and removes those of an owner. They
+-- cannot be found by the owner's entries, because retention may have removed these. Replies
+-- with the next position, 0 at the end.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,27 +1,28 @@
--- Records the batches of a commit. The caller has prepared deliveries to the endpoints
--- that it believes to be bound to the events' sources. If others are bound, nothing is
--- recorded, and the answer is 'stale' with the bound endpoints; the caller calls again.
--- It also calls again after 'expired': see account.lua.
+-- Records the batches of a commit. The caller has prepared deliveries to the endpoints in its
+-- cache. If a source has other endpoints, the script records nothing and replies 'stale' with
+-- the endpoints of all sources. The caller then prepares the commit again. It also repeats the
+-- call after 'expired': see account.lua.
 
--- Arguments: the numbers of sources, of sources with endpoints, of owners and of events;
--- whether all events have different ids; the number of arguments for cursors, the number
--- of runs, the maximum number of old events to remove, and the number of fences. Adding 0
--- converts to a number faster than tonumber does.
+-- Arguments: the number of sources, of sources with endpoints, of owners and of events; '1' if
+-- all events have different ids; the number of arguments for cursors and of runs; the maximum
+-- number of old events to remove; the number of fences. Adding 0 converts a text to a number
+-- faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
 local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
 local fences = ARGV[word + 9] + 0
 word = word + 9
 
--- The fields of the sources, owners and fences in journal, then the list of bound
--- endpoints for each of the first sources. The other sources have none.
+-- Arguments: the fields of the sources, owners and fences in journal, then the list of
+-- endpoints for each source that has any. These sources come first.
 local names, asked = args(sources + owners + fences), sources + owners + fences
 names[asked + 1] = slot
 local is = get(K.journal, names)
 local given = answered(is[asked + 1])
 if given then return reply('done', given) end
 
--- Fences: the generation of the term. If a batch has no fence: the store's clock, in the
--- form of moment in members.lua; then every term's lease must have expired.
+-- Arguments: a value for each fence. For field t and a term's name it is the generation, which
+-- must be the stored one. For field t alone the batch has no fence, and the value is the time
+-- ('' for the server's clock): all leases must have expired, and the commit ends all terms.
 local left
 for i = 1, fences do
 	local shown, present = ARGV[word + bound + i], is[asked - fences + i]
@@ -45,7 +46,7 @@ if stale then
 	return reply('stale', is)
 end
 word = word + bound + fences
-local escaped, lasts, seqs = {}, {}, {} -- by owner: its name, and its last number before and after
+local escaped, lasts, seqs = {}, {}, {} -- by owner: escaped name, and last number before and after
 local erased -- the number after which a new owner's numbers start: see f in runs.lua
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
@@ -54,8 +55,8 @@ for i = 1, owners do
 	seqs[i] = lasts[i] + 0
 end
 
--- Events: id and record of each. The records are written unchanged, because joining texts
--- takes time: Lua hashes the result.
+-- Arguments: id and record of each event. The records are written unchanged, because joining
+-- texts takes time: Lua hashes the result.
 local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
@@ -65,11 +66,11 @@ for i = 1, count do
 	if known[i] then all_new = false end
 end
 
--- Cursors: field and record of each.
+-- Arguments: field and record of each cursor.
 local changes = args(cursors)
 
--- Runs (see runs.lua): owner, number of events, and number of their deliveries. Known
--- events are omitted from the run.
+-- Arguments of each run (see runs.lua): owner, number of events, number of deliveries; then the
+-- deliveries. The stored run omits events that are known.
 local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
@@ -112,7 +113,7 @@ end
 local unpaid = make_charges()
 if not unpaid then return reply('expired') end
 
--- The first write stores the answer, together with everything else that goes to journal.
+-- The first write stores the answer, together with all other changes of journal.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)

@@ -1,6 +1,6 @@
--- Reads the balance of an owner, and the amounts of its expired reservations that no write
--- has given back yet. If more than most have expired, of all owners, it answers 'expired': see
--- expire in account.lua.
+-- Reads an owner's balance, and the amounts of its reservations that have expired and are not
+-- given back yet. If more than most reservations of all owners have expired, it replies
+-- 'expired': see expire in account.lua.
 local owner, now, most = arg(), arg(), tonumber(arg())
 local ids, held = call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now), 'LIMIT', '0', format('%d', most + 1)), {}
 if #ids > most then return reply('expired') end

@@ -1,5 +1,5 @@
--- Gives back some of the reservations that have expired. The answer is 'more' if there may be
--- others: see expire in account.lua.
+-- Gives back up to AT_ONCE expired reservations. Replies 'more' if there may be others: see
+-- expire in account.lua.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -9,6 +9,6 @@ give_back(list)
 
 answer({ told })
 keep_accounts()
-many('ZREM', K.expiring, list) -- also those whose reservation is missing, or they came again
+many('ZREM', K.expiring, list) -- also members without a reservation, or they would come first in every call
 remove_entries(step + 2 * #list)
 return reply(told)

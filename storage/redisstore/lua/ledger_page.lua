@@ -1,5 +1,5 @@
--- Reads a page of an owner's entries, from a position or after a number: how many there
--- are, whether more follow, and number with id, and record, of each.
+-- Reads a page of an owner's entries, from a position or after a number. Returns how many
+-- entries the owner has, '1' if more follow, and two texts for each: number and id, record.
 local owner, asc, from, size, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.ledger, owner, asc, behind) end
 local members, total = page(K.ledger, owner, asc, from, size)

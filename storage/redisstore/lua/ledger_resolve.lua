@@ -1,4 +1,4 @@
--- Ends a reservation: c commits it and makes an entry, g gives it back.
+-- Ends a reservation. If how is 'c', commits it and makes an entry; if 'g', gives it back.
 local given = answered()
 if given then return reply(given[1]) end
 

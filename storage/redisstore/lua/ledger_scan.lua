@@ -1,5 +1,5 @@
--- Reads an owner's entries, a part at a time, and returns those that match: where the next
--- part begins, '' at the end, and number with id, and record, of each.
+-- Looks at up to count of an owner's entries. Returns the position for the next call ('' at the
+-- end), and two texts for each entry that matches: number and id, record.
 local owner, asc, beyond, count, source, since, till = arg(), arg() == '1', arg(), arg(), arg(), arg(), arg()
 local members, ids, list = scan(K.ledger, owner, asc, beyond, count), {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end

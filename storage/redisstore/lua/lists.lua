@@ -5,8 +5,9 @@ local function among(key, prefix)
 	return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix)), call('ZLEXCOUNT', key, '-', '(' .. prefix)
 end
 
--- page returns up to size members with a prefix, and the number of all with it. from is
--- the position of the first, counted from 0, and from the end unless asc.
+-- page returns up to size members with a prefix, and the number of all such members. They are
+-- in ascending order if asc, otherwise descending. from is the position of the first one in
+-- that order, counted from 0.
 local function page(key, prefix, asc, from, size)
 	local total, before = among(key, prefix)
 	size = min(size, total - from)
@@ -20,15 +21,15 @@ local function page(key, prefix, asc, from, size)
 	return members, total
 end
 
--- passed counts the members with a prefix, in the order of page, up to and including the
--- one with the given number after the prefix.
+-- passed counts the members with a prefix up to and including the one with the given number, in
+-- the order of page.
 local function passed(key, prefix, asc, number)
 	if asc then return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix .. number)) end
 	return call('ZLEXCOUNT', key, '[' .. prefix .. number, '(' .. after(prefix))
 end
 
--- scan returns up to count members with a prefix that come after the member beyond, or
--- from the beginning if beyond is ''. It goes backwards unless asc.
+-- scan returns up to count members with a prefix, starting after the member beyond, or at the
+-- first if beyond is ''. They are in ascending order if asc, otherwise descending.
 local function scan(key, prefix, asc, beyond, count)
 	local first, last = '[' .. prefix, '(' .. after(prefix)
 	if asc then

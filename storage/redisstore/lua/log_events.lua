@@ -1,6 +1,6 @@
--- Reads an owner's events from a number on. Returns the number to continue from ('' at
--- the end), then number, id and record of each event. It looks at no more than 1,024
--- numbers, because many of the events may have been removed.
+-- Reads up to count of an owner's events from a sequence number on. Returns the number to
+-- continue from ('' at the end), then number, id and record of each event. It looks at no more
+-- than 1,024 numbers, because many events may have been removed.
 local owner, from, count = arg(), tonumber(arg()), tonumber(arg())
 local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 from = max(from, tonumber(call('HGET', K.firsts, owner) or '1'))

@@ -1,5 +1,5 @@
--- Reads an owner's deliveries, one part per call. Returns the start of the next part (''
--- at the end), then number with id of each that matches.
+-- Looks at up to count of an owner's deliveries. Returns the position for the next call ('' at
+-- the end), then number and id, in one text, of each delivery that matches.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
 local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}
@@ -27,7 +27,7 @@ if since ~= '' or till ~= '' then
 		if event and event ~= '' then
 			local at = 2
 			for _ = 1, 8 do at = skip_text(event, at) end
-			if within(instant(event, at + 32), since, till) then insert(matching, all[i]) end -- it follows four other times
+			if within(instant(event, at + 32), since, till) then insert(matching, all[i]) end -- the fifth time in the record
 		end
 	end
 end

@@ -1,20 +1,20 @@
 -- Terms of a fleet. members has one text for each, by term:
 --
 --   ends        16  when the lease expires, in microseconds since 1970
---   lease       16  its length in microseconds; numbers are hexadecimal
+--   lease       16  length of the lease in microseconds (all numbers are hexadecimal)
 --   beats       16  the number of beats of the term
 --   applied     16  the number of the last change that the node has applied
 --   count        4  the number of its parts
 --   parts      128  its parts: bit b of byte n, both from 0, is part 8 n + b
 --
--- Then come fields for the grants (budget and amount of each, both fields), the node's name, its
--- weight and fingerprint, and the data that it publishes. The generation of each term is in
--- journal, where a commit reads it with everything else: see runs.lua. count has the number of
--- joins and beats, and the epoch.
+-- Then come fields for the grants (in it a field for budget and amount of each), the node's
+-- name, weight and fingerprint, and the data that it publishes (Says). The generation of each
+-- term is in journal: see runs.lua. The hash count has the number of joins and beats (b) and
+-- the epoch (e).
 local PARTS = 1024
 local FIELDS = 197 -- where the fields begin
 
--- moment returns the time in microseconds since 1970, by the server's clock if own is ''.
+-- moment returns the time in microseconds since 1970: own, or the server's time if own is ''.
 local function moment(own)
 	if own ~= '' then return own + 0 end
 	local time = call('TIME')
@@ -24,14 +24,14 @@ end
 -- number_at parses hexadecimal digits within a text.
 local function number_at(text, first, last) return tonumber(sub(text, first, last), 16) end
 
--- later returns the later of a time and the end of the lease in a term's text.
+-- later returns the later of two times: time, and the end of the lease in a term's text.
 local function later(time, text)
 	local ends = sub(text, 1, 16)
 	return ends > time and ends or time
 end
 
--- terms returns all terms, each followed by its text, and the position of the wanted
--- term's text.
+-- terms returns a list of all terms, each followed by its text, and the position in it of the
+-- wanted term's text.
 local function terms(wanted)
 	local list, at = call('HGETALL', K.members)
 	for i = 1, #list, 2 do
@@ -40,7 +40,7 @@ local function terms(wanted)
 	return list, at
 end
 
--- state returns the reply with the whole state of the fleet.
+-- state returns a reply with the whole state of the fleet. list is that of terms.
 local function state(now, list, generation)
 	local counts = call('HMGET', K.count, 'c', 'b', 'e')
 	for i = 1, 3 do counts[i] = counts[i] or '0' end

@@ -1,4 +1,5 @@
--- Extends a lease, and hands out parts and budgets. Its steps are those of fleet.Members.
+-- Extends the lease of a term, and gives it parts and grants of budgets. The documentation of
+-- fleet.Members.Beat lists the steps.
 local clock, term, generation = arg(), arg(), arg() + 0
 local give, want, weight, applied, says = arg(), arg() + 0, arg(), arg(), arg()
 local seen, lost, other = arg() + 0, arg(), arg()
@@ -19,7 +20,7 @@ for _, suspect in ipairs(suspects) do suspected[suspect] = true end
 local own, changed, gone, rest = list[at], {}, {}, {}
 local lease, count, n = sub(own, 17, 32), number_at(own, 65, 68), 0
 local present, ends = hex(now), hex(now + tonumber(lease, 16))
-local most, latest = { [lease] = ends }, ends -- by length of the lease: the latest end allowed
+local most, latest = { [lease] = ends }, ends -- most: the latest end allowed, by length of lease
 for i = 1, #list, 2 do
 	local id, text = list[i], list[i + 1]
 	local over, length = sub(text, 1, 16), sub(text, 17, 32)
@@ -39,8 +40,8 @@ for i = 1, #list, 2 do
 	end
 end
 
--- Parts. No two terms have the same part. The free parts in a byte are therefore 255
--- minus that byte of every term.
+-- Parts. No two terms have the same part. A byte of the free parts is therefore 255 minus that
+-- byte of each term.
 local parts, moved = sub(own, 69, 196), false
 local taken = 0 -- number of parts that others have
 for i = 2, want > count and #rest or 0, 2 do taken = taken + number_at(rest[i], 65, 68) end
@@ -68,7 +69,7 @@ if give ~= '' or want > count and taken + count < PARTS then
 end
 local raised = format('%.0f', moved and was + 1 or was)
 
--- The remaining amount of each budget.
+-- Grants. left is the amount of each budget that the grants of other terms leave.
 local left, granted = {}, {}
 for i = 1, #asks, 3 do left[asks[i]] = asks[i + 1] + 0 end
 for i = 2, #asks > 0 and #rest or 0, 2 do

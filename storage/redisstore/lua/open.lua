@@ -1,6 +1,6 @@
--- Marks the data of a new store with its version, and returns the version of the data. If
--- the version is right, the script also removes the expired answers of other stores: see
--- write.lua.
+-- Stores the version of the data if there is no data yet. Returns the stored version. If it is
+-- the wanted one, the script also removes the answers of stores whose time limit has passed:
+-- see write.lua.
 local mark, slots, now = arg(), tonumber(arg()), arg()
 local version = call('GET', K.version)
 if not version then

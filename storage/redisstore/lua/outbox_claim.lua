@@ -1,12 +1,11 @@
--- Claims deliveries that are due, earliest due first: they become due again when the
--- lease ends. Leaving out a lane takes one step, however many deliveries it has. So does
--- leaving out a part.
+-- Claims up to limit due deliveries, earliest due first: sets their due time to the end of the
+-- lease. Skipping a lane or a part takes one step, however many deliveries it has.
 local moment, ends, limit, wanted = arg(), arg(), tonumber(arg()), arg()
 local skip, skipped = {}, tonumber(arg())
 for _, lane in ipairs(args(skipped)) do skip[lane] = true end
 
--- found returns the deliveries that an earlier attempt of this call claimed, with their
--- events. It omits those settled or claimed again since then.
+-- found returns the deliveries that an earlier attempt of this call claimed, and their events.
+-- It omits deliveries that were settled or claimed again after that attempt.
 local function found(ids)
 	local list, values = {}, {}
 	for i, value in ipairs(get(K.deliveries, ids)) do
@@ -25,11 +24,12 @@ if given then
 	return reply(list, events, {})
 end
 
--- Deliveries are merged from lanes, and lanes from parts, ordered by key: due and number.
--- The key of a lane or part is that of its first delivery. An item of order is a part or
--- a lane. It reads a few of its members at a time. Each member has the item's name, a
--- key, and a lane (of a part) or a delivery's id (of a lane). Each part has a delivery to
--- claim unless it contains a lane to skip: limit + skipped parts are enough.
+-- The script merges the due deliveries of all lanes, ordered by key: due and number. The key of
+-- a lane or part is that of its first delivery. order has items: parts, which lead to lanes,
+-- and lanes, which lead to deliveries. An item reads a few of its members at a time. A member
+-- consists of the item's name, a key, and a lane or the id of a delivery. Each part has a
+-- delivery to claim unless it contains a lane to skip. Therefore limit + skipped parts are
+-- enough.
 local order, from, enough = {}, '-', limit + skipped
 repeat
 	local turns = call('ZRANGEBYLEX', K.turns, from, '(' .. after(moment), 'LIMIT', '0', '100')
@@ -39,8 +39,8 @@ repeat
 	from = '(' .. (turns[100] or '')
 until #turns < 100 or #order >= enough
 
--- advance moves a part to its next due lane, or a lane to its next due delivery. The
--- item's key is nil if there is none.
+-- advance moves a part to its next due lane, or a lane to its next due delivery. If there is
+-- none, it sets the item's key to nil.
 local share = math.floor(limit / max(#order, 1)) + 1
 local function advance(item)
 	item.at = (item.at or 0) + 1
@@ -55,11 +55,11 @@ local function advance(item)
 	item.key = item.member and sub(item.member, #item.name + 1, #item.name + 32)
 end
 
--- order is a heap by key: the first item is at 1, and the children of item i are at 2 i
--- and 2 i + 1. The parts come sorted, which is a valid heap.
+-- order is a heap by key. The first item is at 1. The children of item i are at 2 i and 2 i +
+-- 1. The parts were read in order of key, which is a valid heap.
 local size = #order
 
--- sink replaces the first item, and moves the new one down to its place.
+-- sink replaces the first item of the heap, and moves the new one down to its place.
 local function sink(item)
 	local i, below = 1, 2
 	while below <= size do
@@ -71,7 +71,7 @@ local function sink(item)
 	order[i] = item
 end
 
--- rise adds an item at the end, and moves it up to its place.
+-- rise adds an item at the end of the heap, and moves it up to its place.
 local function rise(item)
 	size = size + 1
 	local i = size
@@ -99,7 +99,7 @@ while #ids < limit and size > 0 do
 		touched[what] = key
 	end
 	advance(item)
-	if lane then -- its first delivery has the key that its part had: it takes the part's place
+	if lane then -- the lane has the key that its part had, so it takes the part's place
 		order[1] = lane
 		if item.key then rise(item) end
 	elseif item.key then
@@ -111,8 +111,8 @@ while #ids < limit and size > 0 do
 	end
 end
 
--- If the record or the event of a queued delivery is missing, it is removed from the
--- queue and reported to the caller.
+-- A queued delivery without a record or event is removed from the queue. The reply lists its
+-- id, to be logged.
 local kept, values, records, lost, back = {}, {}, {}, {}, {}
 local is = get(K.deliveries, ids)
 for i, value in ipairs(is) do

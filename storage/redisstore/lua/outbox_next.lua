@@ -1,4 +1,4 @@
--- Reads the earliest due time of the open deliveries of some parts, or '' if there are
+-- Reads the earliest due time of the open deliveries in a set of parts, or '' if there are
 -- none.
 local wanted = arg()
 local from, size = 0, 1

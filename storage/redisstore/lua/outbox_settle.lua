@@ -1,7 +1,7 @@
--- Records settlements. Arguments of each: delivery; the state after the attempt, or b if
--- the claim is given back, or g if the endpoint is deleted; due; number of the attempt;
--- wait in milliseconds; attempt. attempts has, by delivery, its attempts in sequence:
--- number (16 digits), and a field.
+-- Records settlements. Arguments of each: id of the delivery; its state after the attempt, or b
+-- if the claim is given back without an attempt, or g if the endpoint is deleted; due; number
+-- of the attempt; wait in milliseconds; record of the attempt. The hash attempts has the
+-- attempts of each delivery: number (16 digits) and a field for the record, repeated.
 local given = answered()
 if given then return reply() end
 
@@ -22,7 +22,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 end
 for i, log in ipairs(get(K.attempts, tried)) do by_id[tried[i]].log = log or '' end
 
--- has reports whether the attempt with a number is recorded.
+-- has reports whether attempt number n of delivery d is already recorded.
 local function has(d, n)
 	local log, at = d.log, 1
 	while log and at <= #log do

@@ -1,5 +1,5 @@
--- in_parts reports whether the part in a member of turns (see queue.lua) belongs to a
--- set. The set has 1,024 digits, 1 for each part in it, or is '' for all parts.
+-- in_parts reports whether a set contains the part in a member of turns (see queue.lua). A set
+-- is a text of 1,024 digits, 1 for each part that it contains, or '' for all parts.
 local function in_parts(set, member)
 	if set == '' then return true end
 	local high, low = byte(member, 33, 34)

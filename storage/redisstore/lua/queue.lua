@@ -1,17 +1,20 @@
--- The queue of open deliveries. queue is sorted: lane, due, number, id of each delivery; a
--- lane is the part of an endpoint and its escaped id. A part is two letters, from @ to _, of
--- 5 bits each. lanes is sorted, and has the first delivery of each lane: part, due, number,
--- lane. turns is sorted, and has the first one of each part: due, number, part.
-local touched = {} -- by lane: due and number of its first delivery before the change, or false
+-- The queue of open deliveries, in three sorted sets:
+--
+--   queue  lane, due, number, id of each delivery. A lane is the part of an endpoint (two
+--          letters from @ to _, of 5 bits each) and the endpoint's escaped id
+--   lanes  part, due, number, lane of the first delivery of each lane
+--   turns  due, number, part of the first delivery of each part
+local touched = {} -- by lane: due and number of its first delivery before the changes, or false
 
--- first_of returns due and number of the first member of queue in a lane, or of lanes in
--- a part.
+-- first_of returns due and number of the first delivery of a lane (key is that of queue) or
+-- part (key is that of lanes). It returns false if there is none.
 local function first_of(key, name)
 	local first = call('ZRANGEBYLEX', key, '[' .. name, '(' .. after(name), 'LIMIT', '0', '1')[1]
 	return first and sub(first, #name + 1, #name + 32) or false
 end
 
--- Call touch before changing the queue of a lane, and relink after all changes.
+-- touch notes a lane whose queue will change. Call it before each change. relink updates lanes
+-- and turns. Call it after all changes.
 local function touch(lane)
 	if touched[lane] == nil then touched[lane] = first_of(K.queue, lane) end
 end

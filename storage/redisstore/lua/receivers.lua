@@ -1,9 +1,9 @@
 -- The deliveries of a commit.
 local deliveries, logged, queued, others = {}, {}, {}, {}
-local made = 0 -- number of items in each of the first three
+local made = 0 -- number of items in each of deliveries, logged and queued
 
--- make_deliveries makes the deliveries of a new event. Arguments: id, lane, due and record
--- of each.
+-- make_deliveries makes the deliveries of a new event; several is their number. It reads
+-- arguments of the script: id, lane, due and record of each. keep_deliveries writes them.
 local function make_deliveries(event, owner, seq, several)
 	if several > 1 then
 		local all = {}

@@ -1,6 +1,6 @@
--- Records of monitors, rules and API keys. meta has, by id, fields for owner, name,
--- status, version and number. names has the id by owner and name; order is sorted: owner,
--- number, id of each.
+-- Records of monitors, rules and API keys. meta has the fields owner, name, status, version and
+-- number of each, by id. names has the id by owner and name. order is sorted: owner, number, id
+-- of each.
 
 -- meta returns the fields of an owner's record, or nil if there is none.
 local function meta(id, owner)

@@ -1,5 +1,5 @@
--- Deletes a record, and its total in the ledger. The total is found by the kind of the
--- record's entries ('' if it has none), its owner and its id.
+-- Deletes a record, and the total of its ledger entries. charged is the kind of these entries,
+-- '' for a kind of record without entries.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,4 +1,4 @@
--- Replaces a record, if its version is still the one that the caller has read.
+-- Replaces a record, unless its version has changed since the caller read it.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,16 +1,16 @@
--- Retention removes settled events, ids and entries that are too old or too many. Calls
--- that write remove a few of each at their end. The lists have the oldest first, and each
--- item begins with a time.
+-- Retention removes settled events (those without open deliveries), remembered ids and ledger
+-- entries that are too old or too many. Calls that write remove a few of each at their end.
+-- Each list has the oldest item first, and an item begins with a time.
 --
--- The limits are the first arguments after the header of write.lua: the times at or
--- before which settled events, ids and entries are too old; the maximum number of each;
--- and the number that a call removes in addition to twice as many as it adds.
+-- The limits are the first arguments after the header of write.lua. Three times come first:
+-- settled events, ids and entries up to these are too old. Then comes the maximum number of
+-- each. Last is step: a call removes up to step of each, plus twice as many as it adds.
 local old_event, old_id, old_entry = arg(), arg(), arg()
 local max_events, max_ids, max_entries, step = tonumber(arg()), tonumber(arg()), tonumber(arg()), tonumber(arg())
 
--- head returns up to most items from the start of a list: those with a time up to before,
--- and those that are too many. The excess is the result of command (HLEN or LLEN) on the
--- key counted, minus stay.
+-- head returns up to most items from the start of a list that must go: those with a time up to
+-- before, and those that are too many. command (HLEN or LLEN) on the key counted, minus stay,
+-- gives how many are too many.
 local function head(key, command, counted, stay, before, most)
 	local first = call('LINDEX', key, '0')
 	if not first then return {} end
@@ -26,8 +26,8 @@ end
 -- drop removes the first n items of a list.
 local function drop(key, n) call('LTRIM', key, format('%d', n), '-1') end
 
--- forget_ids removes up to most of the oldest ids from a hash and from the list of their
--- order.
+-- forget_ids removes up to most ids that are too old or too many from the hash key, and from
+-- order, the list of these ids in order of age.
 local function forget_ids(key, order, most)
 	local list = head(order, 'LLEN', order, max_ids, old_id, most)
 	if #list == 0 then return end
@@ -37,7 +37,8 @@ local function forget_ids(key, order, most)
 	drop(order, #list)
 end
 
--- remember adds the ids of removed records to a hash and to the list of their order.
+-- remember adds the ids of removed records to the hash key, and to order, the list of these
+-- ids.
 local function remember(key, order, ids)
 	local known, list = {}, {}
 	for i, id in ipairs(ids) do

@@ -1,5 +1,5 @@
--- remove_entries removes up to most entries, and forgets up to most ids each of removed
--- entries and of resolved reservations.
+-- remove_entries removes up to most ledger entries that are too old or too many. It forgets up
+-- to most ids of removed entries, and up to most of resolved reservations.
 local function remove_entries(most)
 	local list = head(K.entryorder, 'HLEN', K.entries, max_entries, old_entry, most)
 	if #list > 0 then

@@ -1,20 +1,20 @@
--- Removes settled events. The id of a removed event is remembered for a while: in events
--- with '' as its record, and in forgottenorder with the time.
+-- Removes settled events: those without open deliveries. The id of a removed event is
+-- remembered for a while: in events with '' as its record, and in forgottenorder with the time.
 --
 --   firsts        by owner: a number before which no event is stored
---   settledagain  by owner and number of an event: how many of its items in settled do not
---                 count, because a delivery was reopened, or made by a replay, after them
---   settledof     by owner and number of an event: the deliveries that these items had
+--   settledagain  by owner and number of an event: how many of its items in settled are no
+--                 longer valid, because a delivery was reopened, or made by a replay, later
+--   settledof     by owner and number of an event: the deliveries listed in these items
 
--- may_go reports whether there may be events to remove.
+-- may_go reports whether excess is positive or the first settled event is too old.
 local function may_go(excess)
 	local first = call('LINDEX', K.settled, '0')
 	return first and (excess > 0 or sub(first, 1, 16) <= old_event)
 end
 
--- first_settled takes the first items from settled: those with up to most events that are
--- too old or too many. It takes at most step items. It takes only a part of the last item
--- if the item's other events may stay.
+-- first_settled takes items from the start of settled while their events are too old or too
+-- many. It stops after step items or most events. If only some events of the last item are too
+-- many, the rest of the item stays. It returns the items and the number of their events.
 local function first_settled(excess, most)
 	local taken, events, rest = {}, 0, nil
 	for _, e in ipairs(call('LRANGE', K.settled, '0', format('%d', step - 1))) do
@@ -36,8 +36,8 @@ local function first_settled(excess, most)
 	return taken, events
 end
 
--- unfold adds the ids of the events to the items. An item whose run was split by a step of
--- a replay becomes one for each event.
+-- unfold reads the run of each item (see runs.lua), and sets the item's ids. If a step of a
+-- replay has split the run, the item becomes one item for each event.
 local function unfold(list)
 	local fields, split, again = {}, {}, {}
 	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
@@ -64,8 +64,8 @@ local function unfold(list)
 	return split
 end
 
--- without_reopened omits the items that do not count, and keeps their deliveries in
--- settledof until the event is removed.
+-- without_reopened returns the items that are still valid: see settledagain. It keeps the
+-- deliveries of the others in settledof until their events are removed.
 local function without_reopened(list)
 	if call('EXISTS', K.settledagain) == 0 then return list end
 	local events, again, kept = {}, {}, {}
@@ -85,7 +85,7 @@ local function without_reopened(list)
 	return kept
 end
 
--- noted adds the deliveries in settledof to the items of their events.
+-- noted moves the deliveries in settledof to the field before of their events' items.
 local function noted(list)
 	if call('EXISTS', K.settledof) == 0 then return end
 	local events = {}
@@ -96,7 +96,8 @@ local function noted(list)
 	end
 end
 
--- raise increases the number in firsts to skip the removed events of an owner.
+-- raise increases an owner's number in firsts to skip removed events. removed has the size of
+-- each removed run, by its first number.
 local function raise(owner, removed)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
 	local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
@@ -114,7 +115,7 @@ local function raise(owner, removed)
 	if first ~= was then call('HSET', K.firsts, owner, format('%d', first)) end
 end
 
--- remove removes events with their deliveries.
+-- remove removes the events of items, with their deliveries and attempts.
 local function remove(list)
 	local fields, ids, parts, deliveries, logged, owners = {}, {}, {}, {}, {}, {}
 	local function forget(owner, of)
@@ -160,9 +161,9 @@ local function remove(list)
 	remember(K.events, K.forgottenorder, ids)
 end
 
--- remove_events removes up to most events, and forgets the ids of removed ones. An item that
--- Erase has left without events (see erase_list.lua) counts as an eighth of one: there may be
--- very many such items in a row, for which the server must not wait in one call.
+-- remove_events removes up to most settled events that are too old or too many. It also forgets
+-- up to most ids of removed events. An item without events counts as an eighth of an event:
+-- erase_list.lua may leave very many in a row, and one call must not take them all.
 local function remove_events(most)
 	local left = most
 	while left > 0 do

@@ -1,8 +1,9 @@
--- Makes final deliveries pending again. Their events stay in settled, a list that cannot
--- be searched. settledagain counts the items there that are no longer valid: see
+-- Makes final deliveries pending again. The items of their events stay in settled, because that
+-- list cannot be searched. settledagain counts the items that are no longer valid: see
 -- removal_events.lua.
 
--- siblings finds the deliveries of an event in log, where they are next to each other.
+-- siblings finds the deliveries of d's event: in log they are next to d. It returns an entry
+-- for others (see delivery.lua) in which none is open.
 local function siblings(d)
 	local at = call('ZRANK', K.log, d.owner .. d.number .. d.id)
 	local first, list = d.number, { to_field(d.id) }
@@ -28,8 +29,8 @@ end
 
 local reopened, reopened_events = {}, {}
 
--- Call try_reopen for each delivery, before the first write, and keep_reopened once,
--- after it.
+-- try_reopen notes a delivery to make pending. Call it before the first write. keep_reopened
+-- makes the changes. Call it once, after the first write.
 local function try_reopen(d)
 	insert(reopened, d)
 	local e = reopened_events[d.event]
@@ -40,7 +41,7 @@ local function try_reopen(d)
 		reopened_events[d.event] = e
 	end
 	e.left = e.left + 1
-	if e.left > 0 then e.several = true end -- one of them may be of a replay: siblings finds neighbours alone
+	if e.left > 0 then e.several = true end -- siblings does not find deliveries made by replays
 	e.place = d.owner .. d.seq
 	touch(d.lane)
 end

@@ -1,6 +1,6 @@
--- Replays. replays has the fields below, by endpoint: state is r for running or d for
--- done, updated is the time of the last change, and only the store reads fixed.
--- replaysdue is sorted: due (16 digits), endpoint of each running replay.
+-- Replays. The hash replays has the fields below, by endpoint. state is r for running or d for
+-- done. updated is the time of the last change. Only Go code reads fixed. replaysdue is sorted:
+-- due (16 digits), endpoint of each running replay.
 local replay_fields = { 'owner', 'id', 'state', 'cursor', 'last', 'created', 'reopened', 'left', 'removed', 'due', 'updated', 'fixed' }
 
 -- replay_of returns the replay of an endpoint and its text, or nil if there is none.

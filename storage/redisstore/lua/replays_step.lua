@@ -1,12 +1,12 @@
--- Makes a step of a replay. The caller has read the owner's events up to a number.
--- Arguments of each event: number; id; and, for an event of the source, the id and record
--- of its delivery to the endpoint, as in journal_commit.lua, otherwise ''. Events removed
--- since the caller read them count as removed.
+-- Makes a step of a replay. The caller has read the owner's events up to the number stop.
+-- Arguments of each event: its number; its id; id and record of its delivery to the endpoint,
+-- as in journal_commit.lua, or '' twice if the event is not of the endpoint's source. An event
+-- that was removed after the caller had read it counts as removed.
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
 if given then
-	if #given == 0 then return reply('unknown') end -- the owner was erased since: see erase_calls.lua
+	if #given == 0 then return reply('unknown') end -- erase_calls.lua has removed the answer
 	return shown(table.remove(given, 1), given)
 end
 
@@ -54,8 +54,8 @@ local was = r.due
 r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
--- An event that had no deliveries when it was committed may share a run with others. Such
--- a run is replaced by one run per event: see unfold in removal_events.lua.
+-- An event that was committed without deliveries may share a run with other events. If it now
+-- gets one, the run is replaced by one run per event: see unfold in removal_events.lua.
 local singles = {}
 if #create > 0 then
 	local needed = {}

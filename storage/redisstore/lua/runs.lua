@@ -1,23 +1,23 @@
--- journal has everything that a commit reads and writes, except events and deliveries:
--- one command reads it all and one writes it all. The first letter of a field is its
--- kind:
+-- The hash journal has all that a commit reads and writes, except events, deliveries and
+-- charges. Thus a commit reads it with one command and writes it with one. The first letter of
+-- a field is its kind:
 --
---   b, source        what is bound to a source: a field for the id of each active
---                    endpoint, in order of creation
+--   b, source        the endpoints bound to a source: a field for the id of each active
+--                    one, in order of creation
 --   s, owner         the number of the owner's last event
---   f                the greatest such number of an owner that was erased: the first event
---                    of an owner without a last one gets the next; missing if none was
+--   f                the greatest last number of all erased owners; missing if there are
+--                    none. The events of a new owner are numbered from the next on
 --   c, target        the cursor of a target
 --   a, store, slot   the last answer in a slot of a store: see write.lua
 --   t, term          the generation of a term of a fleet: see members.lua
---   t                when the last of the leases is over, in microseconds (16 digits); missing
---                    if there are no terms
---   r, owner, number a run: the ids of events with consecutive numbers from that one (16
---                    digits) on: the length of an id, and the ids, "3:aaabbb"; of one event
---                    ":aaa"
+--   t                when the last lease of all terms expires, in microseconds (16 digits);
+--                    missing if there are no terms
+--   r, owner, number a run: events of an owner with consecutive numbers, beginning with the
+--                    number in the field (16 digits). The value is the length of one id and
+--                    all ids: "3:aaabbb". For one event the length is omitted: ":aaa"
 --
--- A run is either up to LONGEST events of one commit without deliveries, which are
--- settled at once, or one event with deliveries. Removed events are in no run.
+-- A run is either up to LONGEST events of one commit without deliveries, or one event with
+-- deliveries. Removed events are in no run.
 local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
@@ -27,7 +27,7 @@ local function to_run(ids, first, last)
 	return #ids[first] .. ':' .. concat(ids, '', first, last)
 end
 
--- ids_of returns the ids of a run. There are none if run is false.
+-- ids_of returns the ids in a run, or none if run is false.
 local function ids_of(run)
 	if not run then return {} end
 	local colon, ids = find(run, ':', 1, true), {}

@@ -1,8 +1,8 @@
--- Events without open deliveries, in the order in which they were settled. Retention
--- removes the first ones.
+-- The list settled has the events without open deliveries, in the order in which their last
+-- delivery ended or they were committed without any. Retention removes the first ones.
 --
--- An item is for a run (see runs.lua): when it was settled (16 digits), the number of its
--- first event (16), how many events it has (2), and a field for the owner. If the event has
--- deliveries, the number of the first (16) and a field for the id of each follow. The
--- numbers are consecutive; a delivery with another number is #, its number (16) and its id.
+-- An item stands for a run (see runs.lua): time (16 digits), number of the first event (16),
+-- how many events it has (2), and a field for the owner. If an event has deliveries, the number
+-- of the first one (16) and a field for the id of each follow. Their numbers are consecutive.
+-- The field of a delivery with another number has #, its number (16) and its id.
 local function keep_settled(list) many('RPUSH', K.settled, list) end

@@ -1,7 +1,7 @@
 -- Changes of terms.
 
--- end_terms removes terms. keep_latest stores when the last lease expires, or '' if there
--- are no terms.
+-- end_terms removes terms and their generations. keep_latest stores when the last lease of the
+-- other terms expires; ends is '' if there are none.
 local function end_terms(list)
 	if #list == 0 then return end
 	local fields = {}
@@ -18,8 +18,9 @@ local function keep_latest(ends)
 	end
 end
 
--- counted_beats reads the number of joins and beats. If the node has seen more, or knows
--- that writes were lost, it sets a new epoch. keep_beat counts one more.
+-- counted_beats returns the number of joins and beats including this one, and the epoch. The
+-- epoch is other, a new one, if the node has seen a greater number or knows of lost writes
+-- (lost is '1'). keep_beat stores both.
 local function counted_beats(seen, lost, other)
 	local counts = call('HMGET', K.count, 'b', 'e')
 	local beats, epoch = (counts[1] or '0') + 0, counts[2] or '0'

@@ -1,7 +1,7 @@
--- Records that the store encodes begin with a byte for their version. Texts in them have
--- their length before them, as a varint of 7 bits to a byte, and times are 8 bytes.
+-- Records encoded by Go code begin with a byte for the version of the encoding. A text in them
+-- has its length in front, as a varint with 7 bits per byte. A time has 8 bytes.
 
--- skip_text returns the position after the text at a position.
+-- skip_text returns the position after the text that begins at a position.
 local function skip_text(text, at)
 	local size, unit = 0, 1
 	while true do
@@ -18,7 +18,7 @@ local function instant(text, at)
 	return format('%02x%02x%02x%02x%02x%02x%02x%02x', (first + 128) % 256, byte(text, at + 1, at + 7))
 end
 
--- within reports whether a time is at or after since and before till. '' sets no limit.
+-- within reports whether since <= time < till. A limit of '' is ignored.
 local function within(time, since, till)
 	return (since == '' or since <= time) and (till == '' or time < till)
 end
