@@ -25,7 +25,7 @@ func (a answers) Begin(ctx context.Context, q fleet.Request) (kept *fleet.Answer
 		case err != nil:
 			return err
 		case !found:
-			// Delete an expired row first: REPLACE would not fire the trigger answers_less.
+			// Delete an expired row first, because REPLACE would not fire the trigger answers_less.
 			if err := t.exec(`DELETE FROM answers WHERE owner = ? AND id = ?`, q.Owner, q.ID); err != nil {
 				return err
 			}
@@ -77,7 +77,8 @@ func (a answers) Finish(ctx context.Context, q fleet.Request, text []byte) error
 	})
 }
 
-// boundAnswers removes the oldest answers until the limits for all owners are met.
+// boundAnswers removes the oldest answers of all owners until the limits on their number and bytes
+// are met.
 func boundAnswers(t *tx) error {
 	for {
 		var count, bytes int

@@ -15,18 +15,17 @@ import (
 	"strings"
 )
 
-// Backup copies the store, in its state at this moment, to a new file at path that Open can
-// open. Other calls continue meanwhile; what they write is not in the copy. The copy gets
-// an epoch of its own: see deliver.Log.
+// Backup copies the store to a new file at path, which Open can open. The copy has the state at the
+// moment of the call; other calls continue, and their writes are not in the copy. The copy gets its
+// own epoch: see deliver.Log.
 //
-// When Backup returns nil, the copy is complete and synced to the disk; after an error there
-// is no file at path. If path exists, the error is fs.ErrExist. A process that is killed
-// during Backup leaves a file that may be removed: its name begins with path and ends in
-// .partial.
+// When Backup returns nil, the copy is complete and synced to the disk. After an error there is no
+// file at path, unless it existed before: then the error is fs.ErrExist. A process that is killed
+// during Backup leaves a file that may be removed. Its name begins with path and ends in .partial.
 //
-// To restore a backup, stop all processes that use the store, remove its file and the files
-// next to it that end in -wal and -shm, then copy the backup into its place. SQLite would
-// apply a -wal file that is left there to the backup.
+// To restore a backup, stop all processes that use the store. Remove its file and the files next to
+// it that end in -wal and -shm. Then copy the backup to the place of the file. If an old -wal file
+// were still there, SQLite would apply it to the backup.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -42,8 +41,8 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// BackupFile is Backup for a file that another process may have open. It refuses the files that
-// Open refuses.
+// BackupFile does the same as Backup, for a file that another process may have open. It refuses the
+// files that Open refuses.
 func BackupFile(ctx context.Context, file, path string) error {
 	from, err := realPath(file)
 	if err != nil {
@@ -71,13 +70,13 @@ func backup(ctx context.Context, path, from string, file *file) error {
 		}
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}
-	// The copy gets its final name when it is complete. Its temporary name is random: a file
-	// left by a killed process does not get in the way.
+	// The copy gets its final name when it is complete. Its temporary name is random, to differ
+	// from that of a file left by a killed process.
 	partial := path + "." + strings.ToLower(rand.Text()) + ".partial"
 	if err := createFile(partial); err != nil {
 		return err
 	}
-	defer os.Remove(partial) // after a success the file keeps its other name
+	defer os.Remove(partial) // the name only: after a success the file also has its final name
 	if err := copyTo(ctx, partial, from, file); err != nil {
 		return err
 	}
@@ -93,14 +92,13 @@ func backup(ctx context.Context, path, from string, file *file) error {
 	return nil
 }
 
-// giveName gives a file another name, and syncs the directory. It returns an error if a file of
-// that name exists.
+// giveName renames a file and syncs the directory. It returns an error if the new name is taken.
 func giveName(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
-	case err != nil: // a file system without hard links: create an empty file, then replace it
+	case err != nil: // a file system without hard links: take the name with an empty file, then replace that
 		if err := createFile(to); err != nil {
 			return err
 		}
@@ -114,8 +112,8 @@ func giveName(from, to string) error {
 	return nil
 }
 
-// syncDir makes a directory's entries survive a power failure. On Windows it does nothing:
-// syncing the file does that.
+// syncDir makes changes of a directory's entries survive a power failure. On Windows it does
+// nothing, because there syncing a file also syncs its entry.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -127,7 +125,7 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copyTo copies the file at from to the empty file at path, over a new connection, because the
+// copyTo copies the file at from to the empty file at path. It opens a new connection, because the
 // connections for reads refuse every write.
 func copyTo(ctx context.Context, path, from string, file *file) error {
 	db, err := connect(from, file, 1)
@@ -144,8 +142,8 @@ func copyTo(ctx context.Context, path, from string, file *file) error {
 	return nil
 }
 
-// newEpoch gives the copy at path a new epoch: the copy and the original will assign the same
-// event numbers to different events.
+// newEpoch gives the copy at path a new epoch, because the copy and the original will give the same
+// numbers to different events.
 func newEpoch(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"rw"}, "_pragma": {"journal_mode(MEMORY)"}}))
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// SQLite copies the log into the file every 4 MiB, also during reads, but restarts the log from
-// its beginning only when no read uses it. With overlapping reads that moment may never come.
-// The writer therefore empties the log itself once it reaches logLimit, and tries again after
-// each further logStep.
+// SQLite copies the log into the file every 4 MiB, also during reads. It begins again at the start
+// of the log only when no read uses the log. With overlapping reads that moment may never come. The
+// writer therefore empties the log itself when it has logLimit bytes, and tries again after every
+// further logStep.
 const (
 	logLimit = 32 << 20 // bytes
 	logStep  = 16 << 20
 )
 
-// checkpointWait is how long writes wait for the reads that use the log. They do not wait for
-// reads that begin later, because those use the file only.
+// checkpointWait is how long a write waits for the reads that use the log. Reads that begin during
+// the wait use only the file, and the write does not wait for them.
 const checkpointWait = 100 * time.Millisecond
 
 // shorten empties the log when it has become too large.
@@ -47,8 +47,8 @@ func (w *writer) shorten() {
 	}
 }
 
-// checkpoint copies the whole log into the file and empties the log. If reads prevent that, busy
-// is true and err nil.
+// checkpoint copies the whole log into the file and empties the log. If reads prevent that, it
+// returns true and a nil error.
 func (w *writer) checkpoint() (busy bool, err error) {
 	ctx := context.Background()
 	if err := setTimeout(ctx, w.conn, checkpointWait); err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// claimReach is the number of due deliveries to skipped endpoints that Claim reads in order of
-// due time. If there are more, it uses claimLanes.
+// claimReach is the maximum number of due deliveries to skipped endpoints that Claim reads in order
+// of due time. If there are more, it uses the query claimLanes instead.
 const claimReach = 1024
 
 // claimable returns the numbers of up to r.Limit deliveries due at r.Now, earliest due first. It
-// leaves out deliveries to the endpoints in r.Skip.
+// leaves out deliveries to endpoints in r.Skip.
 func claimable(t *tx, r *deliver.ClaimRequest) (ns []int64, err error) {
 	now, limit := nanos(r.Now), max(r.Limit, 0) // to SQLite, a negative limit means none
 	if len(r.Skip) == 0 {
@@ -48,10 +48,10 @@ func numbers(a querier, query string, args ...any) (ns []int64, err error) {
 	return ns, err
 }
 
-// claimLanes selects up to ?2 deliveries due at ?1, earliest due first, without reading those of
-// the endpoints in ?3. The table lane lists all endpoints with open deliveries. The query looks
-// only at the ?2 lanes with the earliest first deliveries, and at ?2 deliveries in each: no
-// other delivery can be among the first ?2.
+// claimLanes selects up to ?2 deliveries due at ?1, earliest due first. It does not read the
+// deliveries to the endpoints in ?3. The table lane lists all endpoints with open deliveries. The
+// query looks at the ?2 lanes that begin earliest, and at up to ?2 deliveries in each. No other
+// delivery can be among the first ?2.
 const claimLanes = `WITH RECURSIVE
 	lane (id) AS (
 		SELECT min(endpoint_id) FROM deliveries WHERE due_at IS NOT NULL
@@ -67,7 +67,7 @@ const claimLanes = `WITH RECURSIVE
 		SELECT f.n FROM deliveries f WHERE f.endpoint_id = head.id AND f.due_at <= ?1 ORDER BY f.due_at, f.n LIMIT ?2)
 	ORDER BY d.due_at, d.n LIMIT ?2`
 
-// NextDue implements deliver.Outbox. It ignores the parts, because there is only one engine.
+// NextDue implements deliver.Outbox. It ignores the parts, because a file has only one engine.
 func (o outbox) NextDue(ctx context.Context, _ *fleet.Set) (due time.Time, open bool, err error) {
 	err = o.s.read(ctx, func(r *snapshot) error {
 		open, err = one(r, `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`, nil, timeColumn{&due})

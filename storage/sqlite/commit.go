@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// commit is one call of Journal.Commit. It first reads the rows that all batches need, then
-// writes table by table: a statement for many rows costs little more than one for a single row.
+// commit is one call of Journal.Commit. It reads the rows that all batches need, then writes one
+// table after the other. A statement for many rows costs little more than one for a single row.
 type commit struct {
 	t       *tx
 	ledger  *ledgerTx
@@ -62,7 +62,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 	return c.write()
 }
 
-// readKnown reads which of the batches' event ids earlier calls have recorded.
+// readKnown reads which of the batches' events are already recorded.
 func (c *commit) readKnown(batches []*detect.Batch) error {
 	var ids []any
 	for _, b := range batches {
@@ -104,12 +104,12 @@ func (c *commit) readEndpoints(batches []*detect.Batch) error {
 	})
 }
 
-// boundTo returns the source of an event with only the fields that endpoints are bound by.
+// boundTo returns the source of an event with only the fields that identify it: owner and id.
 func boundTo(ev *deliver.Event) deliver.Source {
 	return deliver.Source{Owner: ev.Source.Owner, ID: ev.Source.ID}
 }
 
-// readNumbers reads the last numbers given to events, in total and for each owner.
+// readNumbers reads the last event number of each owner, and the highest events.n.
 func (c *commit) readNumbers([]*detect.Batch) error {
 	var owners []any
 	for source := range c.bound {
@@ -196,8 +196,8 @@ func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) (err er
 	return nil
 }
 
-// receivers returns the endpoints that get an event, without duplicates: those bound to its
-// source, in order of creation, then its handlers.
+// receivers returns the endpoints that receive an event, without duplicates: first those bound to
+// its source, in order of creation, then its handlers.
 func receivers(bound, handlers []string) []string {
 	to := slices.Clone(bound)
 	named := make(map[string]bool, len(handlers))
@@ -222,8 +222,8 @@ func (c *commit) write() error {
 		{`INSERT OR FAIL INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
 		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {
-		// Stop at an error: SQLite may have ended the transaction, and a later statement would
-		// then commit on its own.
+		// Stop at the first error. SQLite may have ended the transaction, and a later statement
+		// would then be committed on its own.
 		if err := c.t.execRows(rows.query, rows.width, rows.values); err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// ledgerTx changes balances in a transaction. It reads each account once; save writes the
-// accounts that have changed.
+// ledgerTx changes balances in a transaction. It reads each account once. save writes the accounts
+// that have changed.
 type ledgerTx struct {
 	*tx
 	now      time.Time
@@ -34,7 +34,7 @@ func balanceOf(a querier, owner string) (b billing.Balance, err error) {
 	return b, err
 }
 
-// account returns an owner's account. A caller that changes it sets changed.
+// account returns an owner's account. If the caller changes the account, it must set changed.
 func (l *ledgerTx) account(owner string) (*account, error) {
 	if a := l.accounts[owner]; a != nil {
 		return a, nil
@@ -59,7 +59,7 @@ func (l *ledgerTx) save() error {
 		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, values)
 }
 
-// post adds an entry unless its id is known. It refuses the same amounts as Append.
+// post adds an entry unless its id is known. It refuses the amounts that Append refuses.
 func (l *ledgerTx) post(e billing.Entry) error {
 	known, err := l.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
 	if known || err != nil {
@@ -104,12 +104,12 @@ func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
 
-// expireStep is the number of expired reservations that a call gives back, in addition to those
-// that it needs. The rest wait for later calls; meanwhile Balance, afford and lapse check
+// expireStep is the maximum number of expired reservations that a call gives back without needing
+// their credits. The others wait for later calls. Until then Balance, afford and lapse check
 // ExpiresAt.
 const expireStep = "64"
 
-// expire gives back up to expireStep expired reservations, those that expired first.
+// expire gives back up to expireStep expired reservations, earliest first.
 func (l *ledgerTx) expire() error {
 	_, err := l.giveBack(`SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(l.now))
 	return err
@@ -122,7 +122,7 @@ func (l *ledgerTx) lapse(id string) error {
 }
 
 // afford returns ErrInsufficient if the owner's balance does not cover amount, which is negative
-// for a charge. If needed for that, it first gives back expired reservations.
+// for a charge. It gives back expired reservations first if the balance does not suffice without.
 func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) error {
 	for amount < 0 && a.Available+amount < 0 {
 		n, err := l.giveBack(`SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
@@ -137,7 +137,7 @@ func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) erro
 	return nil
 }
 
-// giveBack gives back the reservations that a query selects, and returns how many.
+// giveBack gives back the reservations that a query selects, and returns their number.
 func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	var ids []string
 	err := each(l, query, args, func(rows *sql.Rows) error {
@@ -152,8 +152,8 @@ func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	return len(ids), err
 }
 
-// resolve ends an open reservation, returns its amount to the available credits, and returns the
-// reservation. It returns nil if the reservation was resolved in the same way before.
+// resolve ends an open reservation, makes its amount available again, and returns the reservation.
+// It returns nil if the reservation was resolved in the same way before.
 func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	var r billing.Reservation
 	open, err := one(l, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)

@@ -9,8 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// endpoints implements deliver.EndpointStore. Records are stored like monitors and rules: see
-// records.
+// endpoints implements deliver.EndpointStore. It stores records as the type records does.
 type endpoints struct{ s *Store }
 
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {

@@ -9,16 +9,16 @@ import (
 
 var _ storage.Eraser = (*Store)(nil)
 
-// eraseStep is how many rows of a kind a transaction of Erase removes at most: about as
-// much as a commit writes. Events go with their deliveries, of which there are
-// eraseDeliveries at most, unless a single event has more.
+// eraseStep is the maximum number of rows of a kind that a transaction of Erase removes: about as
+// many as a commit writes. eraseDeliveries is the maximum for deliveries, which are removed with
+// their events. A single event may have more.
 const (
 	eraseStep       = 256
 	eraseDeliveries = 512
 )
 
-// Erase implements storage.Eraser, in transactions of up to 256 events, entries or
-// records each.
+// Erase implements storage.Eraser. Each of its transactions removes up to 256 events, entries or
+// records.
 func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	var all storage.Erased
 	for more := true; more; {
@@ -51,7 +51,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 	return all, nil
 }
 
-// eraseSome removes up to eraseStep rows of each kind. more says that there may be others.
+// eraseSome removes up to eraseStep rows of each kind. more means that there may be others.
 func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 	var totals int
 	for _, part := range []struct {
@@ -86,8 +86,8 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 	return e, false, err
 }
 
-// eraseEvents removes some of an owner's events, of which no id stays. left says that there
-// may be others.
+// eraseEvents removes some of an owner's events without remembering their ids. left means that
+// there may be others.
 func eraseEvents(t *tx, owner string, e *storage.Erased) (left bool, err error) {
 	var list []int64
 	deliveries := 0

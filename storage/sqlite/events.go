@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// eventColumns are the columns of table events that scanEvent reads. A row to insert has
-// author_key after them: see eventValues.
+// eventColumns are the columns of the table events that scanEvent reads. A row to insert also has
+// author_key at the end: see eventValues.
 const (
 	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url, platform,
 		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
@@ -37,7 +37,7 @@ func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
 	return n, ev, wrap(err)
 }
 
-// readEvents reads the events with these numbers. A missing one is ErrCorrupt.
+// readEvents reads the events with these numbers. It returns ErrCorrupt if one is missing.
 func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) {
 	list, err := listJSON(slices.Collect(maps.Keys(ns)))
 	if err != nil {
@@ -55,8 +55,8 @@ func readEvents(a querier, ns map[int64]bool) (map[int64]*deliver.Event, error) 
 	return events, err
 }
 
-// A delivery's number is its event's number followed by placeBits bits for its place in the
-// event: neither needs an index to find the other.
+// A delivery's number is its event's number, followed by placeBits bits for its place in the event.
+// Thus neither an event nor a delivery needs an index to find the other.
 const (
 	placeBits     = 16
 	maxDeliveries = 1 << placeBits // maximum per event
@@ -65,8 +65,8 @@ const (
 // firstDelivery returns the number of an event's first delivery.
 func firstDelivery(event int64) int64 { return event << placeBits }
 
-// ofEvent returns the SQL condition that a delivery belongs to an event. Both arguments are
-// expressions for numbers.
+// ofEvent returns the SQL condition that a delivery belongs to an event. The arguments are SQL
+// expressions for their numbers.
 func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
@@ -88,7 +88,7 @@ func scanDelivery(rows *sql.Rows) (d deliveryRow, err error) {
 	return d, wrap(err)
 }
 
-// addEvents sets the Event of each delivery. Deliveries of one event share it.
+// addEvents sets the Event of each delivery. Deliveries of the same event share one Event.
 func addEvents(a querier, ds []deliveryRow) error {
 	ns := make(map[int64]bool)
 	for i := range ds {

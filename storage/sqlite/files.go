@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// inUse holds the files that stores of this process have open. When a process closes any
-// descriptor of a file, it loses all its POSIX locks on the file, including SQLite's. A file in
-// inUse must therefore be read through SQLite only: https://sqlite.org/howtocorrupt.html
+// inUse has the files that stores of this process have open. Closing any descriptor of a file
+// releases all POSIX locks of the process on that file, including SQLite's. Therefore read a file
+// in inUse only through SQLite: https://sqlite.org/howtocorrupt.html
 var inUse files
 
 // files is a set of open files.
@@ -20,14 +20,14 @@ type files struct {
 	open []*file
 }
 
-// file is a file that stores have open, possibly under several names.
+// file is an open file. Stores may have it open under several names.
 type file struct {
 	info   os.FileInfo
 	stores int
 }
 
-// enter counts one more store on the file at path. If it is the first, enter calls inspect, and
-// returns its error. f stays locked meanwhile: no other store can open the file.
+// enter counts one more store on the file at path. For the first store it calls inspect, and
+// returns its error. It keeps f locked during that: no other store can open the file.
 func (f *files) enter(path string, inspect func() error) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *files) enter(path string, inspect func() error) (*file, error) {
 	return entered, nil
 }
 
-// leave counts one store less on the file. The store's connections must be closed.
+// leave counts one store less on a file. Close the store's connections first.
 func (f *files) leave(left *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *files) leave(left *file) {
 
 var errReplaced = errors.New("another file is in its place")
 
-// connector connects to one file. It refuses another file that has taken its place.
+// connector connects to one file. It refuses another file that has been moved to the same path.
 type connector struct {
 	driver.Connector
 	path string

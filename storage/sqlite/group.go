@@ -19,14 +19,14 @@ func (w *writer) begin() (*tx, error) {
 	}
 	t := &tx{conn: w.conn, stmts: w.stmts}
 	if err := w.lock(t); err != nil {
-		w.disconnect() // whatever the error, the next group gets a new connection
+		w.disconnect() // after any error the next group gets a new connection
 		return nil, err
 	}
 	return t, nil
 }
 
-// askEvery is the interval at which a connection asks for a lock that another one has. SQLite
-// does not queue waiting connections.
+// askEvery is the interval at which a connection asks again for a lock that another connection has.
+// SQLite does not queue connections that wait.
 const askEvery = time.Millisecond
 
 // lock begins a transaction. It waits up to w.patience for other connections that write.
@@ -40,18 +40,18 @@ func (w *writer) lock(t *tx) error {
 	}
 }
 
-// commit runs a group's jobs in the transaction t and commits it. Each job has a savepoint
-// unless it is alone. Jobs queued meanwhile join the group, up to maxGroup in all, because a
-// sync costs more than most jobs. If commit returns an error, no job is acknowledged.
+// commit runs a group's jobs in the transaction t and commits it. Each job has a savepoint, unless
+// it is the only one. Jobs that are queued meanwhile join the group, up to maxGroup in all, because
+// a sync costs more than most jobs. If commit returns an error, no job is acknowledged.
 //
-// When COMMIT fails, for example because a sync fails, nothing is visible. But all of it may be
-// in the log, and Open would find it if the process died now. The next transaction overwrites
-// it, and its COMMIT syncs every byte it needs: once that succeeds, the disk works again.
+// When COMMIT fails, for example because a sync fails, no change is visible. But the changes may be
+// in the log. If the process ended now, Open would find them. The next transaction overwrites them,
+// and its COMMIT syncs all bytes that it needs. When that succeeds, the disk works again.
 func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
 		if undo {
-			t.exec("ROLLBACK") // fails if SQLite has already rolled back, as on a full disk
+			t.exec("ROLLBACK") // fails if SQLite has already rolled back, for example on a full disk
 		}
 	}()
 	if len(g.jobs) == 0 {
@@ -74,7 +74,7 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 			}
 		}
 	}
-	// Failing to remove old rows is no reason to refuse new ones.
+	// An error of the removal of old rows is no reason to refuse new ones.
 	due, notRemoved := w.retention.due(t)
 	if due {
 		if notRemoved, err = t.inSavepoint(w.retention.remove); err != nil {
@@ -95,8 +95,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 	return nil
 }
 
-// guard turns a panic of do, for example in Options.Now, into an error of that call. It would
-// otherwise end the process.
+// guard turns a panic of do, for example in Options.Now, into an error of the call. A panic in this
+// goroutine would otherwise end the process.
 func guard(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -106,8 +106,8 @@ func guard(do func() error) (err error) {
 	return do()
 }
 
-// inSavepoint runs do in a savepoint. If do fails, its changes are undone and refused is its
-// error. err means that the whole transaction is lost.
+// inSavepoint runs do in a savepoint. If do fails, its changes are undone, and refused is its
+// error. If err is not nil, the whole transaction is lost.
 func (t *tx) inSavepoint(do func(*tx) error) (refused, err error) {
 	if err := t.exec("SAVEPOINT job"); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (t *tx) inSavepoint(do func(*tx) error) (refused, err error) {
 	return refused, t.exec("RELEASE job")
 }
 
-// report logs the first failure of the disk or database, and the recovery.
+// report logs the first failure of the disk or database, and later the recovery.
 func (w *writer) report(jobs []*job, err error) {
 	for _, j := range jobs {
 		if err == nil && fromSQLite(j.err) {

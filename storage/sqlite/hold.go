@@ -11,15 +11,15 @@ import (
 	result "modernc.org/sqlite/lib"
 )
 
-// lockSuffix is the suffix of the file that a Store locks while it is open. The file is an empty
-// database: SQLite's locks work the same on all systems, and end with the process.
+// lockSuffix is the suffix of the lock file, which a Store locks while it is open. The file is an
+// empty database, because SQLite's locks work the same on all systems and end with the process.
 const lockSuffix = "-lock"
 
 // holdPause is the pause between two attempts of Open to get the lock.
 const holdPause = 50 * time.Millisecond
 
-// takeHold locks the file at path for one Store and returns the connection that has the lock.
-// While another Store has it, takeHold waits until ctx ends, and logs that once.
+// takeHold locks the lock file of the store at path, and returns the connection that has the lock.
+// While another Store has the lock, takeHold waits until ctx ends, and logs once that it waits.
 func takeHold(ctx context.Context, path string, logger *slog.Logger) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(path+lockSuffix, url.Values{"mode": {"rwc"}, "_pragma": {"busy_timeout(0)"}}))
 	if err != nil {

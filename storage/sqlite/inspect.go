@@ -21,8 +21,9 @@ const (
 	atAppID     = 68 // PRAGMA application_id, 4 bytes
 )
 
-// inspect refuses a file that is not a store, before SQLite opens it: SQLite would apply a log
-// next to it to any file. It creates the file if there is none, and accepts an empty one.
+// inspect refuses a file that is not a store. It does so before SQLite opens the file, because
+// SQLite would apply a log next to it to any file. It creates the file if there is none, and
+// accepts an empty file.
 func inspect(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,8 +59,8 @@ func inspect(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkHeader checks the first bytes of a file. SQLite itself refuses a truncated file before it
-// writes.
+// checkHeader checks the first bytes of a file. It need not notice a truncated file: SQLite refuses
+// that before it writes.
 func checkHeader(header []byte) error {
 	if !strings.HasPrefix(string(header), headerMagic) {
 		return fmt.Errorf("%w: no SQLite database", ErrForeign)
@@ -78,12 +79,12 @@ func checkVersion(version int) error {
 	return fmt.Errorf("%w: schema version %d, want %d: use the version that wrote the file, or move it away, and a new one is made in its place", ErrVersion, version, schemaVersion)
 }
 
-// checked lists the tables that Open checks if the file was not closed. They are small, and
-// their rows cannot be restored from elsewhere. The others may have gigabytes, too much to check
-// at each restart; damage in them shows when they are read.
+// checked lists the tables that Open checks if the file was not closed. They are small, and their
+// rows cannot be restored from elsewhere. The other tables may have gigabytes, too much to check at
+// each restart. Damage in them shows when it is read.
 var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
 
-// checkPages checks a file together with its log. Its connection is read-only and changes
+// checkPages checks a file together with its log. It uses a read-only connection, and changes
 // neither.
 func checkPages(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}}))

@@ -27,7 +27,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	if err != nil {
 		return err
 	}
-	// Set the results in the batches only now that everything is on the disk.
+	// Set the results in the batches only now, when everything is on the disk.
 	for i, b := range batches {
 		out := c.out[i]
 		for k := range b.Events {

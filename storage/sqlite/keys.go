@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store. Records are stored like monitors and rules: see records.
+// keys implements apikey.Store. It stores records as the type records does.
 type keys struct{ s *Store }
 
 // Keys returns the store of API keys. It stores the keys' hashes, not their secrets.

@@ -91,7 +91,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	})
 }
 
-// Balance counts expired reservations as given back. The next write records that.
+// Balance counts expired reservations as given back. A later write gives them back.
 func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
 	err = l.s.read(ctx, func(r *snapshot) error {
 		if b, err = balanceOf(r, owner); err != nil {
@@ -127,7 +127,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if !q.Until.IsZero() {
 		from, args = from+` AND `+enteredAt+` < ?`, append(args, nanos(q.Until))
 	}
-	behind, shown := "", []any(nil) // the condition for the rows after the cursor, and its arguments
+	behind, shown := "", []any(nil) // SQL for the rows after the cursor, and its arguments
 	if q.Cursor != "" {
 		n, err := strconv.ParseInt(q.Cursor, 10, 64)
 		if err != nil {
@@ -168,8 +168,9 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	return page, nil
 }
 
-// Totals reads all sources with one statement. Its argument is a JSON array of their keys in
-// hexadecimal, because JSON cannot hold text that is not UTF-8.
+// Totals reads the totals of all sources with one statement. The statement's argument is a JSON
+// array of their keys. The keys are in hexadecimal, because JSON cannot have text that is not
+// UTF-8.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
 	totals := make([]billing.Credits, len(sources))
 	asked := make([][3]string, len(sources))
@@ -197,8 +198,8 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// change runs do in a write. Before it, it gives back some expired reservations, and the given
-// one if that has expired.
+// change runs do in a write. Before do it gives back some expired reservations, and the given one
+// if that has expired.
 func (l ledger) change(ctx context.Context, reservation string, do func(*ledgerTx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
 		changes := newLedgerTx(t, l.s.opts.Now())

@@ -13,11 +13,11 @@ import (
 // deliveryLog implements deliver.Log. It shows no events past their retention.
 type deliveryLog struct{ s *Store }
 
-// logged is SQL for the deliveries of the owner ?1. It leaves out events that were settled at ?2
-// or before: they are past their retention.
+// logged is SQL for the deliveries of the owner ?1. It leaves out events that were settled at ?2 or
+// earlier, which are past their retention.
 var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + retainedOfAll("e.n", "?2")
 
-// detectedAt is SQL for when an event was detected, which may be the zero time.
+// detectedAt is SQL for the time at which an event was detected. It may be the zero time.
 var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, %d)`, int64(math.MinInt64))
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
@@ -25,7 +25,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	with, without := q.Via.Prefixes()
-	// Add only the conditions asked for, because each means reading a column.
+	// Add only the conditions that the query has, because each makes SQLite read a column.
 	from, args := logged, []any{q.Owner, l.s.expired()}
 	for _, c := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
@@ -50,7 +50,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		order = " ASC"
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
-	behind, shown := "", []any(nil) // the condition for the rows after the cursor, and its arguments
+	behind, shown := "", []any(nil) // SQL for the rows after the cursor, and its arguments
 	if q.Cursor != "" {
 		var seq, n int64
 		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
@@ -65,7 +65,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 				return err
 			}
 		}
-		// Read one more than a page has, to know whether another page follows.
+		// Read one more row than a page has, to see whether another page follows.
 		entries, ns, err := r.entries(from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
 			append(append(args, shown...), limit+1, offset))
 		if n := int(limit); len(entries) > n {
@@ -119,7 +119,7 @@ func (l deliveryLog) Epoch(ctx context.Context) (epoch uint64, err error) {
 	return epoch, err
 }
 
-// beyond returns the operator that compares rows after a page with the page's last row.
+// beyond returns the SQL operator that selects the rows after a page, compared with its last row.
 func beyond(asc bool) string {
 	if asc {
 		return ">"

@@ -24,24 +24,24 @@ const (
 	busyTimeout = 5 * time.Second // how long a connection waits for the lock of another program
 )
 
-// writerPragmas set up the connection that writes. A page of 8 KiB holds about five events; one
-// of 4 KiB holds two and wastes a quarter. The data to undo a call stays in memory, because it
-// is no larger than the call's writes. The cache has 16 MiB. The log is copied into the file
-// every 4 MiB (500 pages): writes wait for that, and copying more at once would save little,
-// because most pages are new.
+// writerPragmas set up the connection that writes. A page of 8 KiB has room for about five events;
+// one of 4 KiB has room for two, and a quarter of it is wasted. The data for undoing a call stays
+// in memory, because it is no larger than the call's writes. The cache has 16 MiB. SQLite copies
+// the log into the file every 4 MiB (500 pages), and writes wait for that. Copying more at a time
+// would save little, because most pages are new.
 var writerPragmas = []string{
 	fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
 
-// synchronous is FULL: every COMMIT syncs the log. It is a variable because tests that do not
-// depend on syncs turn them off to save time.
+// synchronous is FULL, which makes every COMMIT sync the log. It is a variable for tests that do
+// not depend on syncs: they turn them off to save time.
 var synchronous = "FULL"
 
-// Open opens the store in the file at path. If the file is missing or empty, Open creates a
-// store that only its owner can read; the directory must exist. It refuses other files with
-// ErrForeign, ErrCorrupt or ErrVersion and does not change them. While another Store has the
-// file, Open waits until ctx ends. The end of ctx does not affect the opened store.
+// Open opens the store in the file at path. If the file is missing or empty, Open creates a store
+// that only its owner can read. The directory must exist. Open refuses other files with ErrForeign,
+// ErrCorrupt or ErrVersion, and does not change them. While another Store has the file open, Open
+// waits until ctx ends. The end of ctx does not affect the opened store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := openStore(ctx, path, opts.withDefaults())
 	if err != nil {
@@ -73,7 +73,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
 	}
-	// Keep no idle connection: one that the writer drops as broken must not be used again.
+	// Keep no idle connection. When the writer drops a broken connection, it must not get it again.
 	s.writes.SetMaxIdleConns(-1)
 	if s.reads, err = connect(path, file, readers, "query_only(1)"); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	return s, nil
 }
 
-// realPath resolves symbolic links, because SQLite puts its other files next to the file itself,
-// not next to the link. The path of a file that does not exist is returned as it is.
+// realPath resolves symbolic links, because SQLite puts its other files next to the file, not next
+// to the link. It returns the path of a missing file unchanged.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -112,8 +112,8 @@ func realPath(path string) (string, error) {
 	return to, err
 }
 
-// waitTurn calls do, and repeats it for up to busyTimeout while another program has the file
-// locked. Unlike SQLite's own waiting, it ends with the context.
+// waitTurn calls do, and repeats that for up to busyTimeout while another program has the file
+// locked. Unlike SQLite's own wait, it stops when the context ends.
 func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if err := setTimeout(ctx, conn, 0); err != nil {
 		return err
@@ -132,13 +132,13 @@ func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	}
 }
 
-// setTimeout sets how long a connection waits for locks of other connections.
+// setTimeout sets how long a connection waits for the locks of other connections.
 func setTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
 	return err
 }
 
-// connect returns a pool of connections to the file. It does not connect yet.
+// connect returns a pool of connections to the file. The pool opens them when they are needed.
 func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, error) {
 	c, err := driver.NewConnector(address(path, url.Values{
 		"mode":    {"rw"}, // only Open creates the file
@@ -162,9 +162,9 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepareFile creates the schema, then turns on write-ahead logging. In this order the
-// application id and the version are in the file rather than in the log: inspect reads them
-// without SQLite.
+// prepareFile creates the schema, then turns on write-ahead logging. This order puts the
+// application id and the version into the file, not the log, because inspect reads them without
+// SQLite.
 func prepareFile(ctx context.Context, conn *sql.Conn) error {
 	if err := makeSchema(ctx, conn); err != nil {
 		return err
@@ -209,7 +209,7 @@ func makeSchema(ctx context.Context, conn *sql.Conn) (err error) {
 	return err
 }
 
-// wrap adds the package's name to an error, and ErrCorrupt if the error means damage.
+// wrap adds the package's name to an error. It also wraps ErrCorrupt if the error means damage.
 func wrap(err error) error {
 	switch {
 	case err == nil:
@@ -222,15 +222,15 @@ func wrap(err error) error {
 	return fmt.Errorf("sqlite: %w", err)
 }
 
-// hasCode reports whether an error is SQLite's with one of these primary result codes. They are
-// the lowest 8 bits of the extended codes.
+// hasCode reports whether an error is SQLite's and has one of these primary result codes. They are
+// the lowest 8 bits of its extended codes.
 func hasCode(err error, codes ...int) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
-// createFile creates an empty file that only its owner can read, because it will hold secrets.
-// SQLite gives the files next to it the same mode.
+// createFile creates an empty file that only its owner can read, because the store contains
+// secrets. SQLite gives its other files the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

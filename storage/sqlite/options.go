@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Errors of Open and of the methods. An error of SQLite itself, such as a full disk, is wrapped
-// with its text and result code.
+// Errors of Open and of the methods. An error of SQLite itself, for example because the disk is
+// full, is wrapped with its text and result code.
 var (
 	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("sqlite: store is closed")
@@ -16,13 +16,12 @@ var (
 	// ErrVersion means that another version of this package wrote the file. Use that version, or
 	// move the file away: Open then creates a new one.
 	ErrVersion = errors.New("sqlite: file of another version of streamwatch")
-	// ErrInUse means that another Store had the file until the context of Open ended.
+	// ErrInUse means that another Store had the file open until the context of Open ended.
 	ErrInUse = errors.New("sqlite: file is in use by another process")
-	// ErrAdmin is returned by a Store with Options.Admin for the calls that only an engine
-	// makes.
+	// ErrAdmin is returned by a Store with Options.Admin for calls that only an engine makes.
 	ErrAdmin = errors.New("sqlite: store was opened with Options.Admin: an engine needs one without")
-	// ErrCorrupt means that the file is damaged; restore a backup. It is returned by Open, or by
-	// a call that meets the damage.
+	// ErrCorrupt means that the file is damaged: restore a backup. It is returned by Open, or by a
+	// call that reads the damaged part.
 	ErrCorrupt = errors.New("sqlite: file is damaged")
 )
 
@@ -31,12 +30,12 @@ type Options struct {
 	// Retention is how long an event, its deliveries and their attempts are kept after the last
 	// of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many events are kept. Events with open deliveries count towards it but
-	// are never removed, even above this number. Defaults to 1,000,000.
+	// MaxEvents is how many events are kept. Events with open deliveries are counted, but never
+	// removed, even above this number. Defaults to 1,000,000.
 	MaxEvents int
-	// IDRetention is how long the ids of removed events, removed ledger entries and resolved
-	// reservations are remembered to recognise duplicates. It must be longer than polls look
-	// back. Defaults to 30 days.
+	// IDRetention is how long ids are remembered to recognise duplicates: those of removed events,
+	// removed ledger entries and resolved reservations. It must be longer than the time that polls
+	// read back. Defaults to 30 days.
 	IDRetention time.Duration
 	// MaxEventIDs is how many ids of each of these three kinds are remembered; the oldest are
 	// forgotten first. An id takes about 100 bytes on the disk. Defaults to 1,000,000.
@@ -47,7 +46,7 @@ type Options struct {
 	// MaxEntries is how many ledger entries are kept for all owners together; the oldest are
 	// removed first. Defaults to 1,000,000.
 	MaxEntries int
-	// Admin opens the file even if another Store has it. It is for commands that administer a
+	// Admin opens the file even if another Store has it open. It is for commands that administer a
 	// running service, for example to create a key or add credits. Such a Store returns ErrAdmin
 	// from Journal.Commit, Outbox.Claim and Replays.Step.
 	Admin bool

@@ -29,7 +29,8 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 	return claimed, nil
 }
 
-// lease sets the Due of deliveries to until, and returns them in the order of ns.
+// lease sets the due time of the deliveries with the numbers ns to until, and returns them in this
+// order.
 func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records implements the methods that monitor.Store and rule.Store share: all but List.
+// records implements the methods that monitor.Store and rule.Store share, which are all but List.
 //
-// A record is stored as JSON with the names of its Go fields: a new field needs no new schema.
-// Fields that queries use also have columns. The version in the column counts, not the one in
+// A record is stored as JSON with the names of its Go fields. A new field therefore needs no new
+// schema. Fields that queries use also have columns. The current version is in the column, not in
 // the JSON.
 type records[T any] struct {
 	s          *Store
@@ -106,8 +106,8 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return scan(ctx, rs.s, rs.some, fn)
 }
 
-// scan calls fn for each record that some returns. It reads scanStep records at a time and holds
-// no connection while fn runs.
+// scan calls fn for each record that some returns. It reads scanStep records at a time, and uses no
+// connection while fn runs.
 func scan[T any](ctx context.Context, s *Store, some func(ctx context.Context, after int64) ([]T, int64, error), fn func(T) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int6
 	return recs, last, err
 }
 
-// list returns one page of the owner's records with a status, and the number of such records.
-// The status "" means any.
+// list returns one page of the owner's records with a status ("" for any), and the number of such
+// records.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	limit, offset := pageBounds(page, size)
 	recs = []T{}
@@ -176,7 +176,8 @@ func (rs records[T]) list(ctx context.Context, owner, status string, page, size 
 // into returns the destinations for scanning the columns record and version.
 func (rs records[T]) into(rec *T) []any { return []any{jsonColumn{rec}, rs.version(rec)} }
 
-// jsonColumn scans JSON into the value that to points to. NULL leaves the value unchanged.
+// jsonColumn is a destination for a column of JSON. It decodes the JSON into the value that to
+// points to; NULL leaves that unchanged.
 type jsonColumn struct{ to any }
 
 // Scan implements sql.Scanner.
@@ -190,7 +191,7 @@ func (c jsonColumn) Scan(v any) error {
 	return fmt.Errorf("sqlite: a document stored as %T: want text", v)
 }
 
-// listJSON encodes a list for jsonColumn or json_each. An empty one is NULL.
+// listJSON encodes a list for jsonColumn or json_each. It returns NULL for an empty list.
 func listJSON[T any](list []T) (any, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -10,8 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// A step of a replay blocks all other writes. It therefore looks at up to replaySpan events and
-// replayReach numbers; many numbers may belong to events past their retention.
+// A step of a replay blocks all other writes. It therefore looks at no more than replaySpan events,
+// and no more than replayReach sequence numbers. Many numbers may be those of events past their
+// retention.
 const (
 	replaySpan  = 256
 	replayReach = 2048
@@ -113,9 +114,9 @@ func replayEnd(t *tx, r *deliver.Replay) (uint64, error) {
 	return min(next+replayReach-1, r.Last), nil
 }
 
-// eachReplayed calls look for the owner's next events up to the number end, until look returns
-// true or replaySpan events were read. It leaves out events past their retention. The query
-// reads rows one by one, as they are needed.
+// eachReplayed calls look for the owner's next events, up to the number end. It stops when look
+// returns true or after replaySpan events. It leaves out events past their retention. It reads a
+// row only when the step needs it.
 func eachReplayed(t *tx, r *deliver.Replay, end uint64, expired int64, look func(replayed) (enough bool)) (enough bool, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)

@@ -6,36 +6,38 @@ import (
 	"time"
 )
 
-// removeStep is the minimum number of rows of each kind that a transaction removes, plus twice
-// as many as it adds: enough to catch up, too few for a caller to notice.
+// removeStep is part of the maximum number of rows of each kind that a transaction removes:
+// removeStep plus twice as many as it adds. That is enough to catch up, and too few for callers to
+// notice.
 const removeStep = 64
 
-// expired returns the time before which, or at which, settled events are past their retention.
-// Those are not shown, even if they are not removed yet.
+// expired returns the latest time at which an event was settled that is now past its retention.
+// Such an event is not shown, even if it is not removed yet.
 func (s *Store) expired() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
-// retained returns the SQL condition that the event with this number is not past its retention.
-// It looks up this event alone, because many others may be past theirs and not removed yet.
+// retained returns the SQL condition that the event with this number is not past its retention. The
+// condition looks up only this event, because many others may be past their retention and not
+// removed yet.
 func retained(event, expired string) string {
 	return `NOT EXISTS (SELECT 1 FROM settled past WHERE past.event = ` + event + ` AND past.settled_at <= ` + expired + `)`
 }
 
-// retainedOfAll is retained for a query that reads all events of an owner: it lists the events
-// past their retention once.
+// retainedOfAll is like retained, for a query that reads all events of an owner. It reads the list
+// of events past their retention once.
 func retainedOfAll(event, expired string) string {
 	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
-// retention removes records that are too old or too many, some of them in each transaction.
+// retention removes records that are too old or too many. Each transaction removes some of them.
 type retention struct{ opts Options }
 
-// idQueues are the tables of remembered ids. Their rows are removed when they are too old or too
-// many, the oldest first.
+// idQueues are the tables of remembered ids. Rows that are too old or too many are removed, the
+// oldest first.
 var idQueues = []string{"removed_events", "removed_entries", "resolved_reservations"}
 
-// stockQuery selects the number of events and the time when the first was settled; then, for
-// ledger_entries and each of idQueues, the number of rows (holes included) and the time of the
-// oldest.
+// stockQuery selects the number of events, and the time when the first one was settled. For
+// ledger_entries and each of idQueues it selects the number of rows, including gaps in their
+// numbers, and the time of the oldest row.
 var stockQuery = func() string {
 	query := `SELECT ` + newestEvent + ` - removed, (SELECT min(settled_at) FROM settled)`
 	for _, table := range append([]string{"ledger_entries"}, idQueues...) {
@@ -93,21 +95,21 @@ func (r retention) remove(t *tx) error {
 	return nil
 }
 
-// drop looks at the first step rows of a table, and deletes those recorded at before or earlier,
-// and those that are not among the newest most.
+// drop looks at the first step rows of a table. It deletes those recorded at before or earlier, and
+// those that are not among the newest most rows.
 func (t *tx) drop(table string, step, most int, before time.Time) error {
 	return t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, step, most, nanos(before))
 }
 
-// tooMany selects, among the first ?1 rows of a table, those that are not among the newest ?2
-// and those recorded at ?3 or earlier.
+// tooMany returns SQL that looks at the first ?1 rows of a table. It selects those that are not
+// among the newest ?2 rows, and those recorded at ?3 or earlier.
 func tooMany(table string) string {
 	return `SELECT n FROM (SELECT n, recorded_at FROM ` + table + ` ORDER BY n LIMIT ?1)
 		WHERE recorded_at <= ?3 OR n <= (SELECT max(n) FROM ` + table + `) - ?2`
 }
 
-// removeEvents removes settled events with their deliveries and attempts, those settled first
-// going first. It remembers their ids.
+// removeEvents removes settled events with their deliveries and attempts, in the order in which
+// they were settled. It remembers their ids.
 func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	var stored int
 	if _, err := one(t, `SELECT `+newestEvent+` - removed FROM totals`, nil, &stored); err != nil {
@@ -129,8 +131,8 @@ func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	return err
 }
 
-// dropEvents removes events with their deliveries and attempts, and returns the numbers of
-// removed deliveries and attempts.
+// dropEvents removes events with their deliveries and attempts. It returns the numbers of
+// deliveries and attempts that it has removed.
 func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	list, err := listJSON(events)
 	if err != nil {
@@ -163,8 +165,8 @@ func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
 	return deliveries, attempts, t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
 }
 
-// firstSettled looks at the most events that were settled first. It returns the first spare of
-// them, and those settled at expired or earlier.
+// firstSettled looks at the first most events in the order in which they were settled. It returns
+// the first spare of these, and those settled at expired or earlier.
 func firstSettled(t *tx, expired int64, spare, most int) (events []int64, err error) {
 	err = each(t, `SELECT event, settled_at FROM settled ORDER BY settled_at, event LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
 		var n, at int64

@@ -2,15 +2,15 @@ package sqlite
 
 import "strings"
 
-// applicationID marks a file as this package's. It spells "strm", at the place in the header
-// where SQLite and file(1) look for it.
+// applicationID marks a file as this package's. It spells "strm". SQLite and file(1) look for it in
+// the file's header.
 const applicationID = 0x7374726d
 
 // schemaVersion is the version of the schema below. It is stored in PRAGMA user_version.
 const schemaVersion = 1
 
-// schema creates an empty store. The comments within a table are shown by the .schema command of
-// the sqlite3 program.
+// schema creates an empty store. The command .schema of the sqlite3 program shows the comments
+// within a table.
 //
 // A column n numbers the rows in the order of creation. Times are Unix nanoseconds, NULL for
 // none; durations are nanoseconds; amounts are thousandths of a credit.

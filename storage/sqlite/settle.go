@@ -22,8 +22,8 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	})
 }
 
-// settling is one call of Settle. It reads the deliveries first, settles them in memory, and
-// writes them at the end.
+// settling is one call of Settle. It reads the deliveries, settles them in memory, and then writes
+// them.
 type settling struct {
 	t        *tx
 	now      time.Time
@@ -33,7 +33,7 @@ type settling struct {
 	ended    map[int64]bool      // events that have a delivery which became final
 }
 
-// settled is a delivery that may be settled: it is open, or became final because its endpoint
+// settled is a delivery that may be settled. It is open, or it became final because its endpoint
 // was deleted.
 type settled struct {
 	deliveryRow
@@ -86,7 +86,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 	})
 }
 
-// note records the number of an attempt, and reports whether it is new.
+// note records the number of an attempt. It returns false if it was recorded before.
 func (d *settled) note(attempt int) bool {
 	if d.numbers[attempt] {
 		return false
@@ -118,7 +118,7 @@ func (s *settling) settle(d *settled, st *deliver.Settlement) bool {
 	s.attempts = append(s.attempts, d.n, d.Attempts, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
 	d.Attempts++
 	switch {
-	case d.State.Final(): // the attempt was under way when the endpoint was deleted
+	case d.State.Final(): // the attempt was in progress when the endpoint was deleted
 		if st.State == deliver.StateDelivered {
 			d.State, d.EndpointDeleted = deliver.StateDelivered, false
 		}
@@ -140,8 +140,7 @@ func (s *settling) end(d *settled, state deliver.State) {
 	s.ended[d.event()] = true
 }
 
-// write writes the attempts, the changed deliveries, and which events have no open delivery
-// left.
+// write stores the attempts, the changed deliveries, and which events have no open delivery left.
 func (s *settling) write() error {
 	err := s.t.execRows(`INSERT OR FAIL INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, s.attempts)
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *settling) write() error {
 	}
 	crashpoint.Hit("sqlite.settle.attempt")
 	var events, changes []any
-	final := make(map[deliver.State][]any) // deliveries that became final with their first attempt, which most do
+	final := make(map[deliver.State][]any) // deliveries that became final with their first attempt, as most do
 	for _, d := range s.changed {
 		if s.ended[d.event()] {
 			delete(s.ended, d.event())

@@ -32,7 +32,7 @@ type Store struct {
 	reads    *sql.DB // a few connections, read-only
 	searches *sql.DB // as many more, for slow queries
 	cut      context.Context
-	cutNow   context.CancelFunc // cancels cut, and with it the calls in progress
+	cutNow   context.CancelFunc // cancels cut, which ends the calls in progress
 	calling  gate               // counts the calls in progress
 }
 
@@ -54,8 +54,8 @@ func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 // Replays returns the store of replays. A step looks at up to 256 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log returns the log of deliveries and events. Counting the total for a page of deliveries
-// reads all retained deliveries of the owner.
+// Log returns the log of deliveries and events. A page of deliveries has the total number, which
+// takes reading all retained deliveries of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
 // Ledger returns the ledger, which keeps balances. A reservation without ExpiresAt never
@@ -63,8 +63,8 @@ func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
 // Close waits for the calls in progress and closes the file. Every later call returns ErrClosed,
-// including a second Close. If ctx ends first, Close makes reads and queued writes return
-// ErrClosed, finishes the current transaction, and returns ctx.Err().
+// including a second Close. If ctx ends first, reads and queued writes return ErrClosed. Close then
+// finishes the current transaction and returns ctx.Err().
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Store) Close(ctx context.Context) error {
 	return errors.Join(err, s.disconnect())
 }
 
-// disconnect closes the connections. Closing the last one, the writer's, copies the log into the
-// file. Then the lock is released for another Store.
+// disconnect closes the connections. Closing the writer's, which is the last one, copies the log
+// into the file. After that disconnect releases the lock for another Store.
 func (s *Store) disconnect() (err error) {
 	for _, db := range []*sql.DB{s.searches, s.reads, s.writes, s.hold} {
 		if db != nil {
@@ -103,7 +103,7 @@ func (s *Store) write(ctx context.Context, do func(*tx) error) error {
 	return s.w.write(ctx, do)
 }
 
-// snapshot is the committed state at one moment, for a call that reads.
+// snapshot is the committed state at one moment, as a call that reads sees it.
 type snapshot struct {
 	ctx context.Context
 	tx  *sql.Tx
@@ -122,8 +122,8 @@ func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.reads, do)
 }
 
-// search is read for queries that may take long. They have their own connections, to keep short
-// reads from waiting.
+// search is like read, for queries that may take long. They have their own connections: otherwise
+// short reads would wait for them.
 func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.searches, do)
 }
 
-// show runs do on a snapshot from a pool. The caller has entered s.calling.
+// show runs do on a snapshot from a pool. The caller must have entered s.calling.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

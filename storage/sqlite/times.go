@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Times are stored as Unix nanoseconds: SQL can compare them, and no precision is lost. They
+// Times are stored as Unix nanoseconds. SQL can compare them, and they lose no precision. They
 // range from 1677 to 2262. A time outside is stored as the nearest end of the range.
 
 var (
@@ -42,7 +42,8 @@ func timeOf(nanos int64) time.Time {
 	return time.Unix(0, nanos).UTC()
 }
 
-// timeColumn scans a column of times into a time.Time in UTC. NULL becomes the zero time.
+// timeColumn is a destination for a column of times. It stores the time in UTC, or the zero time
+// for NULL.
 type timeColumn struct{ to *time.Time }
 
 // Scan implements sql.Scanner.
@@ -58,8 +59,8 @@ func (c timeColumn) Scan(v any) error {
 	return nil
 }
 
-// readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. It gives
-// NULL for NULL and for times before 1970.
+// readable returns SQL that formats a stored time as RFC 3339 in UTC with milliseconds. The SQL
+// gives NULL for NULL and for times before 1970.
 func readable(column string) string {
 	return fmt.Sprintf("CASE WHEN %[1]s >= 0 THEN strftime('%%Y-%%m-%%dT%%H:%%M:%%S', %[1]s / 1000000000, 'unixepoch') || "+
 		"printf('.%%03dZ', %[1]s / 1000000 %% 1000) END", column)

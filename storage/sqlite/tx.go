@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// tx is the current transaction, used by the writer's goroutine only. Its statements have no
-// context: interrupting one would undo the other calls of the transaction, too.
+// tx is the current transaction. Only the writer's goroutine uses it. Its statements have no
+// context, because interrupting one would undo the other calls of the transaction, too.
 type tx struct {
 	conn  *sql.Conn
 	stmts map[statement]*sql.Stmt // prepared on the connection
-	added int                     // number of rows added that retention will have to remove later
+	added int                     // number of added rows that retention will have to remove later
 }
 
-// statement identifies a prepared statement: a query and the number of rows it has values for
-// (see inRows).
+// statement identifies a prepared statement by its query and the number of rows that it takes
+// values for: see inRows.
 type statement struct {
 	query string
 	rows  int
 }
 
-// prepare returns the prepared statement for a query, and keeps it: there are only some dozens.
+// prepare returns the prepared statement for a query. It keeps all of them, because there are only
+// some dozens.
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	return t.prepareRows(statement{query: query}, 0)
 }
@@ -46,13 +47,13 @@ func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
 // rowValues is the placeholder for the values of several rows in a query for inRows.
 const rowValues = "{rows}"
 
-// maxParams limits the parameters of a statement for several rows. For each parameter the driver
-// searches a list of all of them: more parameters would cost more than they save.
+// maxParams is the maximum number of parameters of a statement for several rows. For each parameter
+// the driver searches a list of all of them. With more parameters that costs more than they save.
 const maxParams = 64
 
-// inRows runs a query for many rows of width values each. It groups rows, because a statement
-// costs about as much as a row. Group sizes are powers of two, which keeps the number of
-// prepared statements small.
+// inRows runs a query for many rows of width values each. It passes several rows to a statement,
+// because a statement costs about as much as a row. The numbers of rows are powers of two, to keep
+// the number of prepared statements small.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
 	n := 1
 	for n*2*width <= maxParams {
@@ -73,9 +74,9 @@ func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt,
 	return nil
 }
 
-// execRows is exec for many rows. Queries that add or change rows use OR FAIL: SQLite then keeps
-// no journal to undo half of a statement, which would take an eighth of the writer's time. The
-// job's savepoint or the transaction undoes what a failed statement did.
+// execRows is exec for many rows. Queries that add or change rows use OR FAIL: SQLite then keeps no
+// journal for undoing half of a statement, which would take an eighth of the writer's time. Instead
+// the job's savepoint, or the transaction, undoes a failed statement.
 func (t *tx) execRows(query string, width int, values []any) error {
 	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
 		_, err := s.ExecContext(context.Background(), values...)

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// maxGroup is the maximum number of calls that share a transaction. It limits how long the first
-// of them waits for the others.
+// maxGroup is the maximum number of calls that share a transaction. It limits how long the first of
+// them waits for the others.
 const maxGroup = 256
 
-// writer owns the only connection that writes. Calls queue up while a transaction is synced to
-// the disk; the next transaction takes all of them, and they share the cost of its sync. No call
-// waits for others to arrive. The queue has one job for each waiting caller.
+// writer owns the only connection that writes. Calls queue up while a transaction is synced to the
+// disk. The next transaction takes all of them, and they share the cost of its sync. No call waits
+// for others to arrive. The queue has one job for each waiting caller.
 type writer struct {
 	db        *sql.DB
 	path      string // of the file
@@ -29,12 +29,12 @@ type writer struct {
 	done chan struct{} // closed when run returns
 
 	// The fields below are used by run's goroutine only.
-	patience time.Duration // how long to wait while others have the file locked
+	patience time.Duration // how long to wait for a lock that another program has
 	conn     *sql.Conn     // nil until it is needed, and after an error
 	stmts    map[statement]*sql.Stmt
 	failing  bool // the last write failed
 
-	logBound int64 // size of the log, in bytes, at which it will be emptied
+	logBound int64 // size of the log in bytes at which to empty it
 	blocked  bool  // reads prevented the last attempt to empty it
 }
 
@@ -59,8 +59,8 @@ func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r r
 	return w
 }
 
-// write runs do in a transaction and returns when that is on the disk. If do returns an error,
-// only its own changes are undone. If ctx ends before do begins, do never runs, even while
+// write runs do in a transaction, and returns when the transaction is on the disk. If do returns an
+// error, only its own changes are undone. If ctx ends before do begins, do never runs, even while
 // another program has the file locked. Once do has begun, write waits for the outcome.
 func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
@@ -93,7 +93,7 @@ func (w *writer) ring() {
 	}
 }
 
-// withdraw removes a job from the queue, and reports whether it was still there.
+// withdraw removes a job from the queue. It returns false if the job was no longer there.
 func (w *writer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,8 +151,8 @@ func (w *writer) take(n int) []*job {
 	return jobs
 }
 
-// runGroup begins a transaction, which may have to wait for another program, then runs the jobs
-// that are in the queue.
+// runGroup begins a transaction, then runs the jobs that are in the queue. To begin it may have to
+// wait for another program.
 func (w *writer) runGroup() {
 	t, err := w.begin()
 	g := &group{w.take(maxGroup)}
@@ -185,8 +185,8 @@ func (w *writer) connect() error {
 
 func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
 
-// disconnect drops the connection and its statements. The pool keeps no idle connection: the
-// next one will be new.
+// disconnect drops the connection and its statements. The writer gets a new connection next time,
+// because the pool keeps no idle ones.
 func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
@@ -198,7 +198,7 @@ func (w *writer) disconnect() {
 	w.conn, w.stmts = nil, nil
 }
 
-// finish gives each caller the result: the job's own error if it has one, else err.
+// finish gives each caller its result: the job's own error, or err if the job has none.
 func finish(jobs []*job, err error) {
 	for _, j := range jobs {
 		if j.err == nil {
