@@ -126,20 +126,26 @@ func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Ti
 	}
 	req := p.template.WithContext(ctx)
 	req.Header = f.header
-	body := d.Event.Body
-	req.ContentLength = int64(len(body))
-	if req.Body = http.NoBody; len(body) > 0 {
-		req.Body = io.NopCloser(bytes.NewReader(body))
+	f.data = d.Event.Body
+	f.body.Reset(f.data)
+	req.ContentLength = f.body.Size()
+	if req.Body = http.NoBody; req.ContentLength > 0 {
+		req.Body = f.closer
 	}
 	// net/http sends the request again if no byte of it went out on a kept connection.
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.GetBody = f.again
 	return req
 }
 
-// fields has the header of a request, and the values in it that are of a delivery.
+// fields has the header and the body of a request, and the values in the header that are
+// of a delivery.
 type fields struct {
 	header                                  http.Header
 	id, seconds, signature, standard, trace [1]string
+	data                                    []byte
+	body                                    bytes.Reader  // of data
+	closer                                  io.ReadCloser // body
+	again                                   func() (io.ReadCloser, error)
 }
 
 // newFields returns fields with the values of all requests to the endpoint.
@@ -150,6 +156,8 @@ func (p *prepared) newFields() any {
 	f.header[deliver.HeaderStandardID] = f.id[:]
 	f.header[deliver.HeaderStandardTimestamp] = f.seconds[:]
 	f.header[deliver.HeaderStandardSignature] = f.standard[:]
+	f.closer = io.NopCloser(&f.body)
+	f.again = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.data)), nil }
 	return f
 }
 
