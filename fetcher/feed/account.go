@@ -23,8 +23,8 @@ type account struct {
 	id   string   // addressID of the URL: Page.UserID, and the beginning of its entries' ids
 }
 
-// CheckAccount returns an error if name cannot be the URL of a feed. It is for
-// streamwatch.Source.CheckAccount. It makes no request.
+// CheckAccount returns an error if name cannot be the URL of a feed. It makes no request. Use
+// it as streamwatch.Source.CheckAccount.
 func CheckAccount(name string) error {
 	_, err := parseAddress(name, false)
 	return err
@@ -36,7 +36,7 @@ func CheckPrivateAccount(name string) error {
 	return err
 }
 
-// newAccount returns the account with the feed's URL name.
+// newAccount returns the account of the feed with the URL name.
 func newAccount(name string, allowPrivate bool) (*account, error) {
 	u, err := parseAddress(name, allowPrivate)
 	if err != nil {
@@ -56,10 +56,10 @@ func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
 	return parseURL(raw, maxAddress, allowPrivate)
 }
 
-// parseURL checks and normalises a URL: the scheme and the host in lower case, an
-// international host in its xn-- form, no default port, no fragment, "/" for no path,
-// and no escape for a letter, digit, "-", ".", "_" or "~" (RFC 3986, section 6.2.2).
-// The error says what is allowed.
+// parseURL checks a URL and normalises it as in RFC 3986, section 6.2.2. Scheme and host become
+// lower case, and an international host gets its xn-- form. An empty path becomes "/". The
+// default port, the fragment, and escapes of letters, digits, "-", ".", "_" and "~" are
+// removed. The error says what is allowed.
 func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
 	if raw == "" || len(raw) > most {
 		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", most)

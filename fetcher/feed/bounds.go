@@ -1,10 +1,11 @@
 package feed
 
-// maxDepth bounds how deep elements are nested in a feed: the parser is recursive.
+// maxDepth is the largest allowed depth of nested elements. It is limited because the parser is
+// recursive.
 const maxDepth = 256
 
-// The parser makes some 1,000 bytes of an item, and some 500 of an element, an attribute
-// or an object of JSON, however short: a document of others than these is not for it.
+// The limits of a document. The parser needs about 1,000 bytes of memory for an item, and about
+// 500 for an element, an attribute or a JSON object, even for a short one.
 const (
 	maxItems = 20_000
 	maxMarks = 300_000 // elements and attributes together, or objects

@@ -22,10 +22,10 @@ var boms = []struct {
 	{[]byte{0xFF, 0xFE}, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
 }
 
-// toUTF8 converts a document to UTF-8. It takes the first encoding that applies: that of
-// the byte order mark, UTF-16 without a mark, UTF-8 if the document is valid, the charset
-// of the Content-Type, that of the XML declaration, windows-1252. A document that is nearly
-// UTF-8 and names no other encoding counts as UTF-8; invalid bytes become U+FFFD.
+// toUTF8 converts a document to UTF-8. It uses the first of these encodings that applies: that
+// of the byte order mark; UTF-16 without a mark; UTF-8, if the document is valid; that of the
+// Content-Type; that of the XML declaration; windows-1252. A document that is nearly UTF-8 and
+// names no other encoding counts as UTF-8. Invalid bytes become U+FFFD.
 func toUTF8(body []byte, contentType string) string {
 	for _, b := range boms {
 		if rest, ok := bytes.CutPrefix(body, b.mark); ok {
@@ -36,7 +36,7 @@ func toUTF8(body []byte, contentType string) string {
 		return decode(enc, body)
 	}
 	_, params, _ := mime.ParseMediaType(contentType)
-	if utf8.Valid(body) { // text in another 8-bit encoding is hardly ever valid UTF-8 by chance
+	if utf8.Valid(body) { // text in another 8-bit encoding is rarely valid UTF-8
 		escapes := bytes.IndexByte(body, 0x1b) >= 0 // a document in UTF-8 has none
 		if !sevenBit(declared(body)) && !(escapes && sevenBit(params["charset"])) {
 			return string(body)
@@ -87,8 +87,8 @@ func declared(body []byte) string {
 }
 
 // nearlyUTF8 reports whether a document has more multi-byte UTF-8 characters than invalid
-// bytes. Text in another encoding hardly ever does. A last character that is cut off does
-// not count as invalid.
+// bytes. That is rare for text in another encoding. A last character that is cut off does not
+// count as invalid.
 func nearlyUTF8(body []byte) bool {
 	right, wrong := 0, 0
 	for i := 0; i < len(body); {

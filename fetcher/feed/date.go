@@ -12,11 +12,11 @@ var clock = regexp.MustCompile(`\d:\d`)
 // date is the date of publication in an entry.
 type date struct {
 	at  time.Time // zero for none
-	day bool      // at has no time of day, or midnight, which means the same
+	day bool      // at has no time of day, or midnight, which counts as none
 }
 
-// readDate returns the date with this text. parsed is gofeed's result, or nil if gofeed could
-// not parse the text, which may then be seconds since 1970.
+// readDate returns the date in a text. parsed is gofeed's result, or nil if gofeed could not
+// parse the text. readDate then tries to parse the text as seconds since 1970.
 func readDate(text string, parsed *time.Time) date {
 	text = strings.TrimSpace(text)
 	if parsed == nil {
@@ -29,7 +29,7 @@ func readDate(text string, parsed *time.Time) date {
 	return date{at: at.UTC(), day: !clock.MatchString(text) || midnight.MatchString(text)}
 }
 
-// midnight matches the time of day that programs write if they know only the day.
+// midnight matches a time of day of 00:00, which programs write if they know only the day.
 var midnight = regexp.MustCompile(`[T ]00:00(:00(\.0+)?)?([^:\d.]|$)`)
 
 // epoch parses seconds or milliseconds since 1970.

@@ -12,7 +12,7 @@ import (
 // Dir is a Memory of files, one for each feed, in a directory.
 type Dir struct{ path string }
 
-// NewDir returns a Memory in a directory, which it makes if there is none.
+// NewDir returns a Memory in the directory path. It creates the directory if there is none.
 func NewDir(path string) (*Dir, error) {
 	if path == "" {
 		return nil, errors.New("feed: directory \"\" is not allowed: want a path")
@@ -32,7 +32,7 @@ func (d *Dir) Load(_ context.Context, feed string) ([]byte, error) {
 	return state, err
 }
 
-// Save replaces a feed's file as a whole: after a crash there is the old one or the new.
+// Save replaces a feed's file atomically: after a crash, the old file or the new file is there.
 func (d *Dir) Save(_ context.Context, feed string, state []byte) (err error) {
 	f, err := os.CreateTemp(d.path, "new-*")
 	if err != nil {

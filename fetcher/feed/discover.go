@@ -9,13 +9,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// feedTypes are the media types of links that lead from a page to a feed.
+// feedTypes are the media types that a web page gives for links to a feed.
 var feedTypes = map[string]bool{
 	"application/rss+xml": true, "application/atom+xml": true, "application/feed+json": true, "application/rdf+xml": true,
 }
 
-// notFeed is the error of a document that is no feed. Of a web page it names the feed that
-// the page links to, which is what people mean who give the address of the page.
+// notFeed returns the error for a document that is not a feed. For a web page, the error names
+// the feed to which the page links, because users often give the page's address instead of the
+// feed's.
 func notFeed(text, root string, base *url.URL) error {
 	if root != "html" && !strings.Contains(strings.ToLower(clip(text, 512)), "<!doctype html") {
 		return malformed("no feed: want RSS, Atom or JSON Feed")
@@ -26,7 +27,7 @@ func notFeed(text, root string, base *url.URL) error {
 	return malformed("a web page, no feed: want RSS, Atom or JSON Feed")
 }
 
-// linked is the address of the first feed that a page links to, "" for none.
+// linked returns the address of the first feed to which a page links, or "" if there is none.
 func linked(text string, base *url.URL) string {
 	const head = 256 << 10 // links are at the beginning
 	z := html.NewTokenizer(strings.NewReader(clip(text, head)))

@@ -13,32 +13,32 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// Config sets up a Fetcher. The zero value of each field means its default.
+// Config configures a Fetcher. A zero field means the default.
 type Config struct {
-	// Contact is a URL or an e-mail address, such as "ops@example.com", at which
-	// publishers reach the operator of the program. It is part of the User-Agent.
-	// Defaults to the URL of this project, which cannot help them.
+	// Contact is a URL or an e-mail address, such as "ops@example.com", at which publishers can
+	// reach the operator of the program. It is part of the User-Agent. Defaults to the URL of
+	// this project, where publishers do not reach the operator.
 	Contact string
-	// UserAgent replaces the User-Agent that is made from Contact.
+	// UserAgent is the User-Agent to send. Defaults to one that contains Contact.
 	UserAgent string
 	// HostGap is the shortest time between two requests to one host. Defaults to 1 s, at
 	// most 1 h.
 	HostGap time.Duration
-	// MaxPause is the longest time that a feed is not read because of Cache-Control,
+	// MaxPause is the longest time between two requests for a feed because of Cache-Control,
 	// Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is also the maximum. If
-	// it is negative, these are ignored. Retry-After is always observed.
+	// MaxPause is negative, the Fetcher ignores all five. It never ignores Retry-After.
 	MaxPause time.Duration
-	// MaxBody is the largest document after decompression, in bytes. Defaults to 15 MiB,
-	// at most 64 MiB.
+	// MaxBody is the largest allowed size of a decompressed document, in bytes. Defaults to 15
+	// MiB, at most 64 MiB.
 	MaxBody int64
-	// Memory stores the known entries of feeds over restarts: see "Restarts" in the
-	// package documentation. If it is nil, a restart forgets them.
+	// Memory stores the known entries of feeds for the next process: see "Restarts" in the
+	// package documentation. If Memory is nil, the Fetcher forgets them at a restart.
 	Memory Memory
 	// AllowPrivate also allows private networks and any port, like
 	// webhook.Config.AllowPrivate.
 	AllowPrivate bool
-	// Transport makes the requests. Defaults to one that uses no proxy and connects to
-	// public addresses only; another one must check addresses itself.
+	// Transport makes the requests. Defaults to a transport that uses no proxy and connects to
+	// public addresses only. Any other transport must check addresses itself.
 	Transport http.RoundTripper
 	// Now is the clock for times and pauses. Defaults to time.Now.
 	Now func() time.Time
@@ -49,8 +49,9 @@ const (
 	defaultBody, maxBody = 15 << 20, 64 << 20
 	defaultGap, maxGap   = time.Second, time.Hour
 	maxPause             = 24 * time.Hour
-	// maxFeeds is the most feeds that are remembered, with about 100 bytes per entry. A
-	// further feed replaces any other, which is then treated as after a restart.
+	// maxFeeds is the largest number of feeds that a Fetcher remembers, with about 100 bytes
+	// per entry. When it is reached, a new feed replaces an arbitrary other feed. The Fetcher
+	// forgets the replaced feed as at a restart.
 	maxFeeds = 50_000
 )
 
@@ -103,8 +104,8 @@ func New(cfg Config) (*Fetcher, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.Transport == nil {
-		// Connections are not reused: feeds are read rarely, and net/http logs an error if
-		// a 304 on a reused connection has a body.
+		// Connections are not reused, because feeds are read rarely. Also, net/http logs an
+		// error if a 304 on a reused connection has a body.
 		t := website.Transport(timeout, cfg.AllowPrivate)
 		t.DisableKeepAlives = true
 		cfg.Transport = t

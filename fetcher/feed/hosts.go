@@ -21,15 +21,15 @@ type hosts struct {
 	next map[string]turns
 }
 
-// turns are the times at which a host may get requests.
+// turns has the times at which a host may get its next requests.
 type turns struct {
 	free time.Time // the next free turn
-	told time.Time // the last turn that a caller was told to return at
+	told time.Time // the latest time at which a refused caller was told to return
 }
 
-// wait waits for the caller's turn at a host. If that is more than maxTurn away, it returns
-// a *fetcher.RateLimitError with the time to return, a different one for each caller: the
-// engine's slots are then free for other hosts.
+// wait waits for the caller's turn at a host. If the turn is more than maxTurn away, wait
+// returns a *fetcher.RateLimitError with a time to return, different for each caller. So
+// callers that wait for one host do not use up the engine's concurrent calls.
 func (h *hosts) wait(ctx context.Context, host string) error {
 	at, err := h.take(host, time.Now())
 	if err != nil {
@@ -76,8 +76,8 @@ func (h *hosts) take(host string, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
-// limit returns a limit that closes the host's bucket if so many requests wait that
-// further ones would be refused.
+// limit returns a rate limit with no calls left if the host has so many waiting requests that
+// wait would refuse the next. Otherwise it returns the zero value.
 func (h *hosts) limit(host string) (limit fetcher.RateLimit) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxHubs = 4 // per feed
-	// youTubeHub is the hub of all YouTube feeds, which do not name it.
+	// youTubeHub is the hub of all YouTube feeds. The feeds do not name it.
 	youTubeHub = "https://pubsubhubbub.appspot.com/subscribe"
 )
 
@@ -38,8 +38,8 @@ func (f *Fetcher) topicOf(doc *document, address *url.URL) websub.Topic {
 	return websub.NewTopic(topic, hubs...)
 }
 
-// youTubeTopic returns the topic by which YouTube's hub knows a feed, which is not the one in
-// the feed. It returns "" for other feeds.
+// youTubeTopic returns the topic that YouTube's hub uses for a feed. It differs from the topic
+// in the feed. For feeds of other sites it returns "".
 func youTubeTopic(address *url.URL) string {
 	host := strings.TrimPrefix(address.Hostname(), "www.")
 	if host != "youtube.com" || !strings.HasSuffix(address.Path, "/feeds/videos.xml") {
@@ -52,8 +52,8 @@ func youTubeTopic(address *url.URL) string {
 	return "https://www.youtube.com/xml/feeds/videos.xml?channel_id=" + url.QueryEscape(channel)
 }
 
-// speaksHTTPS reports whether a hub that feeds name with http also supports https, which is
-// required to send it a secret.
+// speaksHTTPS reports whether a hub supports https although feeds name it with http. A secret
+// is sent by https only.
 func speaksHTTPS(host string) bool {
 	return host == "pubsubhubbub.appspot.com" || host == "pubsubhubbub.superfeedr.com" || strings.HasSuffix(host, ".superfeedr.com")
 }
@@ -85,7 +85,7 @@ func (f *Fetcher) topic(id string) websub.Topic {
 	return websub.Topic{}
 }
 
-// endPause ends the pause that a feed has asked for: the next poll reads it.
+// endPause ends the pause that a feed has asked for, so that the next poll requests the feed.
 func (f *Fetcher) endPause(id string) {
 	if s := f.known(id); s != nil {
 		s.set(func(p *polled) { p.pause = time.Time{} })

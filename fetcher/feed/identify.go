@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// identified is an entry of a document together with its record in the memory.
+// identified is an entry of a document and its record in the memory.
 type identified struct {
 	*entry
 	*known
 }
 
-// identify returns the entries of a document with their records in the memory, and adds
-// records of new entries. It leaves out items that repeat another item of the document.
+// identify returns the entries of a document with their records in the memory. It adds records
+// for new entries. It leaves out items that repeat another item of the document.
 func (m *memory) identify(a *account, doc *document, now time.Time, older bool) []identified {
 	r := &reading{now: now, there: m.Read == 0 || older, byID: map[string]*known{}, byPage: map[uint64]*known{}}
 	r.index(a, doc)
@@ -52,7 +52,7 @@ type reading struct {
 	items []item
 
 	byID   map[string]*known
-	byPage map[uint64]*known // known entries with an id that the document does not have; nil if several
+	byPage map[uint64]*known // known entries whose id is not in the document; nil if several have the same page
 }
 
 // item is an item of a document.
@@ -63,9 +63,8 @@ type item struct {
 	page      uint64 // see entry.page; 0 if several items have the same
 }
 
-// index computes the ids of a document's items. An id is made from the guid, without a
-// guid from the link, without a link from the title and the date. If several items share
-// this key, rest is added to it.
+// index computes the ids of a document's items. An id is a hash of the item's key: see
+// entry.key. If several items share a key, the hash also includes entry.rest.
 func (r *reading) index(a *account, doc *document) {
 	site := siteOf(doc, a.url)
 	shared, pages, versions := map[string]int{}, map[uint64]int{}, map[string]bool{}
@@ -109,8 +108,8 @@ func (r *reading) remember(m *memory) {
 	}
 }
 
-// find returns the known entry with the item's id, or else, because the guid may have
-// changed, the one with the same link and text. It returns nil for a new entry.
+// find returns the known entry with the item's id. If there is none, the guid may have changed,
+// and find returns the known entry with the same link and text. It returns nil for a new entry.
 func (r *reading) find(it item) *known {
 	if k := r.byID[it.id]; k != nil {
 		return k
@@ -118,7 +117,8 @@ func (r *reading) find(it item) *known {
 	return r.byPage[it.page]
 }
 
-// key returns the text that identifies an entry in its feed.
+// key returns the text that identifies an entry in its feed: the guid or, without a guid, the
+// link or, without both, the title and date.
 func (e *entry) key(site string) string {
 	link := plainLink(e.link)
 	switch {
@@ -132,9 +132,9 @@ func (e *entry) key(site string) string {
 	return text("text", e.body(), e.date())
 }
 
-// rest returns a text that distinguishes entries with the same key: the link and the date
-// to the second, or the whole entry if it has no such date. Items with the same key and
-// rest are versions of one entry.
+// rest returns a text that distinguishes entries with the same key. It is the link and the date
+// to the second, or the whole entry if it has no such date. Items with the same key and rest
+// are versions of one entry.
 func (e *entry) rest(site string) string {
 	link := plainLink(e.link)
 	if exact := !e.published.at.IsZero() && !e.published.day; exact && (e.guid != "" || link != "" && link != site) {
@@ -143,7 +143,8 @@ func (e *entry) rest(site string) string {
 	return text(link, e.title, e.body(), e.date())
 }
 
-// page returns a hash of an entry's link and text, or 0 if it has no link of its own.
+// page returns a hash of an entry's link and text. It returns 0 if there is no link, or if the
+// link leads to the site itself.
 func (e *entry) page(site string) uint64 {
 	link := plainLink(e.link)
 	if link == "" || link == site {
@@ -168,7 +169,7 @@ func (e *entry) body() string {
 	return e.summary
 }
 
-// text joins parts. Different lists of parts give different results.
+// text joins parts to one text, so that different lists of parts give different texts.
 func text(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -183,8 +184,8 @@ func name(text string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
 }
 
-// plainLink returns a link in the form that is compared: without the scheme, because sites
-// change from http to https, and without parameters for counting visitors.
+// plainLink returns a link in a form for comparison. It removes the scheme, because sites
+// change from http to https, and query parameters for counting visitors.
 func plainLink(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || link == "" {
@@ -196,7 +197,8 @@ func plainLink(link string) string {
 	return u.String()
 }
 
-// siteOf returns the plainLink of the site. An entry with this link has no link of its own.
+// siteOf returns the plainLink of the site's home page. An entry with this link counts as an
+// entry without a link.
 func siteOf(d *document, feed *url.URL) string {
 	if link := plainLink(d.about.link); link != "" {
 		return link
@@ -210,13 +212,13 @@ const (
 	dayLate  = 38 * time.Hour   // and ends at UTC-14, this long after it begins in UTC
 )
 
-// longAgo is the time of undated entries in the first document read from a feed: before
-// all others.
+// longAgo is the time given to undated entries in the first document of a feed. It is before
+// the time of all other entries.
 var longAgo = time.Unix(0, 0).UTC()
 
-// published returns when a new entry was published: its date, or now if the date is missing
-// or in the future. For a date without a time of day it returns now if it is that day
-// somewhere on Earth.
+// published returns the time of publication of a new entry. It is the entry's date, or r.now if
+// the date is missing or in the future. If the date has no time of day, it is r.now while it is
+// that day somewhere on Earth.
 func (r *reading) published(d date) time.Time {
 	age := r.now.Sub(d.at)
 	unknown := d.at.IsZero() || r.there && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
@@ -229,8 +231,7 @@ func (r *reading) published(d date) time.Time {
 	return d.at
 }
 
-// stamped reports whether all entries of a document have the same date, the time at which
-// the document was made.
+// stamped reports whether all entries of a document have the time of the request as their date.
 func (r *reading) stamped() bool {
 	first := r.items[0].published
 	for _, it := range r.items {

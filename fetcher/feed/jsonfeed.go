@@ -57,7 +57,7 @@ type jsonItem struct {
 	} `json:"attachments"`
 }
 
-// jsonID is an id, which may be a string or a number in the JSON.
+// jsonID is an id. In the JSON it may be a string or a number.
 type jsonID string
 
 func (id *jsonID) UnmarshalJSON(raw []byte) error {
@@ -68,7 +68,7 @@ func (id *jsonID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// parseJSON parses a JSON Feed. It leaves out members of a wrong type.
+// parseJSON parses a JSON Feed. It ignores members of a wrong type.
 func parseJSON(text string, base *url.URL) (*document, error) {
 	if strings.Count(text, "{") > maxMarks && objects(text) > maxMarks {
 		return nil, malformed("more than %d objects", maxMarks)
@@ -133,7 +133,8 @@ func (i *jsonItem) entry(base *url.URL) entry {
 	return e
 }
 
-// jsonAuthors returns the authors of version 1.1 or, if there are none, the author of 1.0.
+// jsonAuthors returns list, the authors of version 1.1. If list is empty, it returns one, the
+// author of version 1.0.
 func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
 	if len(list) == 0 {
 		list = []jsonAuthor{one}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// outline is what a look at the tags of an XML document finds. It needs no valid XML.
+// outline has the positions of the root and the items in an XML document, valid or not.
 type outline struct {
 	root  int      // where the root's start tag begins, -1 when there is none
 	name  string   // local name of the root, in lower case
-	open  []string // start tags of the elements that the first item is in, the root's first
+	open  []string // start tags of the elements around the first item, the root's first
 	items []span   // whole ones, in order
 	end   int      // of the last item
 	tail  bool     // there is an item without an end
@@ -47,8 +47,8 @@ type lexer struct {
 	marks int // elements and attributes that next has passed
 }
 
-// next returns the next tag, and false at the end. Comments, CDATA sections,
-// instructions and declarations are passed over.
+// next returns the next tag, or false at the end. It skips comments, CDATA sections,
+// instructions and declarations.
 func (l *lexer) next() (t tag, ok bool) {
 	for {
 		i := strings.IndexByte(l.text[l.pos:], '<')
@@ -91,7 +91,7 @@ func (l *lexer) pass(from int, end string) bool {
 	return true
 }
 
-// declaration goes behind <!DOCTYPE … >, with what is in brackets.
+// declaration moves past <!DOCTYPE … >, including a part in square brackets.
 func (l *lexer) declaration(from int) bool {
 	brackets := 0
 	for i := from; i < len(l.text); i++ {
@@ -123,7 +123,7 @@ func (l *lexer) tag(start int) (t tag, ok bool) {
 	t.name = l.text[name:i]
 	for quote := byte(0); i < len(l.text); i++ {
 		switch c := l.text[i]; {
-		case c == '<': // no value may have it: a quote is missing
+		case c == '<': // not allowed in a value: a quote is missing
 			t.start, t.end = start, i
 			l.pos = i
 			return t, true
@@ -143,7 +143,7 @@ func (l *lexer) tag(start int) (t tag, ok bool) {
 	return t, false
 }
 
-// tagHere reads a tag at the beginning of the text; ok is false if there is none.
+// tagHere parses the tag at the beginning of the text. It returns false if there is none.
 func (l *lexer) tagHere() (t tag, ok bool) {
 	if s := l.text; len(s) < 3 || !isNameStart(s[1]) && !(s[1] == '/' && isNameStart(s[2])) {
 		return t, false
@@ -194,7 +194,7 @@ func outlineOf(text string) outline {
 	}
 }
 
-// closeTag takes the innermost element of a name, and those in it, off a stack.
+// closeTag removes the innermost open element with that name, and all elements inside it.
 func closeTag(open []tag, name string) []tag {
 	for i := len(open) - 1; i >= max(0, len(open)-maxDepth); i-- {
 		if open[i].name == name {
@@ -204,7 +204,7 @@ func closeTag(open []tag, name string) []tag {
 	return open
 }
 
-// item reads the item that begins with a tag, to its end; whole is false if it has none.
+// item reads an item, whose start tag is first. whole is false if the end tag is missing.
 func (l *lexer) item(first tag) (s span, whole bool) {
 	s = span{start: first.start, end: first.end, about: attribute(l.text[first.start:first.end], "about")}
 	if first.empty {
@@ -237,7 +237,7 @@ func (l *lexer) item(first tag) (s span, whole bool) {
 	}
 }
 
-// attribute is the value of a tag's attribute by its local name, "" if it has none.
+// attribute returns the value of an attribute by its local name, or "" if there is none.
 func attribute(tag, name string) string {
 	for rest := tag; ; {
 		i := strings.IndexByte(rest, '=')

@@ -15,10 +15,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxLinks bounds the hubs that are kept of a feed.
+// maxLinks is the largest number of hubs kept for a feed.
 const maxLinks = 8
 
-// links takes over the links of a feed that concern the feed itself.
+// links adds the links of the feed itself: its hubs, its topic and the page of older entries.
 func (d *document) links(feed *gofeed.Feed, base *url.URL) {
 	add := func(rel, href string) {
 		switch href = absolute(base, href); {
@@ -51,8 +51,9 @@ func atomLinks(e ext.Extensions) (links []ext.Extension) {
 	return links
 }
 
-// fillLink finds the page of an entry that gofeed gives no link of: an RSS guid that is a
-// permalink, an Atom link in RSS, or an Atom link to the page elsewhere.
+// fillLink sets the link of an entry for which gofeed found none. In RSS it tries a guid that
+// is a permalink, then an Atom link. In Atom it tries links by their rel, including related and
+// via.
 func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 	switch f := feed.OriginalFeed().(type) {
 	case *rss.Feed:
@@ -69,7 +70,7 @@ func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 			}
 		}
 		if e.link == "" && item.GUID == nil && e.guid != "" {
-			e.link = absolute(nil, e.guid) // rdf:about is the page, if it is a URL
+			e.link = absolute(nil, e.guid) // rdf:about is the page's URL, if it is a URL
 		}
 	case *atom.Feed:
 		if i >= len(f.Entries) {
@@ -90,7 +91,7 @@ func isWeb(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
 }
 
-// enclose takes over a file of an entry, each address once.
+// enclose adds a file to an entry, unless the entry has a file with the same address.
 func (e *entry) enclose(base *url.URL, href, kind, length string) {
 	const most = 32
 	href = absolute(base, href)
@@ -105,8 +106,7 @@ func (e *entry) enclose(base *url.URL, href, kind, length string) {
 	e.enclosures = append(e.enclosures, fetcher.Enclosure{URL: href, Type: strings.ToLower(strings.TrimSpace(kind)), Length: n})
 }
 
-// addEnclosures takes over the files of an item: enclosures, and the contents that Media
-// RSS names.
+// addEnclosures adds the files of an item: its enclosures, and the contents named by Media RSS.
 func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
 	for _, enc := range item.Enclosures {
 		if enc != nil {
@@ -127,7 +127,7 @@ func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
 	}
 }
 
-// headerLinks reads the Link headers (RFC 8288): the hubs and the topic.
+// headerLinks returns the hubs and the topic in the Link headers (RFC 8288).
 func headerLinks(h http.Header, base *url.URL) (hubs []string, self string) {
 	for _, line := range h.Values("Link") {
 		for _, item := range strings.Split(line, "<")[1:] {
@@ -149,7 +149,7 @@ func headerLinks(h http.Header, base *url.URL) (hubs []string, self string) {
 	return hubs, self
 }
 
-// rels are the relations among a link's parameters, in lower case.
+// rels returns the relation types (rel) in a link's parameters, in lower case.
 func rels(params string) []string {
 	for _, p := range strings.FieldsFunc(params, func(r rune) bool { return r == ';' || r == ',' }) {
 		if name, value, ok := strings.Cut(p, "="); ok && strings.EqualFold(strings.TrimSpace(name), "rel") {

@@ -12,15 +12,15 @@ import (
 // Memory stores the known entries of feeds for the next process. Calls are concurrent,
 // but never for the same feed.
 type Memory interface {
-	// Load returns the last state that was saved for a feed, or nil if there is none.
+	// Load returns the state last saved for a feed, or nil if there is none.
 	Load(ctx context.Context, feed string) ([]byte, error)
 	// Save stores the state of a feed, about 100 bytes per entry. feed has 16 lower-case
-	// letters and digits. If Save fails, the read of the feed fails, too, and is repeated.
+	// letters and digits. If Save fails, the poll of the feed fails too, and is repeated.
 	Save(ctx context.Context, feed string, state []byte) error
 }
 
 const (
-	minKnown = 256 // fewest entries of a feed that are kept
+	minKnown = 256 // smallest number of entries kept for a feed
 	maxKnown = 4 * maxEntries
 )
 
@@ -44,8 +44,8 @@ type known struct {
 // memoryFormat is the value of Format that this version reads and writes.
 const memoryFormat = 1
 
-// loadMemory parses a state. Another format is an error, because the feed must not count
-// as one that was never read.
+// loadMemory parses a saved state. It returns an error for a state in another format. Otherwise
+// the feed would count as never read.
 func loadMemory(state []byte) (*memory, error) {
 	m := &memory{Format: memoryFormat}
 	if len(state) == 0 {
@@ -73,8 +73,8 @@ func (m *memory) show(k *known, page uint64) {
 	}
 }
 
-// forget removes entries until at most most are left, those first that have been missing
-// from the document for the longest time.
+// forget removes entries until at most most are left. It first removes those that have been
+// missing from the document for the longest time.
 func (m *memory) forget(most int) {
 	if len(m.Known) <= most {
 		return

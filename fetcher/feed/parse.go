@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxEntries is the most entries of a document that are read. The engine takes no more
+// maxEntries is the largest number of entries read from a document. The engine takes no more
 // posts from one page.
 const maxEntries = 1000
 
@@ -20,8 +20,8 @@ const maxEntries = 1000
 type document struct {
 	entries []entry
 	about   about
-	// hubs and self are the absolute URLs for WebSub. They are from the Link headers if
-	// these have any, otherwise from the document.
+	// hubs and self are the absolute URLs for WebSub. If the Link headers have such URLs, they
+	// come from there, otherwise from the document.
 	hubs   []string
 	self   string
 	next   string // URL of older entries, "" for none
@@ -52,9 +52,9 @@ type entry struct {
 	language           string
 }
 
-// parse parses a feed: RSS, Atom or JSON Feed. base is its URL; header is the header of the
-// answer and may be nil. If the document has errors, parse returns the items that are
-// complete. If it is not a feed, the error is fetcher.ErrMalformed.
+// parse parses a feed in RSS, Atom or JSON Feed. base is the feed's URL; header is the answer's
+// header and may be nil. If the document has errors, parse returns the items that are complete.
+// If the document is not a feed, the error is fetcher.ErrMalformed.
 func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 	text := strings.TrimLeft(toUTF8(body, header.Get("Content-Type")), " \t\r\n\x00\ufeff")
 	var (
@@ -87,7 +87,7 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", fetcher.ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// rssTranslator does not search each entry's HTML for pictures, which would be slow.
+// rssTranslator does not search each entry's HTML for pictures, because that is slow.
 var rssTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 
 // parseFeed calls gofeed's parser. It turns a panic of the parser into an error.
@@ -102,8 +102,8 @@ func parseFeed(text string) (feed *gofeed.Feed, err error) {
 	return p.ParseString(text)
 }
 
-// convert makes a document from the result of gofeed. items are the items' places in the
-// XML: they have the rdf:about, the guid of RSS 1.0, which gofeed does not read.
+// convert makes a document from the result of gofeed. items has the rdf:about of each item,
+// which is its guid in RSS 1.0. gofeed does not read it.
 func convert(feed *gofeed.Feed, items []span, base *url.URL) *document {
 	doc := &document{about: about{
 		title: feed.Title, link: absolute(base, feed.Link), language: feed.Language, description: feed.Description,

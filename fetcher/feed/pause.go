@@ -10,15 +10,15 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// pauses are the times at which a document asks not to be read.
+// pauses are a document's requests to be read less often or not at certain times.
 type pauses struct {
 	ttl   time.Duration
 	hours [24]bool // in UTC
 	days  [7]bool
 }
 
-// readPauses returns the pauses of an RSS document: ttl in minutes, skipHours and skipDays
-// in GMT.
+// readPauses returns the pauses in an RSS document: ttl, in minutes, and skipHours and
+// skipDays, in GMT.
 func readPauses(feed *gofeed.Feed) (p pauses) {
 	f, ok := feed.OriginalFeed().(*rss.Feed)
 	if !ok {
@@ -42,8 +42,8 @@ func readPauses(feed *gofeed.Feed) (p pauses) {
 	return p
 }
 
-// after returns the first time from t on that is not in an hour or on a day to skip. It
-// returns t if all times are to be skipped.
+// after returns the first time, at or after t, that is not in an hour or on a day to skip. If p
+// skips all times, it returns t.
 func (p *pauses) after(t time.Time) time.Time {
 	t = t.UTC()
 	for at, n := t, 0; n <= 7*24; n++ {
@@ -55,9 +55,9 @@ func (p *pauses) after(t time.Time) time.Time {
 	return t
 }
 
-// until returns when a feed may be read again: after the time in the headers (RFC 9111,
-// section 4.2.1: max-age, else Expires) and the document's ttl, and outside of the hours
-// and days to skip, but at most longest after now.
+// until returns the time from which a feed may be read again. The wait is the longer of the
+// answer's freshness (RFC 9111, section 4.2.1: max-age, else Expires) and the document's ttl.
+// The time is outside the hours and days to skip, and at most longest after now.
 func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time.Time {
 	wait := min(max(fresh(h, now), p.ttl), longest)
 	at := p.after(now.Add(wait))
@@ -67,7 +67,7 @@ func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time
 	return at
 }
 
-// fresh returns how long an answer may be used without another request.
+// fresh returns how long an answer may be used without another request, by its headers.
 func fresh(h http.Header, now time.Time) time.Duration {
 	age := time.Duration(-1)
 	for _, line := range h.Values("Cache-Control") {

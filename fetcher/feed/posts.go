@@ -15,7 +15,7 @@ type posts struct {
 	oldest  time.Time // how far back the document reaches
 }
 
-// newPosts returns entries as posts, sorted by time because some feeds are not.
+// newPosts returns entries as posts. It sorts them by time, because some feeds do not.
 func newPosts(a *account, doc *document, found []identified, seen func(string) bool) posts {
 	var p posts
 	slices.SortStableFunc(found, func(x, y identified) int { return cmp.Compare(y.At, x.At) })

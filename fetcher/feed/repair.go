@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseXML parses RSS or Atom. It passes gofeed the text from the root element on: gofeed
-// looks for it in the first 4,096 bytes only, and would convert the encoding a second time
-// because of the XML declaration.
+// parseXML parses RSS or Atom. It passes gofeed only the text from the root element on, for two
+// reasons. gofeed looks for the root element in the first 4,096 bytes only. And because of the
+// XML declaration, gofeed would convert the encoding a second time.
 func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
 	switch {
@@ -43,8 +43,8 @@ func parseXML(text string, base *url.URL) (*document, error) {
 // containers are the elements that contain items.
 var containers = []string{"rss", "rdf", "channel", "feed"}
 
-// mend parses a document that cannot be parsed as a whole: first the part before the first
-// item, then each item separately. It returns nil if nothing can be parsed.
+// mend parses a document that has errors. It parses the part before the first item, and then
+// each item separately. It returns nil if it can parse nothing.
 func (o *outline) mend(text string, base *url.URL) *document {
 	if len(o.items) == 0 && o.tail {
 		return nil
@@ -87,8 +87,8 @@ func (o *outline) mend(text string, base *url.URL) *document {
 	return doc
 }
 
-// mendJSON returns a document with the items that are complete and valid, or "" if there are
-// none.
+// mendJSON returns a JSON document with only the items that are complete and valid, or "" if
+// there are none.
 func mendJSON(text string) string {
 	i := strings.Index(text, `"items"`)
 	if i < 0 {

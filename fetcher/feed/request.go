@@ -24,11 +24,11 @@ const (
 type answer struct {
 	*http.Response
 	url   *url.URL // after redirects
-	moved *url.URL // target of the leading permanent redirects, nil if there were none
+	moved *url.URL // target of the permanent redirects before any other redirect; nil if none
 }
 
-// get requests a URL and follows redirects. condition returns the header of a conditional
-// request for a URL; it is called for each URL on the way.
+// get requests a URL and follows redirects. For each URL that it requests, it calls condition,
+// which returns the header for a conditional request.
 func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) http.Header) (*answer, error) {
 	a := &answer{}
 	permanent := true
@@ -76,7 +76,7 @@ func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-// once makes one request, after waiting for a turn at the host.
+// once waits for a turn at the host and then makes one request.
 func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (*http.Response, error) {
 	if err := f.hosts.wait(ctx, u.Host); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (
 	for name, values := range condition {
 		req.Header[name] = values
 	}
-	// A bare round trip follows no redirect, keeps no cookie, sends no Referer.
+	// Unlike a Client, a Transport follows no redirect, keeps no cookie and sends no Referer.
 	resp, err := f.cfg.Transport.RoundTrip(req)
 	if err != nil {
 		return nil, requestError(ctx, u.Host, err)
@@ -98,7 +98,8 @@ func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (
 	return resp, nil
 }
 
-// requestError returns an error that does not contain the URL or an address.
+// requestError returns the error for a failed request. The error contains neither the URL nor
+// an IP address.
 func requestError(ctx context.Context, host string, err error) error {
 	reason, cause := website.Fault(ctx, err)
 	if cause == nil {
@@ -108,16 +109,16 @@ func requestError(ctx context.Context, host string, err error) error {
 }
 
 const (
-	goneAfter   = 6 * time.Hour    // how long a feed must answer 410 to count as gone
+	goneAfter   = 6 * time.Hour    // time of 410 answers after which a feed counts as gone
 	missingWait = 15 * time.Minute // wait after a feed was not found or access was denied
 	goneWait    = 24 * time.Hour
 )
 
-// refused returns the error for an answer outside 2xx, and updates the feed's state, unless
-// the answer is for a page of older entries.
+// refused returns the error for an answer outside 2xx. It also updates the feed's state, unless
+// older is set.
 func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error {
 	now := f.cfg.Now()
-	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
+	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // the error must not quote it
 		resp.Body = io.NopCloser(strings.NewReader(http.StatusText(resp.StatusCode)))
 	}
 	err := upstream.AnswerError(resp.Response, now, "")
@@ -150,8 +151,8 @@ func (f *Fetcher) refused(a *account, s *state, older bool, resp *answer) error 
 	return err
 }
 
-// goneError returns the error for a 410. It is ErrNotFound only after goneAfter, because
-// servers send 410 by mistake.
+// goneError returns the error for a 410. Because servers send 410 by mistake, it is ErrNotFound
+// only after goneAfter.
 func goneError(since, now time.Time, wait time.Duration) error {
 	if now.Sub(since) < goneAfter {
 		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: max(wait, time.Hour), Detail: "gone; believed when it stays so for hours"}

@@ -14,7 +14,7 @@ import (
 
 // state is what a Fetcher remembers about a feed.
 type state struct {
-	turn   chan struct{} // lock of memory; a channel, because a wait for it must end with ctx
+	turn   chan struct{} // lock of memory; a channel, because waiting for it must end with ctx
 	memory *memory       // nil until loaded
 
 	mu sync.Mutex
@@ -25,7 +25,7 @@ type state struct {
 type polled struct {
 	moved  *url.URL  // target of a permanent redirect, nil for the feed's own URL
 	asked  time.Time // time of the last successful request
-	pause  time.Time // the publisher asks not to read the feed before
+	pause  time.Time // no request before this time, because the publisher asks for that
 	closed time.Time // no request before this time, because the server refused the last one
 	why    error     // the lasting error of that refusal, or nil
 	gone   time.Time // time of the first 410, if all answers since then were 410
@@ -36,7 +36,7 @@ type polled struct {
 	topic websub.Topic // topic and hubs in the last document that named any
 }
 
-// state returns the state of an account's feed, a new one if there is none.
+// state returns the state of an account's feed. If there is none, it adds a new state.
 func (f *Fetcher) state(a *account) *state {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,8 +67,8 @@ func (s *state) set(change func(*polled)) {
 	change(&s.polled)
 }
 
-// posts returns the entries of a document as posts, newest first and each once. Entries
-// that seen reports as known are only counted. seen may be nil.
+// posts returns the entries of a document as posts, newest first and without duplicates. It
+// only counts entries that seen reports as known. seen may be nil.
 func (f *Fetcher) posts(ctx context.Context, a *account, doc *document, older bool, seen func(string) bool) (posts, error) {
 	found, err := f.identify(ctx, a, doc, older)
 	if err != nil {
@@ -123,8 +123,7 @@ func (f *Fetcher) save(ctx context.Context, a *account, s *state) error {
 	return nil
 }
 
-// close records that there is no request for the feed until then, because the server
-// refused with err.
+// close prevents requests for the feed until the given time. err is the server's refusal.
 func (s *state) close(until time.Time, err error) {
 	s.set(func(p *polled) {
 		p.closed, p.why = until, nil
@@ -136,7 +135,8 @@ func (s *state) close(until time.Time, err error) {
 	})
 }
 
-// refusal returns the error of a poll while no request is made for another wait.
+// refusal returns the error of a poll that made no request. wait is the time until the next
+// request is allowed.
 func (p *polled) refusal(wait time.Duration) error {
 	limit := &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
 	if !p.gone.IsZero() {

@@ -15,10 +15,10 @@ import (
 
 // Timeline reads the feed with the URL q.Username or, if q.Cursor is set, a page of older
 // entries. It returns *fetcher.ArgumentError if the URL is not allowed, and
-// netguard.ErrAddressNotAllowed if the host's address is not public. Errors of package
-// fetcher are ErrNotFound (404; 410 for six hours), ErrUnauthorized (401), ErrProtected
-// (403), *RateLimitError (429, or the host must not be asked yet), *StatusError for any
-// other status, and ErrMalformed if the document is not a feed or too large.
+// netguard.ErrAddressNotAllowed if the host's address is not public. Errors of package fetcher
+// are ErrNotFound (404, or 410 for six hours), ErrUnauthorized (401), ErrProtected (403),
+// *RateLimitError (429, or it is too early for a request to the host), *StatusError for any
+// other status, and ErrMalformed for a document that is not a feed or is too large.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	a, err := f.account(q.Username)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	if err != nil {
 		var limit *fetcher.RateLimitError
 		if ctx.Err() == nil && !errors.As(err, &limit) {
-			s.set(func(p *polled) { p.moved = nil }) // where the feed has moved to, it may be no more
+			s.set(func(p *polled) { p.moved = nil }) // the feed may no longer be at the redirect's target
 		}
 		return fetcher.Page{}, err
 	}
@@ -111,12 +111,12 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 			p.validated = validators{got.url, q.Known}
 		})
 		page := f.pages.Unchanged(kept, resp)
-		page.ServerTime = time.Time{} // entries have times of other clocks, and a cache an old Date
+		page.ServerTime = time.Time{} // other clocks set the entries' times, and a cache keeps an old Date
 		return page, nil
 	}
 	doc, err := parse(resp.Body, got.Header, got.url)
 	if err != nil {
-		s.set(func(p *polled) { p.moved = nil }) // a page may be where the feed has moved to
+		s.set(func(p *polled) { p.moved = nil }) // the redirect's target may be a web page
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
 	doc.cut = doc.cut || !whole
@@ -137,8 +137,8 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	return page, nil
 }
 
-// keep remembers a page, to recognize it if it is unchanged. It does nothing if the body was
-// cut off: the page is then requested in full again.
+// keep remembers a page, so that a later poll can detect that the page is unchanged. It does
+// nothing if the body was cut off: the next request must return the full page.
 func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Response, page *fetcher.Page, whole bool) {
 	if !whole {
 		return
@@ -147,8 +147,8 @@ func (f *Fetcher) keep(a *account, s *state, got *answer, resp *upstream.Respons
 	s.set(func(p *polled) { p.validated = validators{got.url, page.Version} })
 }
 
-// validators records the URL that the remembered page's validators came from. They are sent
-// to that URL only, because redirects may lead to a different one each time.
+// validators records the URL whose answer had the remembered page's validators. They are sent
+// to that URL only, because redirects may lead to a different URL each time.
 type validators struct {
 	from *url.URL
 	of   uint64 // the page's Version
@@ -159,7 +159,7 @@ func (v validators) by(u *url.URL, version uint64) bool {
 	return v.from != nil && v.of == version && *v.from == *u
 }
 
-// answered updates p after a successful answer with the newest entries.
+// answered updates p after a successful answer to a request for the newest entries.
 func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
 	p.asked, p.gone, p.closed, p.why = asked, time.Time{}, time.Time{}, nil
 	if got.moved != nil {
@@ -195,7 +195,8 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 	return a.bucket(s.get().moved)
 }
 
-// bucket returns the host that limits a feed: that of moved, unless it is nil.
+// bucket returns the host whose rate limit applies to a feed: the host of moved or, if moved is
+// nil, of the feed's URL.
 func (a *account) bucket(moved *url.URL) string {
 	if moved != nil {
 		return moved.Host
@@ -205,7 +206,8 @@ func (a *account) bucket(moved *url.URL) string {
 
 // body reads a body, and reports whether it was complete.
 func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
-	// The transport decompresses the encoding that it asked for and removes the header.
+	// The transport has decompressed gzip and removed the header. Any other encoding is an
+	// error.
 	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
 	}

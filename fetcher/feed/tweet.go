@@ -38,8 +38,8 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 	return t
 }
 
-// permalink returns the first that exists of the entry's link, its first enclosure, the site
-// and the feed's URL.
+// permalink returns the first of these that exists: the entry's link, its first enclosure, the
+// site, the feed's URL.
 func (e *entry) permalink(a *account, doc *document) string {
 	switch {
 	case e.link != "":
@@ -64,8 +64,8 @@ func together(title, text string) string {
 	return title + "\n\n" + text
 }
 
-// titleText returns a title on one line. It removes HTML tags, but keeps texts that only look
-// like tags, as in "List<String>".
+// titleText returns a title on one line. It removes HTML tags, but keeps text that only looks
+// like a tag, as in "List<String>".
 func titleText(s string) string {
 	if strings.ContainsAny(s, "<&") {
 		s = stripTags(s)
@@ -140,8 +140,8 @@ func (e *entry) media() (media []fetcher.Media) {
 	return append(media, fetcher.Media{MediaKey: e.image, Type: "photo", URL: e.image})
 }
 
-// mediaType returns the Media.Type for a media type or, if that is unknown, for the extension
-// of a URL. It returns "" if the file is not a picture, sound or film.
+// mediaType returns the Media.Type for kind, a media type. If kind is unknown, the extension of
+// href decides. The result is "" if the file is not a picture, sound or film.
 func mediaType(kind, href string) string {
 	switch family, _, _ := strings.Cut(kind, "/"); family {
 	case "image":
@@ -165,7 +165,7 @@ func mediaType(kind, href string) string {
 	return ""
 }
 
-// urls returns the entry's own link and then the links in the text, each once.
+// urls returns the entry's own link and then the links in the text, without duplicates.
 func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
 	known := map[string]bool{}
 	add := func(href, display string) {

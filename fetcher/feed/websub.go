@@ -19,20 +19,20 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// WebSubConfig sets up a WebSub. The zero value of each field means its default.
+// WebSubConfig configures a WebSub. A zero field means the default.
 type WebSubConfig struct {
-	// Fetcher is the Fetcher of the same source, which polls the feeds and finds their
-	// hubs. The WebSub also uses its UserAgent, MaxBody, AllowPrivate, Transport and Now,
-	// because anybody can name a hub in a feed. Required; a Fetcher has at most one WebSub.
+	// Fetcher is the Fetcher of the same source. It polls the feeds and finds their hubs. The
+	// WebSub uses its UserAgent, MaxBody, AllowPrivate, Transport and Now, because the
+	// addresses of hubs come from feeds and need the same checks. Required; a Fetcher has at
+	// most one WebSub.
 	Fetcher *Fetcher
 	// Callback is the URL at which hubs reach the WebSub's ServeHTTP, such as
-	// "https://example.com/websub": https, a public host and no query. Hubs call paths one
-	// element below it. Required.
+	// "https://example.com/websub". It has https, a public host and no query. Hubs call paths
+	// one element below it. Required.
 	Callback string
-	// Secret is a key of 32 random bytes or more, for example from `openssl rand -hex 32`.
-	// The paths that hubs call and the secrets for their signatures are computed from it:
-	// keep it over restarts, and use a different one in each program. Required. It prints
-	// as ***.
+	// Secret is a key of 32 random bytes or more, for example from `openssl rand -hex 32`. The
+	// paths that hubs call and the secrets for their signatures are computed from it. Keep it
+	// over restarts, and use a different Secret in each program. Required. It prints as ***.
 	Secret secret.Value
 	// Logger receives failed subscriptions. Defaults to none.
 	Logger *slog.Logger
@@ -40,13 +40,13 @@ type WebSubConfig struct {
 
 const (
 	leastSecret = 32                  // bytes
-	lease       = 10 * 24 * time.Hour // asked for; a hub may grant another time
+	lease       = 10 * 24 * time.Hour // requested; a hub may grant another time
 )
 
-// WebSub is a Streamer for feeds with a hub (W3C's WebSub or its predecessor
-// PubSubHubbub), and the http.Handler that the hubs call. It pushes no posts: after a push
-// the engine polls the feed at once. It is safe for concurrent use, but only one Stream may
-// run at a time.
+// WebSub is a Streamer for feeds with a hub (W3C's WebSub or its predecessor PubSubHubbub). It
+// is also the http.Handler that the hubs call. It emits no posts: after a hub's push the engine
+// polls the feed immediately. A WebSub is safe for concurrent use, but only one Stream may run
+// at a time.
 type WebSub struct {
 	fetcher    *Fetcher
 	subscriber *websub.Subscriber
@@ -107,15 +107,15 @@ func checkCallback(address string, private bool) error {
 }
 
 // ServeHTTP answers the requests of hubs below Callback: GET verifies a subscription, POST
-// pushes a feed. It may be mounted anywhere; only the last element of the path matters,
-// which names the subscription.
+// pushes a feed. It may be mounted at any path, because it reads only the last element of a
+// request's path, the subscription's token.
 func (w *WebSub) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.subscriber.ServeHTTP(rw, r) }
 
-// Brings returns false: all posts are found by polls.
+// Brings returns false, because the stream has no posts: polls find them.
 func (w *WebSub) Brings(*fetcher.Tweet) bool { return false }
 
 // Stream subscribes to the wanted feeds that have a hub. For each push it emits a SignalGap
-// of the feed, and the engine polls it.
+// with the feed, and the engine polls the feed.
 func (w *WebSub) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	if err := w.stream(ctx, q, emit); err != nil {
 		return fmt.Errorf("feed: WebSub: %w", err)
@@ -180,7 +180,7 @@ func (w *WebSub) want(accounts []fetcher.Account) {
 	}
 }
 
-// named subscribes to a wanted feed by the topic and hubs that a poll found in it.
+// named subscribes to a wanted feed. A poll found topic, the feed's topic and hubs.
 func (w *WebSub) named(id string, topic websub.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,8 +197,8 @@ func (w *WebSub) push(id string) {
 	w.bell.Ring()
 }
 
-// news returns the feeds that were pushed since the last call, and ends their pauses: the
-// next poll reads them.
+// news returns the feeds pushed since the last call. It ends their pauses, so that the next
+// poll requests them.
 func (w *WebSub) news() (accounts []fetcher.Account) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,14 +214,14 @@ func (w *WebSub) news() (accounts []fetcher.Account) {
 
 // WebSubStats has the counters of a WebSub since it was made.
 type WebSubStats struct {
-	// Feeds is the number of wanted feeds with a hub, Leased the number of those with a
-	// subscription that is verified and not expired.
+	// Feeds is the number of wanted feeds with a hub. Leased is how many of them have a
+	// verified subscription that has not expired.
 	Feeds, Leased int
 
 	Requests int64 // requests to hubs
 	Failures int64 // requests that a hub did not accept
 	Verified int64 // verifications confirmed
-	Refused  int64 // verifications of subscriptions that were not asked for
+	Refused  int64 // verifications of subscriptions that were not requested
 	Denied   int64 // subscriptions that a hub denied
 
 	Pushes     int64 // pushes accepted: the feed is polled

@@ -15,7 +15,8 @@ const (
 	readWithin   = 20 * time.Second // a push
 )
 
-// ServeHTTP is the callback, at any path: the last element tells the subscription.
+// ServeHTTP answers the requests of hubs. The last element of the path is a subscription's
+// token.
 func (s *Subscriber) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	switch r.Method {
@@ -29,7 +30,7 @@ func (s *Subscriber) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// verify answers a hub that asks whether a request is ours.
+// verify answers a hub that asks whether this Subscriber has requested a subscription.
 func (s *Subscriber) verify(w http.ResponseWriter, r *http.Request, token string) {
 	q := r.URL.Query()
 	challenge := q.Get("hub.challenge")
@@ -42,8 +43,8 @@ func (s *Subscriber) verify(w http.ResponseWriter, r *http.Request, token string
 	_, _ = io.WriteString(w, challenge)
 }
 
-// confirm begins a lease if a hub asks about a request that is pending. A denial may come
-// from anybody who knows the path, so it ends no lease.
+// confirm begins a lease if a hub asks about a pending request. A denial does not end a lease,
+// because anybody who knows the path can send one.
 func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,15 +68,15 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) bool {
 	return false
 }
 
-// push takes what a hub sends. A wrong signature is answered as a right one: who made it
-// learns nothing.
+// push handles a hub's push. The answer to a wrong signature is the same as to a right one, so
+// that a forger cannot test signatures.
 func (s *Subscriber) push(w http.ResponseWriter, r *http.Request, token string) {
 	s.mu.Lock()
 	sub, running := s.tokens[token], s.running
 	s.mu.Unlock()
 	signature := r.Header.Get("X-Hub-Signature")
 	switch {
-	case !running: // the feed is polled by another process, or by none
+	case !running: // another process polls the feed, or no process does
 		w.Header().Set("Retry-After", "30")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case sub == nil:

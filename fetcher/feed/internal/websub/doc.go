@@ -1,10 +1,10 @@
-// Package websub is the subscriber's half of WebSub (W3C, 2018) and of its forerunner
-// PubSubHubbub: it subscribes to topics, renews leases, answers the verifications of hubs
-// and checks the signatures of what they push. A push is a hint that a feed has changed:
-// its content is not kept.
+// Package websub is the subscriber's half of WebSub (W3C, 2018) and of its predecessor
+// PubSubHubbub. It subscribes to topics, renews leases, answers the verifications of hubs and
+// checks the signatures of pushes. A push only says that a feed has changed; its content is not
+// used.
 //
-// The path of a callback and the secret that signs its pushes follow from a key and the
-// feed: nothing is stored, and the next process with the same key has the same ones. It
-// subscribes to everything again, which hubs take for renewals. Nobody unsubscribes: a
-// push for a feed that is not wanted is answered with 410, which tells the hub to stop.
+// The path of a callback and the secret that signs its pushes are computed from a key and the
+// feed. Nothing is stored: the next process with the same key computes the same values. It
+// subscribes to everything again, which renews the leases. A Subscriber never unsubscribes. The
+// answer to a push for an unwanted feed is 410, which tells the hub to stop.
 package websub

@@ -17,14 +17,14 @@ import (
 const (
 	requestTimeout = 30 * time.Second
 	maxMoves       = 5       // from hub to hub
-	maxAnswer      = 4 << 10 // bytes of a hub's answer that are read
+	maxAnswer      = 4 << 10 // bytes read of a hub's answer
 )
 
 // request asks a hub for a subscription.
 type request struct{ hub, topic, callback, secret string }
 
-// send asks a hub, and those that it names instead by 307 or 308. Without an error the hub
-// has accepted the request, and verifies it.
+// send sends a request to a hub and follows the hub's redirects (307 or 308). If the error is
+// nil, the hub has accepted the request and will verify it.
 func (s *Subscriber) send(ctx context.Context, r request) (retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (s *Subscriber) send(ctx context.Context, r request) (retryAfter time.Durat
 	return 0, fmt.Errorf("websub: hub %s: more than %d redirects", upstream.PlainURL(r.hub), maxMoves)
 }
 
-// post makes one request. The answer may name the next hub to ask.
+// post makes one HTTP request. If the hub redirects, next is the next hub.
 func (s *Subscriber) post(ctx context.Context, hub string, r request) (next string, retryAfter time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hub, strings.NewReader(r.form(hub, s.cfg.Lease).Encode()))
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Subscriber) post(ctx context.Context, hub string, r request) (next stri
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("User-Agent", s.cfg.UserAgent)
-	req.Close = true // Superfeedr leaves requests on a kept connection without an answer
+	req.Close = true // Superfeedr does not answer requests on a reused connection
 	resp, err := s.http.Do(req)
 	if err != nil {
 		return "", 0, fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), bare(err))
@@ -71,7 +71,8 @@ func (s *Subscriber) post(ctx context.Context, hub string, r request) (next stri
 	return "", retryAfter, fmt.Errorf("websub: hub %s: %w", upstream.PlainURL(hub), upstream.AnswerError(resp, s.cfg.Now(), ""))
 }
 
-// hide takes out of a hub's answer, which is quoted, what nobody else may know.
+// hide replaces the callback and the secret in a hub's answer by ***, because the error quotes
+// the answer.
 func (r *request) hide(resp *http.Response) {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	text := string(head)
@@ -81,14 +82,14 @@ func (r *request) hide(resp *http.Response) {
 	resp.Body = io.NopCloser(strings.NewReader(text))
 }
 
-// form is the body. The secret goes to hubs by https alone.
+// form returns the request's body. It contains the secret only if the hub uses https.
 func (r *request) form(hub string, lease time.Duration) url.Values {
 	form := url.Values{
 		"hub.callback":      {r.callback},
 		"hub.mode":          {"subscribe"},
 		"hub.topic":         {r.topic},
 		"hub.lease_seconds": {strconv.FormatInt(int64(lease/time.Second), 10)},
-		"hub.verify":        {"async"}, // of PubSubHubbub 0.3, which PuSHPress speaks; others ignore it
+		"hub.verify":        {"async"}, // for PuSHPress, which implements PubSubHubbub 0.3; others ignore it
 	}
 	if secretFor(hub) {
 		form.Set("hub.secret", r.secret)
@@ -99,8 +100,8 @@ func (r *request) form(hub string, lease time.Duration) url.Values {
 // secretFor reports whether a hub may be given a secret.
 func secretFor(hub string) bool { return strings.HasPrefix(hub, "https://") }
 
-// bare is an error without the address that net/http puts in front of it, which may have
-// a password in its query.
+// bare removes the URL that net/http puts in front of an error, because its query may have a
+// password.
 func bare(err error) error {
 	if u := new(url.Error); errors.As(err, &u) {
 		return u.Err

@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// methods are those of X-Hub-Signature.
+// methods are the hash functions of X-Hub-Signature by name.
 var methods = map[string]func() hash.Hash{
 	"sha1": sha1.New, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
-// signed reads a body, and reports whether an X-Hub-Signature, method=hex, is that of it.
+// signed reads a body and reports whether signature, an X-Hub-Signature of the form method=hex,
+// is valid for it.
 func signed(signature, secret string, body io.Reader) (bool, error) {
 	method, sum, _ := strings.Cut(strings.TrimSpace(signature), "=")
 	newHash := methods[strings.ToLower(method)]

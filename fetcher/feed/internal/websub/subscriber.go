@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxRequests   = 16            // under way together, one to each hub
-	mostHubClosed = 6 * time.Hour // whatever Retry-After a hub gives
-	idle          = time.Hour     // between two looks at the queues at most
+	maxRequests   = 16            // concurrent requests, at most one per hub
+	mostHubClosed = 6 * time.Hour // limit of a hub's Retry-After
+	idle          = time.Hour     // longest time between two calls of step
 )
 
-// Config sets up a Subscriber. All fields are required.
+// Config configures a Subscriber. All fields are required.
 type Config struct {
 	Callback  string // address under which hubs reach the Subscriber
 	Key       []byte // for paths and secrets
@@ -34,8 +34,8 @@ type Config struct {
 	Pushed func(feed string)
 }
 
-// Subscriber keeps the subscriptions of feeds, and is the callback of their hubs. It is
-// safe for concurrent use.
+// Subscriber subscribes to feeds at their hubs and answers the hubs' requests. It is safe for
+// concurrent use.
 type Subscriber struct {
 	cfg  Config
 	http *http.Client
@@ -53,21 +53,21 @@ type Subscriber struct {
 // Stats counts what a Subscriber did.
 type Stats struct {
 	Feeds  int // wanted
-	Leased int // of them, those whose hub pushes, as it says
+	Leased int // wanted feeds with a verified lease that has not expired
 
 	Requests int64 // to hubs
-	Failures int64 // of them, those that a hub did not accept
+	Failures int64 // requests that a hub did not accept
 	Verified int64 // verifications confirmed
-	Refused  int64 // verifications of what nobody had asked for
+	Refused  int64 // verifications of subscriptions that were not requested
 	Denied   int64 // subscriptions that a hub denied
 
-	Pushes     int64 // taken
+	Pushes     int64 // accepted
 	Dropped    int64 // pushes for feeds that are not wanted
-	Unsigned   int64 // pushes refused, as the signature was missing
-	Mismatches int64 // pushes ignored, as the signature was wrong
+	Unsigned   int64 // pushes refused because the signature was missing
+	Mismatches int64 // pushes ignored because the signature was wrong
 }
 
-// New makes a Subscriber that wants nothing.
+// New returns a Subscriber without subscriptions.
 func New(cfg Config) *Subscriber {
 	cfg.Callback = strings.TrimSuffix(cfg.Callback, "/")
 	follow := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -75,7 +75,7 @@ func New(cfg Config) *Subscriber {
 		feeds: map[string]*subscription{}, tokens: map[string]*subscription{}, hubs: map[string]*hub{}}
 }
 
-// Want subscribes to a feed's topic; the zero Topic ends the subscription.
+// Want subscribes to a feed's topic. The zero Topic ends the subscription.
 func (s *Subscriber) Want(feed string, topic Topic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Subscriber) Want(feed string, topic Topic) {
 	s.bell.Ring()
 }
 
-// plan has a subscription's hub asked at a time. s.mu is held.
+// plan schedules the next request for a subscription. The caller holds s.mu.
 func (s *Subscriber) plan(sub *subscription, at time.Time) {
 	sub.leave()
 	name := host(sub.address())
@@ -124,8 +124,8 @@ func (s *Subscriber) Stats() Stats {
 	return st
 }
 
-// Run subscribes to what is wanted, at first to all of it, and renews leases, until ctx
-// ends. At other times hubs are asked to repeat their pushes. It is called once at a time.
+// Run subscribes to all wanted feeds and renews leases until ctx ends. While Run does not run,
+// ServeHTTP asks hubs to repeat their pushes. Only one Run may run at a time.
 func (s *Subscriber) Run(ctx context.Context) {
 	s.start()
 	var requests sync.WaitGroup
@@ -158,7 +158,7 @@ func (s *Subscriber) start() {
 	}
 }
 
-// step asks the hubs at which something is due, and returns how long to wait for the next.
+// step starts the requests that are due, and returns how long to wait for the next one.
 func (s *Subscriber) step(ctx context.Context, requests *sync.WaitGroup) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +179,8 @@ func (s *Subscriber) step(ctx context.Context, requests *sync.WaitGroup) time.Du
 	return wait
 }
 
-// ask makes the request that is due at a hub. Until it is verified it counts as a failure.
-// s.mu is held.
+// ask starts the request that is due at a hub. The request counts as a failure until the hub
+// verifies it. The caller holds s.mu.
 func (s *Subscriber) ask(ctx context.Context, h *hub, now time.Time, requests *sync.WaitGroup) {
 	sub := h.queue[0]
 	r := request{hub: sub.address(), topic: sub.topic.URL, callback: s.cfg.Callback + "/" + sub.token, secret: sub.secret}
@@ -196,7 +196,7 @@ func (s *Subscriber) ask(ctx context.Context, h *hub, now time.Time, requests *s
 	})
 }
 
-// answered follows a request. A hub that has failed to answer may still verify it.
+// answered handles the result of a request. A hub may verify a request even after an error.
 func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, retryAfter time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,21 +15,22 @@ import (
 
 // Times of a subscription.
 const (
-	// verifyWithin is how long a hub may take to verify a request.
+	// verifyWithin is the time within which a hub must verify a request.
 	verifyWithin = 15 * time.Minute
-	// leastBackoff and mostBackoff bound the wait after a failure.
+	// leastBackoff and mostBackoff limit the wait after a failure.
 	leastBackoff = time.Minute
 	mostBackoff  = time.Hour
-	// leastRenewal is the shortest time between two renewals, whatever the lease.
+	// leastRenewal is the shortest time between two renewals, even for a shorter lease.
 	leastRenewal = time.Minute
-	// mostLease bounds what a hub says: the clock must not overflow.
+	// mostLease limits the lease that a hub grants, because a longer time.Duration could
+	// overflow.
 	mostLease = 10 * 365 * 24 * time.Hour
-	// giveUpAfter is how many failures in a row have the feed's next hub asked.
+	// giveUpAfter is the number of failures in a row after which the feed's next hub is used.
 	giveUpAfter = 3
 )
 
-// Topic is what a feed is called by its hubs, and where these are. The zero value is that
-// of a feed without a hub.
+// Topic is the URL that hubs use for a feed, and the URLs of these hubs. A feed without a hub
+// has the zero value.
 type Topic struct {
 	URL  string
 	hubs string // with spaces between them
@@ -43,25 +44,25 @@ func NewTopic(address string, hubs ...string) Topic {
 	return Topic{address, strings.Join(hubs, " ")}
 }
 
-// secured reports whether all hubs of the topic are given the secret.
+// secured reports whether all hubs of the topic get the secret, because all use https.
 func (t Topic) secured() bool { return !strings.Contains(" "+t.hubs, " http:") }
 
-// subscription is that of one feed. Its Subscriber's mutex guards it.
+// subscription is the subscription of one feed. The Subscriber's mutex guards it.
 type subscription struct {
 	feed          string
 	topic         Topic
 	token, secret string
 
-	asked    time.Time // when a hub was asked last
+	asked    time.Time // time of the last request
 	leaseEnd time.Time // zero: none
 	failures int       // requests in a row that were not verified
-	next     time.Time // when a hub is asked again
-	hub      *hub      // that is asked then
+	next     time.Time // time of the next request
+	hub      *hub      // where the next request goes
 	index    int       // in hub.queue
 }
 
-// newSubscription computes the path and the secret from the key and the feed: nobody can
-// guess them without the key. Another feed with the same topic has different ones.
+// newSubscription computes the token and the secret from the key, the feed and the topic.
+// Without the key nobody can guess them. Two feeds with the same topic have different ones.
 func newSubscription(key []byte, feed string, topic Topic) *subscription {
 	sum := func(use string) []byte {
 		h := hmac.New(sha256.New, key)
@@ -71,14 +72,15 @@ func newSubscription(key []byte, feed string, topic Topic) *subscription {
 	return &subscription{feed: feed, topic: topic, token: base64.RawURLEncoding.EncodeToString(sum("path")), secret: hex.EncodeToString(sum("secret"))}
 }
 
-// address is the hub to ask: the first one, or after failures the next.
+// address returns the URL of the hub to use: the first hub, or after giveUpAfter failures the
+// next.
 func (s *subscription) address() string {
 	hubs := strings.Fields(s.topic.hubs)
 	return hubs[s.failures/giveUpAfter%len(hubs)]
 }
 
-// pending reports whether a hub may verify the subscription. It may do so before it answers
-// the request, and again when it did not get the answer.
+// pending reports whether a hub may verify the subscription now. A hub may verify before it
+// answers the request, and may verify again if it missed the answer.
 func (s *subscription) pending(now time.Time) bool {
 	return !s.asked.IsZero() && now.Sub(s.asked) <= verifyWithin
 }
@@ -89,15 +91,15 @@ func (s *subscription) backoff() time.Duration {
 	return wait + rand.N(wait/4)
 }
 
-// renewal returns half of a lease, less a random part of up to a tenth: this spreads the
-// renewals, and leaves a busy hub as much time again.
+// renewal returns half of a lease, minus a random part of up to a tenth of that. The random
+// part spreads the renewals. The second half of the lease is left for retries.
 func renewal(lease time.Duration) time.Duration {
 	half := max(lease/2, leastRenewal)
 	return max(half-rand.N(half/10), leastRenewal)
 }
 
-// parseLease parses hub.lease_seconds. Hubs of PubSubHubbub 0.3 leave it out; they grant the
-// lease that was asked for.
+// parseLease parses hub.lease_seconds. Hubs of PubSubHubbub 0.3 leave it out and grant the
+// requested lease.
 func parseLease(s string, asked time.Duration) time.Duration {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 {
@@ -106,11 +108,11 @@ func parseLease(s string, asked time.Duration) time.Duration {
 	return time.Duration(min(n, int64(mostLease/time.Second))) * time.Second
 }
 
-// hub is one host that is asked. The Subscriber's mutex guards it.
+// hub is the queue of requests to one host. The Subscriber's mutex guards it.
 type hub struct {
 	queue  queue     // of its subscriptions, the next first
-	busy   bool      // a request is under way
-	closed time.Time // it has asked to be left alone until then
+	busy   bool      // a request is running
+	closed time.Time // no request before this time (Retry-After)
 }
 
 // due returns the time of the next request to the hub.
