@@ -15,13 +15,13 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// authTime bounds the first message, Authenticate, and the store at the start.
+// authTime bounds each step of the setup: the first message, Authenticate, and the store reads.
 const authTime = 5 * time.Second
 
 // ServeHTTP upgrades a request and serves the client until either side closes the connection.
-// A request that is refused gets a status and a JSON object {"error": …, "detail": …}: 400 for
-// a malformed query string, 403 for an Origin that is not allowed, 422 for a parameter's
-// value, 426 without an upgrade, 503 if there is no room or the hub is shutting down.
+// It answers a refused request with a status and a JSON object {"error": …, "detail": …}: 400 for
+// a malformed query string, 403 for an Origin that is not allowed, 422 for a parameter with a bad
+// value, 426 for a request without an upgrade, 503 if there is no room or the hub shuts down.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // r.URL.Query would ignore a since that cannot be parsed
@@ -94,8 +94,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Write(append(body, '\n'))
 }
 
-// upgrade is the ResponseWriter for websocket.Accept. It holds back the answer to a
-// refused request, and sets a deadline for every write to the connection.
+// upgrade is the ResponseWriter for websocket.Accept. It keeps the answer to a refused request
+// for ServeHTTP to write as JSON, and sets a deadline for every write to the connection.
 type upgrade struct {
 	http.ResponseWriter
 	conn   net.Conn
@@ -200,7 +200,7 @@ func (h *Hub) acquire(owner string) *stream {
 	return s
 }
 
-// release ends the stream with its last connection.
+// release gives up a connection's use of the stream. The last one stops the stream.
 func (h *Hub) release(s *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// admit authenticates a connection and counts it. It returns false if the connection was
-// refused; it is being closed then.
+// admit authenticates a connection and counts it for its key. If it refuses the connection, it
+// begins to close it and returns false.
 func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) {
 	if key == "" {
 		if why := h.waitForKey(address); why != "" {
@@ -41,7 +41,7 @@ func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) 
 			c.end(codeBadKey, "key not valid")
 			return id, false
 		case err == nil && id.KeyID == "":
-			// Keys of several owners would be counted and revoked as one.
+			// All keys without an id would be counted and revoked as one key.
 			err = errNoKeyID
 		}
 		if err != nil {
@@ -57,8 +57,8 @@ func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) 
 
 var errNoKeyID = errors.New("wshub: Authenticate gave an Identity without a KeyID")
 
-// waitForKey counts a connection that waits for its first message. It returns the
-// reason if there are too many.
+// waitForKey counts a connection that waits for its first message. If there are too many, it
+// counts nothing and returns the reason to refuse the connection.
 func (h *Hub) waitForKey(address string) (refused string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,8 +82,8 @@ func (h *Hub) stopWaiting(address string) {
 	}
 }
 
-// addressOf returns what connections without a key are counted by: the IPv4 address,
-// or the /64 network of an IPv6 address, all of which one client may have.
+// addressOf returns the address for MaxKeylessPerAddress: the IPv4 address, or the /64 network
+// of an IPv6 address. One client may have a whole /64 network.
 func addressOf(r *http.Request) string {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -97,8 +97,8 @@ func addressOf(r *http.Request) string {
 	return p.String()
 }
 
-// count adds a connection to those of its key. again says that the connection has to be
-// authenticated again, because some key was revoked since seen was read.
+// count adds a connection to those of its key. ok is false if it refuses the connection. If again
+// is true, a key was revoked since seen was read: the caller must authenticate again.
 func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 
 // Bounds of a connection.
 const (
-	writeTimeout = 5 * time.Second  // of a write; then the connection is cut
-	closeGrace   = time.Second      // for the close handshake; then the connection is cut
+	writeTimeout = 5 * time.Second  // for one write; the connection is cut after it
+	closeGrace   = time.Second      // for the close handshake; the connection is cut after it
 	maxMessage   = 32 << 10         // bytes of a message from a client
 	messageTime  = time.Second      // for the rest of a message once it has begun
 	maxHeard     = 100              // messages, pings and pongs from a client in a second
@@ -40,24 +40,24 @@ const (
 	codeGone      websocket.StatusCode = 0 // no close frame is written: the client is gone
 )
 
-// conn is a client's connection: one goroutine reads, one writes.
+// conn is a client's connection. One goroutine reads from it, another writes to it.
 type conn struct {
 	h      *Hub
 	ws     *websocket.Conn
-	net    net.Conn // below ws, for deadlines and the hard cut
+	net    net.Conn // below ws, to set deadlines and to close without a handshake
 	stream *stream
 	filter filter
 	id     Identity     // of the key; set under the hub's mutex when the connection is counted
 	secret secret.Value // the key, likewise
 
 	bell batch.Bell
-	// pos is a sequence number. Every event up to it was written or filtered out, or is
-	// in a gap frame. Only the writer changes it.
+	// pos is the sequence number up to which every event was written, filtered out or reported
+	// in a gap frame. After join only the writer changes it.
 	pos atomic.Uint64
 	standing
 	epoch uint64 // of pos; after join only the writer uses it
-	// missed is set by join: a gap frame for a client that resumes after a number
-	// that the store does not have, nil for others.
+	// missed is a gap frame to send first, nil for none. join sets it if the client resumes
+	// after a number that the store does not have.
 	missed *frame
 
 	pinging atomic.Bool
@@ -72,9 +72,8 @@ type conn struct {
 
 // standing is a client's state in its stream. The stream's mutex guards it.
 type standing struct {
-	live bool // the client has caught up: it is slow if too much waits
-	// upToDateAt is when the client last had everything.
-	upToDateAt time.Time
+	live       bool      // the client has caught up; from then on it may be closed as too slow
+	upToDateAt time.Time // when the client last had every event
 }
 
 // flood counts the messages that a client sends. Only the reader uses it.
@@ -83,7 +82,8 @@ type flood struct {
 	count  int
 }
 
-// end closes the connection, with the first reason it is given. It does not wait.
+// end begins to close the connection and does not wait. If it is called again, the first code
+// and reason stay.
 func (c *conn) end(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		c.code, c.reason = code, reason
@@ -99,7 +99,7 @@ func (c *conn) farewell() {
 		c.ws.CloseNow()
 		return
 	}
-	if c.code >= 4000 { // a code of this protocol: a client that reads only frames gets it, too
+	if c.code >= 4000 { // a code of this protocol; also for clients that cannot see close codes
 		c.send(errorFrame(int(c.code), c.reason))
 	}
 	c.net.SetReadDeadline(time.Time{}) // firstMessage may have set one
@@ -131,7 +131,7 @@ func (c *conn) greet(key string) {
 	c.writeAll()
 }
 
-// readAll reads until the connection is closed, also while it is closing.
+// readAll reads messages until the connection is closed, even after end.
 func (c *conn) readAll() {
 	for {
 		b, err := c.message()
@@ -141,23 +141,22 @@ func (c *conn) readAll() {
 		var in struct {
 			Type string `json:"type"`
 		}
-		// Unknown types are ignored, and so is pong, which says no more than a
-		// protocol pong.
+		// Unknown types are ignored. So is "pong": checkAlive relies on protocol pongs alone.
 		if b != nil && json.Unmarshal(b, &in) != nil {
 			c.end(websocket.StatusPolicyViolation, "want JSON objects")
 		}
 	}
 }
 
-// message reads one message. It returns nil after one that is not allowed, which ends
-// the connection.
+// message reads one message. If the message is not allowed, it ends the connection and returns
+// nil without an error.
 func (c *conn) message() ([]byte, error) {
 	kind, r, err := c.ws.Reader(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	c.heard()
-	// A message in endless fragments would never reach the limit on its size.
+	// The read limit alone does not end a message whose fragments come slowly or are empty.
 	c.net.SetReadDeadline(time.Now().Add(messageTime))
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -266,8 +265,9 @@ func (c *conn) moveTo(pos uint64) {
 	}
 }
 
-// replay writes a page of what the store has above the position. head is a
-// sequence number that had been committed before.
+// replay writes one page of the stored events above the client's position. head is a sequence
+// number that was committed before the call. If the store has no events, replay writes a gap
+// frame up to head.
 func (c *conn) replay(head uint64) bool {
 	pos := c.pos.Load()
 	evs, err := c.h.read(c.h.ctx, c.stream.owner, pos, replayPage)
@@ -305,7 +305,8 @@ func (c *conn) send(b []byte) bool {
 	return false
 }
 
-// checkAlive sends protocol pings, and cuts the connection when one is not answered.
+// checkAlive sends a protocol ping, unless one is unanswered, and returns. It cuts the
+// connection if the answer does not come within pongTime.
 func (c *conn) checkAlive() {
 	if !c.pinging.CompareAndSwap(false, true) {
 		return

@@ -8,9 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// handlerPrefix begins the name under which deliveries to an owner's clients
-// are recorded. Each owner has a lane in the dispatcher: slow clients
-// delay no other owner.
+// handlerPrefix is the prefix of handler names for deliveries to an owner's clients. Each owner
+// has its own handler and so its own lane: slow clients do not delay other owners.
 const handlerPrefix = "websocket/"
 
 func handlerName(owner string) string { return handlerPrefix + owner }
@@ -21,10 +20,10 @@ func IsDelivery(endpointID string) bool {
 	return ok && strings.HasPrefix(name, handlerPrefix)
 }
 
-// Handler returns the name to add to the Handlers of an event of src that is about to be
-// committed, so that its delivery to a client is in the delivery log: the dispatcher then
-// passes the delivery to Send. ok is false if the owner has no client that would get the
-// event.
+// Handler returns the handler name for events of src, if a connected client would get them. Add
+// the name to Event.Handlers before the commit. The commit then makes a delivery, which the
+// dispatcher passes to Send, and the delivery log shows whether a client got the event. ok is
+// false if no client would get it.
 func (h *Hub) Handler(src deliver.Source) (name string, ok bool) {
 	h.mu.Lock()
 	s := h.streams[src.Owner]
@@ -44,11 +43,10 @@ func (h *Hub) Handler(src deliver.Source) (name string, ok bool) {
 
 var _ deliver.Sender = (*Hub)(nil)
 
-// Send returns the outcome of a delivery to Handler. It sends nothing itself, but
-// waits until the event has been written to some client's socket. The delivery has
-// failed for good when no connection is left that could get it; a client may still resume
-// from before it.
-// A successful write means that the kernel took the bytes, not that the client read them.
+// Send waits until the event was written to the socket of one client, and reports this as the
+// outcome of the delivery. It writes nothing itself. The delivery fails permanently when no
+// connection is left that could get the event; a client that resumes may still get it later.
+// OK means that the kernel accepted the bytes, not that the client read them.
 func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	ev := d.Event
 	for {
@@ -61,7 +59,7 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 			s.waiting.Add(1)
 			pending, moved = s.pending(ev)
 		}
-		// After pending: a connection records a write before its position changes.
+		// Ask after pending: a connection records a write before it changes its position.
 		done := h.record.has(ev.ID)
 		cut := false
 		if !done && pending {
@@ -86,8 +84,8 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	}
 }
 
-// pending reports whether a connection has yet to get the event, and returns a channel that is
-// closed when one advances.
+// pending reports whether a connection still has to get the event. The channel is closed when
+// the position of any connection changes.
 func (s *stream) pending(ev *deliver.Event) (pending bool, moved <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,12 +97,12 @@ func (s *stream) pending(ev *deliver.Event) (pending bool, moved <-chan struct{}
 	return false, s.moved
 }
 
-// maxOutcomes bounds the writes remembered for Send: it is the number of deliveries that a
-// dispatcher holds in memory. The oldest are forgotten.
+// maxOutcomes bounds the writes that are remembered for Send; the oldest are forgotten. A
+// dispatcher has at most this many deliveries in memory.
 const maxOutcomes = 65_536
 
-// outcomes remembers the events that were written for Send, which may come after the client
-// has left.
+// outcomes remembers which events were written to a client. Send may ask after the client has
+// disconnected.
 type outcomes struct {
 	mu    sync.Mutex
 	known map[string]struct{} // by the events' ids

@@ -2,70 +2,71 @@
 // continues after the last frame it got.
 //
 //	hub, err := wshub.New(wshub.Options{
-//		Events: store.Log(), // any deliver.Log: what is replayed
+//		Events: store.Log(), // any deliver.Log; clients that resume get its events
 //		Authenticate: func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
-//			return keys.Lookup(ctx, string(key)) // wshub.ErrBadKey for one that is not valid
+//			return keys.Lookup(ctx, string(key)) // wshub.ErrBadKey if the key is not valid
 //		},
 //	})
 //	mux.Handle("GET /v1/social/stream", hub)
 //
-// An engine makes its own from streamwatch.Config.WebSocket, hands it every
-// commit, and records what was sent in the delivery log: see Hub.Handler.
+// An engine makes its own hub from streamwatch.Config.WebSocket, passes every committed event
+// to it, and records what was sent in the delivery log: see Hub.Handler.
 //
 // # Protocol
 //
-// A client connects with its key in the header x-api-key or, where headers
-// cannot be set, sends {"type":"auth","api_key":"…"} within 5 s. It may narrow the
-// stream with ?monitor_id= and ?rule_id=, each as often as it likes, and resumes
-// with ?since=<seq>. Text frames, one JSON object each:
+// A client sends its key in the header x-api-key. A client that cannot set headers sends
+// {"type":"auth","api_key":"…"} within 5 s. The parameters ?monitor_id= and ?rule_id= select
+// events; each may be repeated. A client resumes with ?since=<seq>. Each text frame is one JSON
+// object:
 //
-//	{"type":"connected","connection_id":"con_…","api_key_id":"…","seq":41}   first: what follows is above seq
+//	{"type":"connected","connection_id":"con_…","api_key_id":"…","seq":41}   first; later frames have a higher seq
 //	{"type":"tweet","seq":42,"event":"tweet.detected",…,"tweet_data":{…},"tweet":{…}}   the webhook's body, and the post as tweet
-//	{"type":"gap","from_seq":43,"to_seq":57}     these are not sent
+//	{"type":"gap","from_seq":43,"to_seq":57}     events that are not sent
 //	{"type":"ping","timestamp":"2026-11-21T09:00:00.000Z"}   every 30 s; the answer is {"type":"pong"}
-//	{"type":"error","code":4001,"message":"key not valid"}   before the connection is closed with that code and reason
+//	{"type":"error","code":4001,"message":"key not valid"}   before a close with this code and reason
 //
-// Close codes: 1001 the server goes away, 1003, 1007, 1008 and 1009 for what a
-// client must not send, 1013 try again later (the reason ends in since=<seq> when the
-// client was too slow), 4001 the key is not valid, was revoked, or has another owner or id
-// by now, 4003 the key or its owner has too many connections, 4004 monitor_id or rule_id
-// names none of the key's owner. Protocol pings go out every 20 s; a client that
-// answers none for 40 s is cut.
+// Close codes:
+//
+//	1001                     the server shuts down
+//	1003, 1007, 1008, 1009   the client has sent a message that is not allowed
+//	1013                     try again later; if the client was too slow, the reason ends in since=<seq>
+//	4001                     the key is not valid, was revoked, or now has another owner or id
+//	4003                     the key or its owner has too many connections
+//	4004                     the key's owner has no such monitor_id or rule_id
+//
+// The hub sends a protocol ping every 20 s. It cuts the connection of a client that does not
+// answer a ping within 40 s.
 //
 // # Order
 //
-// Frames have the owner's sequence numbers and come in their order, whatever the order in
-// which this and other processes announce commits: an event that was not announced is read
-// from the store before later ones are sent. So a client that resumes from the last seq it
-// saw, gap frames by their to_seq, loses nothing and gets nothing twice. A gap frame says
-// that retention had removed events, or that their numbers are of another epoch.
+// A client gets events in the order of the owner's sequence numbers. Processes may announce
+// commits in any order: the hub reads a missing event from the store before it sends later
+// ones. A client resumes from the seq, or the to_seq of a gap frame, that it got last. It then
+// loses nothing and gets nothing twice. A gap frame says that retention has removed events, or
+// that the numbers now have another epoch.
 //
-// A since beyond the newest event comes from a store that was replaced, or has lost its last
-// events, or whose events retention has all removed. The client gets connected with seq 0,
-// then a gap frame from 1 to the newest, and goes on from there. When there is no event the
-// frame is {"type":"gap","from_seq":1,"to_seq":0}: earlier events cannot be had any more, and
-// the next event, whatever its seq, follows.
+// A since may be beyond the newest event: if the store was replaced, if it has lost its last
+// events, or if retention has removed all events. The client then gets connected with seq 0,
+// a gap frame from 1 to the newest event, and later events. If the store has no event, the gap
+// frame is {"type":"gap","from_seq":1,"to_seq":0}, and the next event may have any seq.
 //
-// A store that several processes share, and that has lost its last events, gives their
-// numbers to new events. From then on the numbers have an epoch, a number below 2^53, which
-// is in connected and gap frames:
+// If a store that several processes share has lost its last events, it gives their numbers to
+// new events. From then on the numbers have an epoch, a number below 2^53. Connected and gap
+// frames contain it:
 //
 //	{"type":"connected",…,"seq":41,"epoch":7}
 //	{"type":"gap","from_seq":1,"to_seq":60,"epoch":9}
 //
-// A client resumes with ?since=<epoch>.<seq>, with the last epoch that it got, and with
-// ?since=<seq> if it got none. A since of another epoch is answered as one beyond the newest
-// event; ?since=0 precedes the first event of every epoch. A gap frame with another epoch
-// than the frames before it says that the following numbers are of that epoch: see
-// Hub.SetEpoch.
+// A client resumes with ?since=<epoch>.<seq> and the last epoch that it got, or with
+// ?since=<seq> if it got no epoch. The hub treats a since of another epoch as one beyond the
+// newest event. ?since=0 is before the first event of every epoch. When the epoch changes, the
+// client gets a gap frame with the new epoch; later numbers are of this epoch: see Hub.SetEpoch.
 //
 // # Bounds
 //
-// A client reads from its owner's stream, where an event is encoded once for all clients.
-// These are bounded: the events that wait for one client, by Options.QueueMessages and
-// QueueBytes; those that a stream keeps for all of its clients, by four times as much; a
-// write, by 5 s; a message from a client, by 32 KiB and 1 s; messages and pings from a client,
-// by 100 a second; a key's connections, by Options.MaxPerKey; an owner's, by MaxPerOwner;
-// those of an address that have not sent a key yet, by MaxKeylessPerAddress; and all, by
-// MaxConnections. Publish never blocks.
+// Clients of one owner share a stream, which encodes each event once. Options.QueueMessages and
+// QueueBytes bound the events that wait for one client; a stream keeps at most four times as
+// much. A write may take 5 s. A message from a client may have 32 KiB and take 1 s. A client may
+// send 100 messages, pings and pongs a second. Options.MaxPerKey, MaxPerOwner,
+// MaxKeylessPerAddress and MaxConnections bound the connections. Publish never blocks.
 package wshub

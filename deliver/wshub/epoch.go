@@ -13,10 +13,10 @@ const (
 	checkEvery = 20 * time.Second // how often a stream checks that the store still has its newest event
 )
 
-// SetEpoch sets the epoch of the numbers of events: a store that has lost its last events
-// gives their numbers to others, and has another epoch from then on. When it changes,
-// connected clients get a gap frame and go on from the newest event. The epoch is 0, for none,
-// at first. SetEpoch does not block.
+// SetEpoch sets the epoch of the event numbers; a new hub has epoch 0, for none. A store that
+// has lost its last events gets a new epoch, since it gives their numbers to other events. When
+// the epoch changes, connected clients get a gap frame and continue from the newest event.
+// SetEpoch does not block.
 func (h *Hub) SetEpoch(epoch uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,9 +30,9 @@ func (h *Hub) SetEpoch(epoch uint64) {
 	}
 }
 
-// Announce says that another process has committed events of an owner, up to the number
-// head: they are read from the store now, if the owner has a connection. It may be called
-// late, twice or in any order, and does not block. All calls during one read cause one more.
+// Announce says that another process has committed an owner's events up to the number head. If
+// the owner has a connection, the hub reads them from the store. Announce may be called late,
+// twice or in any order. It does not block. All calls during one read cause one more read.
 func (h *Hub) Announce(owner string, head uint64) {
 	h.mu.Lock()
 	s := h.streams[owner]
@@ -42,15 +42,15 @@ func (h *Hub) Announce(owner string, head uint64) {
 	}
 }
 
-// numbering is what a stream knows of the numbers of its events. The stream's mutex guards
-// it.
+// numbering is the part of a stream's state that concerns epochs and lost events. The stream's
+// mutex guards it.
 type numbering struct {
 	want  uint64        // the hub's epoch
 	epoch uint64        // of head and the ring
-	found bool          // head was found in the epoch wanted
+	found bool          // find has set head in the epoch want
 	ready chan struct{} // closed when found is set
-	lost  bool          // the store has given a number twice: no event is taken until the epoch changes
-	heard uint64        // the highest number that was announced without its event
+	lost  bool          // two events had the same number: no event is added until the epoch changes
+	heard uint64        // the highest head given to Hub.Announce since the last read; 0 for none
 	ids   passed
 }
 
@@ -66,7 +66,7 @@ func (s *stream) begin(epoch uint64) {
 	s.bell.Ring()
 }
 
-// hear takes an announced number.
+// hear notes that events up to n are stored, and wakes the stream if n is above the head.
 func (s *stream) hear(n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *stream) hear(n uint64) {
 	}
 }
 
-// since returns the value of ?since= with which a client resumes after a number.
+// since returns the ?since= value for a client that resumes after event seq.
 func since(epoch, seq uint64) string {
 	if epoch == 0 {
 		return strconv.FormatUint(seq, 10)
@@ -84,8 +84,7 @@ func since(epoch, seq uint64) string {
 	return strconv.FormatUint(epoch, 10) + "." + strconv.FormatUint(seq, 10)
 }
 
-// passed has the numbers, and the hashes of the ids, of the last events that a stream has
-// passed.
+// passed keeps the numbers and the hashed ids of the last events that a stream has added.
 type passed [maxPassed]struct{ seq, id uint64 }
 
 func (p *passed) add(ev *deliver.Event) {
@@ -93,13 +92,13 @@ func (p *passed) add(ev *deliver.Event) {
 	at.seq, at.id = ev.Seq, fleet.Hash(ev.ID)
 }
 
-// other reports whether an event has the number of another event that was passed.
+// other reports whether the event has the same number as an earlier event with another id.
 func (p *passed) other(ev *deliver.Event) bool {
 	at := &p[ev.Seq%maxPassed]
 	return at.seq == ev.Seq && at.id != fleet.Hash(ev.ID)
 }
 
-// tellLost calls Options.OnLost, once in an epoch, if the stream has seen a number twice.
+// tellLost calls Options.OnLost, once in an epoch, if two events had the same number.
 func (s *stream) tellLost() {
 	s.mu.Lock()
 	lost := s.lost

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// frame is one text frame of a stream: an event, or a range that is not sent.
-// All connections share it; it does not change.
+// frame is one text frame of a stream: an event, or a gap of events that are not sent. All
+// connections share it. Only sent changes.
 type frame struct {
 	seq    uint64 // of the event, or the last of the gap
 	event  string // its id; "" for a gap
@@ -23,12 +23,12 @@ type frame struct {
 	sent   atomic.Bool // to some client
 }
 
-// tweetData begins the last member of a body. Quotes inside strings are escaped, and no
-// member before it is an object, so its first occurrence is that member.
+// tweetData begins the last member of a body. Its first occurrence is that member: quotes inside
+// strings are escaped, and no earlier member is an object.
 var tweetData = []byte(`,"tweet_data":`)
 
-// eventFrame splices the stored body: seq goes before its members, the post
-// once more after them under the name of the WebSocket's format.
+// eventFrame returns the frame for an event. It has the members of the stored body, with type
+// and seq before them and the post once more after them, as tweet.
 func eventFrame(ev *deliver.Event) *frame {
 	body := ev.Body
 	var members, post []byte
@@ -51,8 +51,8 @@ func eventFrame(ev *deliver.Event) *frame {
 		logged: slices.Contains(ev.Handlers, handlerName(ev.Source.Owner))}
 }
 
-// gapFrame returns the frame for a range of numbers that is not sent. It has the epoch of the
-// numbers that follow, unless that is 0; so does connectedFrame.
+// gapFrame returns the frame for a range of events that are not sent. Unless epoch is 0, the
+// frame contains it: later numbers are of this epoch. connectedFrame does the same.
 func gapFrame(from, to, epoch uint64) *frame {
 	b := append([]byte(nil), `{"type":"gap","from_seq":`...)
 	b = strconv.AppendUint(b, from, 10)

@@ -14,72 +14,70 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// ErrBadKey is what Options.Authenticate returns, wrapped or not, for a key
-// that is unknown, expired or revoked.
+// ErrBadKey means that a key is unknown, expired or revoked. Options.Authenticate returns it,
+// wrapped or not.
 var ErrBadKey = errors.New("wshub: key not valid")
 
 // Identity is the customer that a key belongs to.
 type Identity struct {
 	Owner string // whose events are sent
-	KeyID string // what connections are counted by and revoked by; shown to the client; not ""
+	KeyID string // MaxPerKey and Revoke apply to this id; the client sees it; not ""
 }
 
-// Events is what a hub reads from the store: the method of deliver.Log.
+// Events reads events from the store. Its method is that of deliver.Log.
 type Events interface {
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error)
 }
 
 // Options sets up a Hub. The zero value of each field means its default.
 type Options struct {
-	// Events reads events from the store: for clients that resume, and events that were
-	// not announced. Required; an engine sets its store's.
+	// Events reads events that a client has missed, and events that were not announced.
+	// Required; an engine sets its store's Log.
 	Events Events
-	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
-	// the connection with 1013, try again later. It must return when ctx ends, which is
-	// after 5 s. It is called again every 3 s with the keys of all connections, to notice a
-	// revocation by another process: ErrBadKey, or another Identity than
-	// before, then closes a connection with 4001, and other errors are ignored. Required.
+	// Authenticate returns the owner of a key. ErrBadKey closes the connection with 4001, any
+	// other error with 1013, try again later. ctx ends after 5 s; Authenticate must then return.
+	// Every 3 s the hub calls it again for each connected key, to notice a revocation by another
+	// process. ErrBadKey or a changed Identity then closes the connection with 4001; other
+	// errors are ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
-	// Has reports whether an owner has a monitor or rule. A client that filters by
-	// one that does not exist is closed with 4004. It must return when ctx ends. An
-	// engine sets its own. Nil: every id is taken.
+	// Has reports whether an owner has a monitor or rule. A connection that selects an unknown one
+	// is closed with 4004. Has must return when ctx ends. An engine sets its own. Nil accepts
+	// every id.
 	Has func(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error)
 
-	// Origins are the hosts, or with "://" the schemes and hosts, whose pages may
-	// connect in addition to the request's own host, as patterns of path.Match. Requests
-	// without an Origin, which do not come from browsers, are always let in.
+	// Origins are patterns of path.Match for web pages that may connect. A pattern is for the
+	// host of the Origin, or with "://" for its scheme and host. Pages of the request's own host
+	// and requests without an Origin, which do not come from browsers, may always connect.
 	Origins []string
-	// QueueMessages and QueueBytes bound what waits for one client. A client that
-	// exceeds them and has not been up to date for 1 s is closed with 1013: it resumes
-	// after the number at the end of the reason. They default to 256 and 1 MiB. A client
-	// that is still catching up after since is not slow: it reads from the store.
+	// QueueMessages and QueueBytes bound the frames that wait for one client. If they are
+	// exceeded and the client has been behind for 1 s, it is closed with 1013; the reason ends
+	// in the since to resume with. The bounds do not apply while a client that has resumed reads
+	// from the store. They default to 256 and 1 MiB.
 	QueueMessages, QueueBytes int
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
-	// MaxPerOwner bounds the connections of all of an owner's keys. Defaults to 0:
-	// there is no such bound.
+	// MaxPerOwner bounds the connections of all of an owner's keys. Defaults to 0: no bound.
 	MaxPerOwner int
-	// MaxKeylessPerAddress bounds the connections from one IPv4 address or IPv6
-	// /64 network that wait for their first message; further ones are closed with
-	// 1013. Behind a proxy all clients have the proxy's address. Defaults to 10.
+	// MaxKeylessPerAddress bounds the connections from one IPv4 address or IPv6 /64 network that
+	// wait for their first message. Further ones are closed with 1013. Behind a proxy all clients
+	// have the proxy's address. Defaults to 10.
 	MaxKeylessPerAddress int
-	// MaxConnections bounds all connections, those included that have not
-	// authenticated yet; further ones get 503. A quarter of them, one at least, may
-	// wait for a client's first message; further ones without a key are closed with
-	// 1013, so that strangers leave room for clients that send theirs. Defaults to
-	// 10,000.
+	// MaxConnections bounds all connections, including those not authenticated yet. Further
+	// requests get 503. At most a quarter of MaxConnections, but at least one, may wait for their
+	// first message; further connections without a key are closed with 1013. This leaves room
+	// for clients that send their key in the header. Defaults to 10,000.
 	MaxConnections int
-	// CatchUp is how often the store is read, for each owner with a connection, for events
-	// that were not announced: commits of other processes, and commits whose answer was
-	// lost. They are also read when a later event is announced. It is one read for each
-	// owner, which mostly returns nothing. Defaults to 30 s.
+	// CatchUp is the interval at which the hub reads the store for events that were not
+	// announced: commits of other processes, and commits whose answer was lost. It makes one read
+	// for each owner with a connection. An announced event with a later number also causes a
+	// read. Defaults to 30 s.
 	CatchUp time.Duration
-	// OnLost is called, once in an epoch, when two events had the same number: the store
-	// has lost its last events. The owner's stream stops, until Hub.SetEpoch is called
-	// with the store's new epoch. OnLost must not block. Nil: the hub does not check.
+	// OnLost is called, once in an epoch, when two events had the same number: the store has
+	// lost its last events. The owner's stream stops until Hub.SetEpoch sets another epoch.
+	// OnLost must not block. Nil: the hub does not check.
 	OnLost func()
-	// Logger gets what an operator should know. Defaults to none.
+	// Logger logs errors for the operator. Defaults to none.
 	Logger *slog.Logger
 }
 
@@ -142,12 +140,12 @@ type Hub struct {
 	closed  bool
 	epoch   uint64         // of the events' numbers, 0 for none
 	revoked int            // calls of Revoke
-	open    int            // connections, those included that are being upgraded
+	open    int            // connections, including those being upgraded
 	keyless int            // connections that wait for their first message
-	waiting map[string]int // the same by address
+	waiting map[string]int // keyless by address
 	conns   map[*conn]struct{}
 	owners  map[string]int       // connections that have authenticated
-	keys    map[string]*keyConns // by key id, those of conns that have authenticated
+	keys    map[string]*keyConns // by key id, the conns that have authenticated
 	streams map[string]*stream   // by owner
 
 	record outcomes
@@ -158,8 +156,7 @@ type Hub struct {
 // counters are those of Stats.
 type counters struct{ sent, tooSlow, refused atomic.Int64 }
 
-// New checks opts and returns a hub. It starts nothing: goroutines come with
-// connections.
+// New checks opts and returns a hub. It starts no goroutine; each connection starts its own.
 func New(opts Options) (*Hub, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -171,10 +168,10 @@ func New(opts Options) (*Hub, error) {
 	return h, nil
 }
 
-// Publish announces committed events, with their sequence numbers, in any order and as soon
-// as possible: events that are announced late or never are read from the store. Events
-// without a Seq, which the journal knew already, are ignored. It does not block, and keeps
-// the bodies, which must not change.
+// Publish announces committed events to the connected clients, in any order. Call it soon after
+// the commit: the hub reads events that are announced late or never from the store. It ignores
+// events with Seq 0, which the journal knew already. Publish does not block. It keeps the bodies,
+// so the caller must not modify them.
 func (h *Hub) Publish(events []deliver.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +185,7 @@ func (h *Hub) Publish(events []deliver.Event) {
 	}
 }
 
-// read reads events from the store when there is a slot.
+// read reads events from the store. It waits until fewer than maxReads reads are under way.
 func (h *Hub) read(ctx context.Context, owner string, after uint64, limit int) ([]deliver.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -208,9 +205,9 @@ func (h *Hub) logError(msg string, args ...any) {
 	}
 }
 
-// Revoke closes a key's connections with 4001, each within 1 s, and makes connections that are
-// being set up authenticate again. Options.Authenticate must refuse the key by then. Without
-// Revoke the hub finds out when it authenticates the key again: see Options.Authenticate.
+// Revoke closes a key's connections with 4001, each within 1 s. Connections that are being set up
+// authenticate again. Call it after Options.Authenticate has begun to refuse the key. Without
+// Revoke the hub notices the revocation within seconds: see Options.Authenticate.
 func (h *Hub) Revoke(keyID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,10 +219,10 @@ func (h *Hub) Revoke(keyID string) {
 	}
 }
 
-// Shutdown closes all connections with 1001 and refuses new ones. It returns
-// when every goroutine has ended, at most 2 s after ctx has, unless Authenticate
-// or Events ignore their context. The error is ctx's if connections had to be
-// cut.
+// Shutdown closes all connections with 1001 and refuses new ones. It returns when every
+// goroutine has ended, at most 2 s after ctx ends if Authenticate and Events obey their context.
+// If ctx ends first, Shutdown cuts the remaining connections and returns an error that wraps
+// the cause of ctx.
 func (h *Hub) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -253,13 +250,13 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("wshub: connections cut: %w", context.Cause(ctx))
 }
 
-// Stats is the state of a Hub and what it did since it was made.
+// Stats describes the connections of a Hub now, and counts its work since New.
 type Stats struct {
-	Connections int64 // now, those included that have not authenticated yet
-	Queued      int64 // frames in memory that wait for a client, counted once for each
-	Sent        int64 // frames of events, once for each client
+	Connections int64 // open now, including those not authenticated yet
+	Queued      int64 // frames in memory that wait for a client, counted once for each client
+	Sent        int64 // frames of events, counted once for each client
 	Slow        int64 // connections closed because the client was too slow
-	Refused     int64 // connections refused for a bad key, too many of a key, or no room
+	Refused     int64 // connections refused: bad key, unknown monitor or rule, or too many
 }
 
 // Stats reads the counters.

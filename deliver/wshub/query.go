@@ -17,7 +17,7 @@ const (
 	maxReason  = 123 // bytes of the reason of a close: RFC 6455, 5.5
 )
 
-// filter is what a client subscribed to; the zero value is everything.
+// filter selects the monitors and rules whose events a client gets; the zero value selects all.
 type filter struct{ monitors, rules []string }
 
 func (f *filter) takes(kind deliver.SourceKind, id string) bool {
@@ -41,8 +41,8 @@ type start struct {
 	bare   bool   // the client gave no epoch
 }
 
-// of reports whether seq is a number of the epoch. A bare 0 precedes the first event of every
-// epoch.
+// of reports whether seq is a number of the given epoch. A seq of 0 without an epoch is valid in
+// every epoch.
 func (f *start) of(epoch uint64) bool {
 	if f.bare {
 		return epoch == 0 || f.seq == 0
@@ -50,7 +50,7 @@ func (f *start) of(epoch uint64) bool {
 	return epoch != 0 && f.epoch == epoch
 }
 
-// parseQuery reads what narrows and resumes a stream.
+// parseQuery reads the parameters monitor_id, rule_id and since.
 func parseQuery(q url.Values) (flt filter, from start, err error) {
 	flt = filter{monitors: q["monitor_id"], rules: q["rule_id"]}
 	for _, f := range []struct {
@@ -58,7 +58,7 @@ func parseQuery(q url.Values) (flt filter, from start, err error) {
 		ids  []string
 	}{{"monitor_id", flt.monitors}, {"rule_id", flt.rules}} {
 		if len(f.ids) > maxFilters {
-			return flt, from, fmt.Errorf("wshub: %s is there %d times: want at most %d", f.name, len(f.ids), maxFilters)
+			return flt, from, fmt.Errorf("wshub: %s is given %d times: want at most %d", f.name, len(f.ids), maxFilters)
 		}
 		for _, id := range f.ids {
 			if id == "" || len(id) > maxID {
@@ -85,8 +85,8 @@ func parseQuery(q url.Values) (flt filter, from start, err error) {
 	return flt, from, nil
 }
 
-// unknown returns the reason to close a connection whose filter names a monitor or rule that
-// the owner does not have, "" if there is none.
+// unknown returns "" if the owner has every monitor and rule of the filter. Otherwise it returns
+// the reason to close the connection.
 func (h *Hub) unknown(ctx context.Context, owner string, flt *filter) (string, error) {
 	if h.opts.Has == nil || len(flt.monitors)+len(flt.rules) == 0 {
 		return "", nil

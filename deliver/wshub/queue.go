@@ -18,16 +18,15 @@ const (
 	slow                   // close: too much waits
 )
 
-// slowAfter is how long a client must have been behind to be slow: a burst alone makes no
-// client slow.
+// slowAfter is how long a client must be behind before it counts as slow. A short burst alone
+// closes no connection.
 const slowAfter = time.Second
 
-// next returns what c's writer does next, the frames to write, and the position when all of
-// them are written. The queue of a connection is the part of the ring above its position, so
-// it takes no memory of its own. If the queue exceeds the bounds, and the client has been
-// behind for slowAfter, it is slow. next is called between two writes, and a write
-// takes at most writeTimeout; a client that has fallen behind the ring by then reads from the
-// store.
+// next returns the next action of c's writer, the frames to write, and c's position after them.
+// The queue of a connection is the part of the ring above its position, so it needs no memory.
+// A client is slow if its queue exceeds the bounds and it has been behind for slowAfter. The
+// writer calls next between two writes. If the ring no longer has the frames that the client
+// needs, the client reads from the store.
 func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +48,7 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do a
 	}
 	if pos < s.base {
 		if s.lost {
-			return nil, pos, upToDate // the store may have other events under these numbers
+			return nil, pos, upToDate // wait: the store may have other events with these numbers
 		}
 		c.live = false
 		return nil, s.head, replay
@@ -69,7 +68,7 @@ func (s *stream) after(pos uint64) int {
 	return sort.Search(len(s.ring), func(i int) bool { return s.ring[i].seq > pos })
 }
 
-// exceeds reports whether c's queue exceeds the bounds. One frame never does, however long.
+// exceeds reports whether c's queue exceeds the bounds. A queue of one frame never does.
 func (s *stream) exceeds(c *conn, pos uint64) bool {
 	n, size := 0, 0
 	for _, fr := range s.ring[s.after(pos):] {
@@ -81,7 +80,7 @@ func (s *stream) exceeds(c *conn, pos uint64) bool {
 	return n > s.h.opts.QueueMessages || size > s.h.opts.QueueBytes && n > 1
 }
 
-// queued returns how many frames wait in memory for connections, counted once for each.
+// queued returns how many frames wait for clients, counted once for each client.
 func (s *stream) queued() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,18 +8,18 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// recheckEvery makes a revocation by another process close connections within 5 s:
-// Authenticate may cache a key for 1 s, and a connection takes up to 1 s to close.
+// recheckEvery is how often keys are authenticated again. A revocation by another process closes
+// connections within 5 s: recheckEvery, 1 s for a cache in Authenticate, and 1 s to close.
 const recheckEvery = 3 * time.Second
 
-// keyConns are the connections that are counted for a key, which may have several secrets.
+// keyConns has the connections counted for one key id. Several secrets may have the same key id.
 type keyConns struct {
 	conns map[*conn]struct{}
 	idle  chan struct{} // closed when the last connection has ended
 }
 
-// recheck authenticates the connections of a key again, and closes those whose Identity
-// is not that of their secret any more, as after a revocation by another process.
+// recheck authenticates the connections of a key every recheckEvery. It closes those with a
+// secret that was revoked or has another Identity now.
 func (h *Hub) recheck(k *keyConns) {
 	ticker := time.NewTicker(recheckEvery)
 	defer ticker.Stop()
@@ -45,8 +45,8 @@ func (h *Hub) recheck(k *keyConns) {
 	}
 }
 
-// bySecret returns the present connections of a key, by secret. A connection that is counted
-// later was authenticated later: the result of an earlier call does not apply to it.
+// bySecret returns the present connections of a key, by secret. recheck leaves out connections
+// that are counted later: they were authenticated later, too.
 func (h *Hub) bySecret(k *keyConns) map[secret.Value][]*conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()

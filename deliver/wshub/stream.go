@@ -14,18 +14,18 @@ import (
 
 // Bounds of a stream.
 const (
-	maxInbox    = 1024            // announced events that wait; beyond it all are read from the store
+	maxInbox    = 1024            // announced events that wait; if there are more, all are read from the store
 	readLimit   = 256             // events in one read of the store
 	readTimeout = 5 * time.Second // of one read of the store
 	ringFactor  = 4               // the bounds of the ring, as a multiple of those of one client
 )
 
-// stream orders an owner's events, and keeps in its ring those that a client has yet to get. It
-// is one goroutine, which runs while the owner has a connection.
+// stream puts an owner's events in the order of their numbers. Its ring keeps the events that
+// some client has not got yet. Its goroutine runs while the owner has a connection.
 //
-// An announced event with the number after the head is taken from memory. If a number is
-// missing in between, the stream reads from the store, which shows an event only together
-// with all events before it.
+// If an announced event has the next number after the head, the stream adds it to the ring. If
+// numbers are missing, the stream reads the store instead. The store shows an event only after
+// all events with lower numbers.
 type stream struct {
 	h     *Hub
 	owner string
@@ -38,13 +38,13 @@ type stream struct {
 	mu sync.Mutex
 	numbering
 	inbox []deliver.Event // announced, and not in the ring yet
-	head  uint64          // the last number that is in the ring, or was
-	known bool            // an event was added since find: before, retention may have removed some above head
-	base  uint64          // the ring has everything above it, up to head
+	head  uint64          // the last number that was added to the ring, or that find has found
+	known bool            // an event was added since find; until then missing numbers above head are no gap
+	base  uint64          // the ring has every frame above base, up to head
 	ring  []*frame
 	bytes int // of the ring
 	conns map[*conn]struct{}
-	moved chan struct{} // closed when the position of a client has changed while Hub.Send waits
+	moved chan struct{} // closed and replaced when a client's position changes while Hub.Send waits
 }
 
 func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *stream {
@@ -55,7 +55,7 @@ func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *str
 // announce queues a committed event. It does not block.
 func (s *stream) announce(ev *deliver.Event) {
 	s.mu.Lock()
-	if len(s.inbox) >= maxInbox { // the missing events are read from the store
+	if len(s.inbox) >= maxInbox { // follow reads the dropped events from the store
 		clear(s.inbox)
 		s.inbox = s.inbox[:0]
 	}
@@ -64,11 +64,11 @@ func (s *stream) announce(ev *deliver.Event) {
 	s.bell.Ring()
 }
 
-// run finds the head, then follows until ctx ends.
+// run finds the head, then adds events until ctx ends.
 func (s *stream) run(ctx context.Context) {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	timer := time.NewTimer(0) // finds the head at once
+	timer := time.NewTimer(0) // find the head immediately
 	defer timer.Stop()
 	var checked time.Time        // when the stream last checked that the store has its newest event
 	look, failed := false, false // look says to read the store for events that were not announced
@@ -109,8 +109,8 @@ func (s *stream) isFound() bool {
 	return s.found
 }
 
-// find searches the store for the last sequence number, in about twice as many reads
-// as the number has bits, and begins there.
+// find searches the store for the last sequence number and makes it the head. It needs about two
+// reads for each bit of the number.
 func (s *stream) find(ctx context.Context) error {
 	s.mu.Lock()
 	epoch := s.want
@@ -163,8 +163,8 @@ func (s *stream) find(ctx context.Context) error {
 	return nil
 }
 
-// follow adds announced events in order. If one is missing, or look is set, it reads the store
-// to its end, which includes all events that were announced before.
+// follow adds announced events in order. If a number is missing or look is set, it reads the
+// store to its end. That read includes all events announced so far.
 func (s *stream) follow(ctx context.Context, look bool, checked *time.Time) error {
 	s.mu.Lock()
 	inbox := s.inbox
@@ -196,8 +196,8 @@ func (s *stream) follow(ctx context.Context, look bool, checked *time.Time) erro
 	return err
 }
 
-// catchUp reads the store to its end. With check it begins with the newest event that the
-// stream has passed.
+// catchUp adds the store's events above the head. With check it reads the event at the head
+// again: if the store has another event under that number, it has lost events.
 func (s *stream) catchUp(ctx context.Context, check bool) error {
 	for after, first := s.take(nil), true; ; first = false {
 		if check && after > 0 {
@@ -205,7 +205,7 @@ func (s *stream) catchUp(ctx context.Context, check bool) error {
 		}
 		evs, err := s.h.read(ctx, s.owner, after, readLimit)
 		if first && !check && len(evs) > 0 && s.h.opts.OnLost != nil {
-			check = true // events were not announced: others may have been lost before them
+			check = true // read again: before events that were not announced, others may be lost
 			continue
 		}
 		after, check = s.take(evs), false
@@ -227,8 +227,8 @@ func (s *stream) take(evs []deliver.Event) (head uint64) {
 	return s.head
 }
 
-// push adds an event to the ring, unless its number is not above the head, with a gap frame
-// before it for numbers that the store no longer has. The caller holds the mutex.
+// push adds an event to the ring if its number is above the head. Before it, push adds a gap
+// frame for numbers that the store no longer has. The caller holds the mutex.
 func (s *stream) push(ev *deliver.Event) {
 	if s.lost = s.lost || s.h.opts.OnLost != nil && s.ids.other(ev); ev.Seq <= s.head || s.lost {
 		return
@@ -253,12 +253,12 @@ func (s *stream) add(fr *frame) {
 	s.head = fr.seq
 }
 
-// trim removes frames that every client reading from the ring has got, and the oldest
-// beyond the ring's bounds: clients that still need those read from the store.
+// trim removes the frames that every client of the ring has got, and the oldest frames until the
+// ring is within its bounds. Clients that still need a removed frame read from the store.
 func (s *stream) trim() {
 	done := s.head
 	for c := range s.conns {
-		if pos := c.pos.Load(); c.live || pos >= s.base { // the others read from the store
+		if pos := c.pos.Load(); c.live || pos >= s.base { // other clients read from the store
 			done = min(done, pos)
 		}
 	}
@@ -273,9 +273,9 @@ func (s *stream) trim() {
 	s.ring = s.ring[n:]
 }
 
-// join registers a connection, which resumes or starts from now. A connection that resumes
-// after a number that the store has never reached, or of another epoch, starts from now,
-// after a gap frame for all events. join waits until the head is known.
+// join registers a connection and sets its position. It waits until the head is known. A
+// connection that does not resume begins at the head. So does one that resumes after a number of
+// another epoch, or a number beyond the newest event; it gets a gap frame for all events first.
 func (s *stream) join(ctx context.Context, c *conn, from start) error {
 	s.mu.Lock()
 	ready := s.ready
@@ -323,7 +323,7 @@ func (s *stream) leave(c *conn) {
 	s.moved = make(chan struct{})
 }
 
-// progress wakes the callers of Send.
+// progress wakes the callers of Hub.Send.
 func (s *stream) progress() {
 	if s.waiting.Load() == 0 {
 		return
