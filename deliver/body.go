@@ -20,10 +20,9 @@ const bodyTime = "2006-01-02T15:04:05.000Z"
 // maxLatencyMS is the largest latency_ms that a time.Duration holds.
 const maxLatencyMS = int64(1<<63-1) / int64(time.Millisecond)
 
-// AppendBody appends the tweet.detected object of the wire format, for the event e and its post
-// t, to dst and returns the extended slice. The bytes depend only on e and t, which it does not
-// modify. tweet_data is t, and always has a user object: if t.User is nil, the object is made
-// from t's author fields.
+// AppendBody appends the tweet.detected object for event e and post t to dst, and returns the
+// extended slice. The bytes depend only on e and t; AppendBody modifies neither. tweet_data is t
+// and always has a user object: if t.User is nil, the object is made from t's author fields.
 func AppendBody(dst []byte, e *Event, t *fetcher.Tweet) []byte {
 	b := append(dst, `{"event":"`+eventTweetDetected+`"`...)
 	if e.Source.Kind == SourceRule {
@@ -102,7 +101,7 @@ type body struct {
 	TweetData      *fetcher.Tweet `json:"tweet_data"`
 }
 
-// ParseBody decodes a tweet.detected object, as in Event.Body and in a webhook request. It
+// ParseBody decodes a tweet.detected object: an Event.Body or the body of a webhook request. It
 // ignores unknown members. If a member is missing or its value is not allowed, the error is a
 // *FieldError. Check the signature first: see Verify.
 func ParseBody(b []byte) (Detected, error) {

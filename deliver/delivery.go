@@ -28,17 +28,16 @@ type Delivery struct {
 	Event      *Event // shared and read-only
 	State      State
 	Attempts   int // attempts recorded so far
-	// Uncounted is how many of Attempts do not count in the retry schedule: all attempts
-	// recorded before Outbox.Reopen, and later ones after which the receiver asked for a wait.
-	// See Settlement.Wait.
+	// Uncounted is how many of Attempts do not count in the retry schedule: all attempts recorded
+	// before the last Outbox.Reopen, and later attempts with a Settlement.Wait.
 	Uncounted int
-	// Waited is the sum of these waits since the last Outbox.Reopen.
+	// Waited is the sum of Settlement.Wait since the last Outbox.Reopen.
 	Waited time.Duration
-	// EndpointDeleted is true if the deletion of the endpoint ended the delivery, in
-	// StateFailed: see EndpointStore.Delete.
+	// EndpointDeleted means that the deletion of the endpoint ended the delivery. Its State is
+	// then StateFailed: see EndpointStore.Delete.
 	EndpointDeleted bool
-	// Due is when a dispatcher may claim the delivery. A claim moves Due to the end of the
-	// claim, so that another dispatcher claims the delivery if the first one dies.
+	// Due is when a dispatcher may claim the delivery. A claim sets Due to the end of the claim.
+	// If the dispatcher dies, another one claims the delivery then.
 	Due       time.Time
 	CreatedAt time.Time
 
@@ -65,20 +64,20 @@ type Attempt struct {
 // Settlement records an attempt and the state of its delivery after it.
 type Settlement struct {
 	DeliveryID string
-	// Attempt is appended to the log. Nil gives back a claim that was not used: the store only
+	// Attempt is appended to the log. A nil Attempt gives back an unused claim: the store only
 	// sets Due.
 	Attempt *Attempt
-	// EndpointDeleted, without an Attempt, ends an open delivery as
-	// EndpointStore.Delete does. State and Due are ignored.
+	// EndpointDeleted, without an Attempt, ends an open delivery as EndpointStore.Delete does.
+	// State and Due are then ignored.
 	EndpointDeleted bool
 	// State after the attempt: StateRetrying, StateDelivered or StateFailed.
 	State State
 	// Due is when a delivery that is retrying or given back may be claimed again.
 	Due time.Time
-	// Wait is the part of the time until Due for which the receiver asked, in whole
-	// milliseconds. If it is above 0, it is added to Delivery.Waited, and the attempt does not
-	// count in the retry schedule: see Delivery.Uncounted. Wait is ignored except with an
-	// Attempt and StateRetrying.
+	// Wait is how much of the time until Due the receiver asked for, in whole milliseconds. If it
+	// is above 0, the store adds it to Delivery.Waited, and the attempt does not count in the
+	// retry schedule: see Delivery.Uncounted. Wait applies only with an Attempt and
+	// StateRetrying.
 	Wait time.Duration
 }
 

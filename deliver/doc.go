@@ -13,11 +13,11 @@
 //
 // # Signatures
 //
-// Every request carries two signatures. X-Signature-256 covers the bytes of the body: see Sign.
-// webhook-signature is that of the Standard Webhooks specification, and also covers the headers
-// webhook-id and webhook-timestamp: see SignStandard. During a rotation webhook-signature has
-// signatures by the old and the new secret, and X-Signature-256 is by the old one: see
-// endpoints.Update.
+// Every request has two signatures. X-Signature-256 covers the bytes of the body: see Sign.
+// webhook-signature follows the Standard Webhooks specification and also covers the headers
+// webhook-id and webhook-timestamp: see SignStandard. During a rotation of the secret,
+// webhook-signature has signatures by the old and the new secret, X-Signature-256 only one by the
+// old secret: see endpoints.Update.
 //
 // # Ports
 //

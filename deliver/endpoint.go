@@ -13,8 +13,8 @@ import (
 // EndpointStatus says whether an endpoint receives deliveries.
 type EndpointStatus string
 
-// Statuses of an endpoint. A disabled endpoint gets no new deliveries, and its open ones end in
-// StateFailed when they are due. endpoints.Manager.Replay can send all of these later.
+// Statuses of an endpoint. A disabled endpoint gets no new deliveries, and its open deliveries end
+// in StateFailed when they are due. endpoints.Manager.Replay can send both later.
 const (
 	EndpointActive   EndpointStatus = "active"
 	EndpointDisabled EndpointStatus = "disabled"
@@ -27,20 +27,19 @@ type Endpoint struct {
 	Source Source
 	URL    string
 	// Secret signs requests: see Sign and SignStandard. OldSecrets are earlier secrets that are
-	// still valid, the newest first; if there are any, the last one signs X-Signature-256.
+	// still valid, the newest first. If there are any, the oldest one signs X-Signature-256.
 	Secret     Secret
 	OldSecrets []OldSecret
 	Headers    []Header // sent in addition to those of every request
 	Limits     Limits
-	// Bound means that the endpoint must not exist without its source. If a process died while
-	// it created or deleted the source, the engine removes the endpoint some time after the next
-	// start.
+	// Bound means that the endpoint must not exist without its source. If a process dies while it
+	// creates or deletes the source, the engine removes the endpoint after the next start.
 	Bound bool
-	// Separate means that the endpoint was not created by a webhook_url. A change of the
-	// webhook_url of its monitor or rule affects it only if the old webhook_url is its URL.
+	// Separate means that the endpoint was not created by a webhook_url. A change of its source's
+	// webhook_url affects the endpoint only if the old webhook_url is the endpoint's URL.
 	Separate bool `json:",omitzero"`
-	// From is endpoints.NewEndpoint.From. If an endpoint with From has no replay, because a
-	// process died before it stored one, the engine begins the replay at the next start.
+	// From is endpoints.NewEndpoint.From. If a process dies before it stores the replay for From,
+	// the engine begins the replay at the next start.
 	From time.Time `json:",omitzero"`
 
 	Status EndpointStatus
@@ -48,17 +47,16 @@ type Endpoint struct {
 	// Status last changed.
 	StatusReason string
 	StatusSince  time.Time
-	// EnabledAt is when endpoints.Manager.Enable was last called, even if the endpoint was
-	// active; zero for never. Failures before it no longer count.
+	// EnabledAt is when endpoints.Manager.Enable was last called, even for an active endpoint;
+	// zero for never. Failures before EnabledAt no longer count.
 	EnabledAt time.Time `json:",omitzero"`
-	// PausedSince is when the endpoint was paused, zero if it is not paused. During a pause
-	// deliveries are kept and not attempted. After MaxPause the endpoint is disabled.
+	// PausedSince is when the endpoint was paused, zero if it is not paused. During a pause no
+	// attempts are made, and the deliveries wait. After MaxPause the endpoint is disabled.
 	PausedSince time.Time
-	// FailingSince is when the first failed attempt since the last success began; zero if the
-	// last attempt succeeded or there was none. An attempt that does not count because of
-	// Settlement.Wait is no failure, for up to an hour. The dispatcher stores FailingSince after
-	// the tenth failure in a row. Before that, endpoints.Manager fills it in from the attempts
-	// of its own process.
+	// FailingSince is when the first failed attempt since the last success began. It is zero if
+	// the last attempt succeeded or there was none. For up to an hour, an attempt with a
+	// Settlement.Wait is no failure. The dispatcher stores FailingSince after the tenth failure
+	// in a row. Until then endpoints.Manager sets it from the attempts of its own process.
 	FailingSince time.Time
 
 	CreatedAt time.Time
@@ -83,11 +81,11 @@ type Header struct {
 	Value Secret
 }
 
-// Limits limits the attempts to an endpoint. It applies to each process that shares the store by
-// itself.
+// Limits limits the attempts to an endpoint. If several processes share the store, each has these
+// limits of its own.
 type Limits struct {
 	Rate     float64 // attempts a second, 0 for any number
-	Burst    int     // attempts that may begin at once under a Rate; 0 means the attempts of one second
+	Burst    int     // attempts that may begin together despite Rate; 0 means the attempts of one second
 	InFlight int     // concurrent attempts; 0 means dispatch.Config.LaneInFlight
 }
 
@@ -119,19 +117,19 @@ type EndpointStore interface {
 	// "", it returns only those of that source.
 	List(ctx context.Context, owner, sourceID string) ([]Endpoint, error)
 	// Update replaces all fields except Source and CreatedAt, and stores e.Version+1 as the
-	// Version. It returns ErrEndpointNotFound, or ErrEndpointConflict if the stored Version is
-	// not e.Version, or ErrEndpointDuplicate if another endpoint of the source has the URL, and
-	// checks in this order.
+	// Version. It checks in this order: ErrEndpointNotFound; ErrEndpointConflict if the stored
+	// Version is not e.Version; ErrEndpointDuplicate if another endpoint of the source has the
+	// URL.
 	Update(ctx context.Context, e Endpoint) error
-	// Delete removes the endpoint and its replay, and frees its id and URL. In the same
-	// transaction all its open deliveries, including claimed ones, end in StateFailed with
+	// Delete removes the endpoint and its replay. Its id and URL may then be used again. In the
+	// same transaction all its open deliveries, including claimed ones, end in StateFailed with
 	// EndpointDeleted. These deliveries, their attempts and their events stay in the log.
 	// Attempts under way are recorded when they end: see Outbox.Settle.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every endpoint of every owner, in any order. It stops if fn returns an
-	// error, and returns that error, or if ctx ends between two calls. An endpoint that exists
-	// during the whole Scan is passed once, even if others write at the same time. fn must not
-	// call the store.
+	// Scan calls fn for every endpoint of every owner, in any order. If fn returns an error, Scan
+	// stops and returns it. Scan also stops if ctx ends between two calls. It passes an endpoint
+	// that exists during the whole Scan exactly once, despite concurrent writes. fn must not call
+	// the store.
 	Scan(ctx context.Context, fn func(Endpoint) error) error
 }
 

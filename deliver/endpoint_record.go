@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// endpointRecord is an Endpoint with plain strings for its secrets. In JSON its fields hide the
-// embedded fields with the same names, which would be encoded as ***.
+// endpointRecord is an Endpoint with plain strings for its secrets. In JSON its fields replace the
+// embedded fields with the same names. The embedded fields would be encoded as ***.
 type endpointRecord struct {
 	Endpoint
 	Secret     string

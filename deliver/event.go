@@ -26,7 +26,7 @@ type Source struct {
 // committed.
 type Event struct {
 	ID     string // EventID(Source.ID, TweetID); with a Platform, of Platform + ":" + TweetID
-	Seq    uint64 // number of the event among the owner's, from 1 without holes; set by the journal
+	Seq    uint64 // number of the event among the owner's events, from 1 without gaps; set by the journal
 	Source Source
 
 	TweetID        string
@@ -46,8 +46,8 @@ type Event struct {
 	CommittedAt time.Time     // when the journal recorded it; set by the journal
 	Latency     time.Duration // publication to detection, never negative
 
-	// Body is the tweet.detected object, encoded once: every attempt to every
-	// receiver sends these bytes. It must not be modified.
+	// Body is the encoded tweet.detected object. Every attempt to every receiver sends these
+	// bytes. It must not be modified.
 	Body []byte
 	// Handlers names the in-process handlers that get the event, in addition to the endpoints of
 	// its source.

@@ -8,9 +8,9 @@ import (
 // SchemeHandler is the URL scheme of in-process handlers.
 const SchemeHandler = "handler"
 
-// Handler receives events in-process. A nil error means that it has accepted the event; after an
-// error it is called again, by the retry schedule. It may be called more than once with an event
-// of the same ID. ctx ends after dispatch.Config.Timeout; the handler must then return.
+// Handler receives events in-process. A nil error accepts the event. After an error the handler is
+// called again by the retry schedule. It may be called more than once with events of the same ID.
+// ctx ends after dispatch.Config.Timeout; the handler must then return.
 type Handler func(ctx context.Context, e Event) error
 
 // Handlers is the Sender for in-process handlers. The key is the handler's name.

@@ -17,10 +17,10 @@ const (
 	maxHeaderValue = 2048
 )
 
-// reservedHeaders are names that an endpoint cannot set, and reservedPrefixes are prefixes of
-// such names. They are the headers of every request, of a connection or a proxy (RFC 9110, 7.6),
-// of browsers and of cloud metadata services, and idempotency keys. With a fixed idempotency key
-// a receiver would take all deliveries for one, and net/http might send a POST twice.
+// reservedHeaders are names that an endpoint cannot set. reservedPrefixes are prefixes of such
+// names. They include the headers of every request, of connections and proxies (RFC 9110, 7.6), of
+// browsers, and of cloud metadata services. They also include idempotency keys: with a fixed key a
+// receiver would take all deliveries for the same one, and net/http might send a POST twice.
 var (
 	reservedHeaders = []string{
 		"accept-encoding", "alt-svc", "connection", "cookie", "date", "expect", "forwarded", "host", "http2-settings",
@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// CheckHeaders returns a *FieldError for the first header that is not allowed, with its name and
-// without its value, or if there are more than 20.
+// CheckHeaders returns a *FieldError if there are more than 20 headers or for the first header that
+// is not allowed. The error has the header's name but not its value.
 func CheckHeaders(hs []Header) error {
 	if len(hs) > maxHeaders {
 		return invalid.Field("deliver", "headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders))

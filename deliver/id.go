@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// EventID returns the id of the event for a source and a post. It is always the same for the
-// same source and post. If ids of posts are ordered by time, as on X, Mastodon and Bluesky,
-// event ids sort roughly by the age of their posts, which makes database indexes grow at the
-// end.
+// EventID returns the id of the event for a source and a post. It depends only on these two. If
+// the ids of posts are ordered by time, as on X, Mastodon and Bluesky, event ids sort roughly by
+// the age of their posts. Database indexes of event ids then grow at the end.
 func EventID(sourceID, tweetID string) string {
 	return orderedID("evt_", placeInTime(tweetID), sourceID, tweetID)
 }
 
-// DeliveryID returns the id of an event's delivery to an endpoint. It sorts as the
-// event's id does.
+// DeliveryID returns the id of an event's delivery to an endpoint. Delivery ids sort in the order
+// of the event ids.
 func DeliveryID(eventID, endpointID string) string {
 	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
 }
 
-// An id consists of a prefix for its kind, 8 digits to sort by, and 26 digits of a 128-bit hash.
-// A digit has 5 bits, and digits sort by their values.
+// An id is a prefix for its kind, 8 sort digits, and 26 digits of a 128-bit hash. A digit has 5
+// bits. Digits sort by their values.
 const (
 	idDigits    = "0123456789abcdefghijklmnopqrstuv"
 	kindLength  = 4
@@ -33,9 +32,9 @@ const (
 
 var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
 
-// orderedID returns an id with the digits to sort by in place and 128 bits of the SHA-256 over
-// the parts, each followed by a NUL. If place is "", another 40 bits of the hash are the digits
-// to sort by.
+// orderedID returns an id whose sort digits are place. Its hash is the first 128 bits of the
+// SHA-256 of the parts, each followed by a NUL. If place is "", 40 other bits of the SHA-256 are
+// the sort digits.
 func orderedID(kind, place string, parts ...string) string {
 	var buf [128]byte
 	b := buf[:0]
@@ -51,7 +50,7 @@ func orderedID(kind, place string, parts ...string) string {
 	return string(idEncoding.AppendEncode(append(id, place...), sum[:16]))
 }
 
-// placeOf returns the digits to sort by of an EventID, or "" for any other id.
+// placeOf returns the sort digits of an EventID, or "" for any other id.
 func placeOf(eventID string) string {
 	if len(eventID) != kindLength+placeLength+hashLength || !strings.HasPrefix(eventID, "evt_") {
 		return ""
@@ -59,9 +58,9 @@ func placeOf(eventID string) string {
 	return eventID[kindLength : kindLength+placeLength]
 }
 
-// placeInTime returns the digits to sort by for a post with a number as its id, or "" for any
-// other. They are the length of the number in bits and the 33 bits after the highest one. These
-// differ for posts on X that are 32 ms apart.
+// placeInTime returns the sort digits for a post whose id is a number, or "" for any other id. They
+// contain the number's length in bits and the 33 bits after its highest bit. Posts on X that are
+// 32 ms apart have different sort digits.
 func placeInTime(tweetID string) string {
 	n, err := strconv.ParseUint(tweetID, 10, 64)
 	if err != nil {
@@ -79,8 +78,8 @@ func placeInTime(tweetID string) string {
 	return string(place[:])
 }
 
-// recordKey returns the number in a post's id on Bluesky, such as at://…/3jzfcijpj2z2a
-// (https://atproto.com/specs/tid). It reports false for any other id.
+// recordKey returns the number encoded in the id of a post on Bluesky, such as
+// at://…/3jzfcijpj2z2a (https://atproto.com/specs/tid). It reports false for any other id.
 func recordKey(id string) (n uint64, ok bool) {
 	key := id[strings.LastIndexByte(id, '/')+1:]
 	if len(key) != 13 {

@@ -27,8 +27,8 @@ func ViaOf(endpointID string) Via {
 	return ViaWebhook
 }
 
-// Prefixes returns the prefixes by which stores select deliveries by v: the endpoint ids that
-// begin with with and, unless without is "", do not begin with without.
+// Prefixes returns prefixes of endpoint ids, with which stores select the deliveries sent by v.
+// They are those whose endpoint id begins with with but, unless without is "", not with without.
 func (v Via) Prefixes() (with, without string) {
 	switch v {
 	case ViaWebhook:

@@ -2,15 +2,15 @@ package deliver
 
 import "time"
 
-// Notice reports that an endpoint fails, recovers or was disabled, or that a delivery has failed
-// for good.
+// Notice reports that an endpoint fails, has recovered or was disabled, or that a delivery has
+// failed for good.
 type Notice struct {
 	Kind     NoticeKind
 	Owner    string
 	Endpoint string    // id, or HandlerEndpoint(name)
 	At       time.Time // when it was noticed
-	// Reason is the StatusReason of a disabled endpoint, or the error of the last attempt, for
-	// people to read.
+	// Reason is the StatusReason of a disabled endpoint, otherwise the error of the last attempt.
+	// It is a text for people.
 	Reason string
 	// Since is when the first failed attempt since the last success began. Zero for
 	// NoticeExhausted, and if it is not known.
@@ -31,9 +31,9 @@ const (
 	NoticeFailing NoticeKind = "failing"
 	// NoticeRecovered means that an attempt succeeded after NoticeFailing.
 	NoticeRecovered NoticeKind = "recovered"
-	// NoticeDisabled means that the endpoint was disabled: 20 or more attempts over 24 hours all
-	// failed, three deliveries in a row were answered 410, or it was paused for longer than
-	// MaxPause. It stays disabled until endpoints.Manager.Enable.
+	// NoticeDisabled means that the endpoint was disabled, for one of three reasons: at least 20
+	// attempts over 24 hours all failed; three deliveries in a row were answered 410; or it was
+	// paused for longer than MaxPause. It stays disabled until endpoints.Manager.Enable.
 	NoticeDisabled NoticeKind = "disabled"
 	// NoticeExhausted means that a delivery has failed for good, after its last attempt or
 	// because no retry can help. endpoints.Manager.Redeliver sends it again.

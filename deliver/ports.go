@@ -13,38 +13,38 @@ import (
 // ErrDeliveryNotFound means that there is no such delivery, or that it belongs to another owner.
 var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
 
-// Outbox holds the deliveries that are not final. The journal's commit adds them, in the same
-// transaction as their events; steps of Replays add them, too. Every method is safe for
-// concurrent use; storage.Store has the rules for all ports.
+// Outbox keeps the deliveries that are not final. The journal's commit adds them, in the same
+// transaction as their events. Steps of Replays add deliveries, too. Every method is safe for
+// concurrent use. storage.Store has the rules for all ports.
 type Outbox interface {
-	// Claim returns deliveries that are not final and have a Due of r.Now or earlier, the
-	// earliest Due first; among equals the one made first. It moves their Due to r.Now +
-	// r.Lease, atomically: two claimants never get the same delivery while a lease lasts, and no
-	// call returns a delivery twice. The store's clock does not matter. The deliveries have
+	// Claim returns deliveries that are not final and have a Due of r.Now or earlier. They are
+	// ordered by Due, and deliveries with equal Due by their creation. Claim atomically sets
+	// their Due to r.Now + r.Lease: while a lease lasts, no other call returns the delivery. No
+	// call returns a delivery twice. Claim does not use the store's clock. The deliveries have
 	// their new Due and their events, but no endpoints.
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
-	// Settle records the settlements in their order, all or none of them. It does not check who
-	// has the claim. It is idempotent: it skips a settlement if the log has its Attempt.N, or if
-	// its delivery is final or removed. It appends an attempt to the log unchanged, even if its
-	// N is below that of an attempt recorded before it.
+	// Settle records the settlements in their order, all or none of them. The caller need not
+	// have the claim. Settle is idempotent: it skips a settlement if the log has its Attempt.N,
+	// or if its delivery is final or removed. It appends an attempt to the log unchanged, even
+	// if its N is below that of an attempt recorded before it.
 	//
-	// A delivery that was ended by the deletion of its endpoint still gets the attempts that
-	// were under way: each that is not in the log is appended, and StateDelivered makes the
-	// delivery delivered and clears EndpointDeleted. Any other State leaves its state unchanged.
-	// The time when its event may be removed does not change.
+	// The deletion of an endpoint ends its deliveries, but their attempts under way are still
+	// recorded. Settle appends each such attempt that is not in the log. StateDelivered makes
+	// the delivery delivered and clears EndpointDeleted; any other State leaves its state
+	// unchanged. The time when its event may be removed does not change.
 	//
-	// If Settlement.Validate reports an error, the call fails with that error. Without
-	// an Attempt, only Due and EndpointDeleted are used.
+	// If Settlement.Validate returns an error, Settle returns it. Of a settlement without an
+	// Attempt only Due and EndpointDeleted are used.
 	Settle(ctx context.Context, ss ...Settlement) error
-	// NextDue returns the smallest Due of the deliveries that are not final, including claimed
-	// ones; it may be the zero time. It reports false if there are none. It counts only
-	// endpoints in parts, by fleet.PartOf of their ids; nil means all.
+	// NextDue returns the earliest Due of the deliveries that are not final, including claimed
+	// ones. The Due may be the zero time. NextDue reports false if there are none. It considers
+	// only endpoints in parts, by fleet.PartOf of their ids; nil means all.
 	NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error)
-	// Reopen makes final deliveries of r.Owner StatePending again, all or none of them, and
-	// returns how many. It sets Due to r.Due, Uncounted to Attempts and Waited to 0, clears
+	// Reopen sets final deliveries of r.Owner to StatePending, all or none of them, and returns
+	// how many. It sets Due to r.Due, Uncounted to Attempts and Waited to 0, clears
 	// EndpointDeleted, and leaves the logs unchanged. It skips deliveries that are open,
-	// unknown, removed or of other owners, so that a second call changes nothing. The events
-	// then have an open delivery: see Log for the effect on retention.
+	// unknown, removed or of other owners; so a second call changes nothing. Afterwards the
+	// events have an open delivery: see Log for the effect on retention.
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)
 }
 
@@ -71,17 +71,16 @@ type ClaimRequest struct {
 // Log reads deliveries and events of one owner. Every method is safe for concurrent use;
 // storage.Store has the rules for all ports.
 //
-// The store removes an event, with its deliveries and their attempts, when the retention time
-// has passed since its last delivery became final or, without deliveries, since its commit, by
-// the store's clock. It does not remove an event with a delivery that is not final. If the clock
-// was ahead when an event's last delivery became final, only the removal of that event is
-// delayed.
+// The store removes an event, with its deliveries and their attempts, after the retention time, by
+// the store's clock. The time begins when the event's last delivery becomes final, or at the commit
+// if it has no deliveries. The store keeps an event with a delivery that is not final. If the clock
+// was ahead when the last delivery became final, only the removal of that event is delayed.
 type Log interface {
 	// Deliveries returns one page of the deliveries, open and final, that match every condition
-	// of q. They are in the order in which Commit made them, the newest first unless q.Asc is
-	// set; clocks do not affect the order. A delivery made by a step of a replay comes next to
-	// those of its event or at the time of the step, as the store chooses. If q.Validate returns
-	// an error, Deliveries returns it.
+	// of q. They have the order of the commits that made them, the newest first unless q.Asc is
+	// set. Clocks do not affect the order. For a delivery made by a step of a replay, the store
+	// chooses one of two places: next to those of its event, or at the time of the step. If
+	// q.Validate returns an error, Deliveries returns it.
 	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
 	// Delivery returns one delivery. It returns ErrDeliveryNotFound if the id is unknown,
 	// removed or another owner's.
@@ -90,9 +89,9 @@ type Log interface {
 	// afterSeq, in order; none for a limit of 0 or less. Removed events are left out
 	// and do not count towards limit.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
-	// Epoch returns the epoch of the sequence numbers: 0, or a random number below 2^53 if the
-	// store has lost its last events or was copied. Sequence numbers of different epochs cannot
-	// be compared.
+	// Epoch returns the epoch of the sequence numbers. It is 0, or a random number below 2^53 if
+	// the store has lost its last events or was copied. Sequence numbers of different epochs
+	// cannot be compared.
 	Epoch(ctx context.Context) (uint64, error)
 }
 
@@ -107,9 +106,9 @@ type LogQuery struct {
 	// Since and Until select events detected at Since or later and before Until. The zero time
 	// means no limit.
 	Since, Until time.Time
-	// Cursor selects the entries after an earlier page of the same query: it is the Next of that
-	// page. Entries added or removed since do not affect it. Page is then ignored. PageSize may
-	// differ.
+	// Cursor is the Next of an earlier page of the same query, and selects the entries after that
+	// page. Entries added or removed since do not affect it. If Cursor is set, Page is ignored.
+	// PageSize may differ.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
@@ -177,8 +176,8 @@ func (e *LogEntry) AcknowledgedAt() time.Time {
 type LogPage struct {
 	Entries []LogEntry
 	Total   int // entries of all pages
-	// Next is the Cursor for the next page, "" after the last entry or if the page is empty. Its
-	// form is up to the store, at most 4,096 bytes. It stays valid even if entries of this page
+	// Next is the Cursor for the next page, "" after the last entry or if the page is empty. The
+	// store chooses its form, of at most 4,096 bytes. It stays valid even if entries of this page
 	// are removed.
 	Next string
 }
@@ -188,16 +187,16 @@ func BadCursor(cursor string) error {
 	return invalid.Field("deliver", "cursor", cursor, "the Next of a page of the same query")
 }
 
-// Sender sends a delivery to its endpoint. webhook.Sender is one; an embedding
-// program adds others by URL scheme. Send is called from many goroutines, must
-// return when ctx ends, and may be called with the same delivery again.
+// Sender sends a delivery to its endpoint. webhook.Sender is one; an embedding program adds others
+// by URL scheme. Send is called from many goroutines and may be called again with the same
+// delivery. It must return when ctx ends.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) Result
 }
 
 // Result is the outcome of one attempt.
 type Result struct {
-	// OK means that the receiver has accepted the delivery: it is not sent again.
+	// OK means that the receiver has accepted the delivery. It is then not sent again.
 	OK bool
 	// Permanent means that no retry can help.
 	Permanent  bool
@@ -208,8 +207,8 @@ type Result struct {
 	// ResponsePreview is the start of the answer's body, cut to 4 KiB, or a note that
 	// the body is not text.
 	ResponsePreview string
-	// RetryAfter is how long the receiver asked to wait, 0 if it did not. The delivery
-	// waits so long, at least 1 s, and the attempt uses up no retry, until the delivery
-	// has waited for an hour in all. It is ignored if OK or Permanent is set.
+	// RetryAfter is how long the receiver asked to wait, 0 if it did not ask. The delivery waits
+	// that long, at least 1 s, and the attempt uses up no retry. When the delivery has waited for
+	// an hour in all, RetryAfter is ignored; it is also ignored if OK or Permanent is set.
 	RetryAfter time.Duration
 }

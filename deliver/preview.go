@@ -13,8 +13,8 @@ const binaryPreview = "(binary, not shown)"
 // maxPreview is the longest preview, in bytes.
 const maxPreview = 4 << 10
 
-// Preview returns the start of a body for Result.ResponsePreview: at most 4 KiB of
-// valid UTF-8, or a note that it is binary.
+// Preview returns the start of a body for Result.ResponsePreview: at most 4 KiB of valid UTF-8, or a
+// note if the body is binary.
 func Preview(body []byte) string { return previewText(string(body[:min(len(body), maxPreview)])) }
 
 // previewText is Preview for a string.
@@ -26,9 +26,9 @@ func previewText(text string) string {
 	return invalid.Cut(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
 }
 
-// isBinary reports whether text has control characters other than white space and ESC, or more
-// than a quarter of invalid UTF-8 bytes. Texts in older encodings of languages with Latin
-// letters have fewer.
+// isBinary reports whether text has control characters other than white space and ESC, or if more
+// than a quarter of its bytes, and more than 4, are invalid UTF-8. Texts of languages with Latin
+// letters have fewer invalid bytes, even in older encodings.
 func isBinary(text string) bool {
 	invalid := 0
 	for i, r := range text {

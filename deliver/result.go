@@ -13,8 +13,8 @@ const MaxErrorText = 1024
 // TimeoutError is the Result.Error of an attempt that timed out.
 const TimeoutError = "timeout"
 
-// Bound cuts the texts of r to their longest lengths, and sets Error if r is a failure without
-// one.
+// Bound cuts the texts of r to their longest lengths. If r is a failure without an Error, Bound sets
+// Error.
 func (r *Result) Bound() {
 	if !r.OK && r.Error == "" {
 		if r.Error = "failed without a reason"; r.StatusCode != 0 {

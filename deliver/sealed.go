@@ -18,8 +18,9 @@ const SealedPrefix = "sealed:"
 // header values never begin with SealedPrefix: see CheckSecret.
 func sealed(v Secret) bool { return strings.HasPrefix(string(v), SealedPrefix) }
 
-// CheckOpen returns an error that wraps ErrSealed if a secret of the endpoint is encrypted,
-// because the program uses no endpoints.SealedStore. It names the first such field.
+// CheckOpen returns an error that wraps ErrSealed and names the first encrypted field, if a secret
+// or header value of the endpoint is encrypted. This happens if the program uses no
+// endpoints.SealedStore.
 func (e *Endpoint) CheckOpen() error {
 	refuse := func(field string) error {
 		return fmt.Errorf("%w: %s of endpoint %q: it is sealed, and there is no key", ErrSealed, field, e.ID)

@@ -48,8 +48,8 @@ func GenerateSecret() Secret {
 	return Secret(signature.SecretPrefix + base64.StdEncoding.EncodeToString(b[:]))
 }
 
-// CheckSecret returns a *FieldError, without the secret, unless the secret is 24 to 128
-// printable ASCII characters without white space and does not begin with "sealed:".
+// CheckSecret returns a *FieldError if a secret is not allowed. It must be 24 to 128 printable ASCII
+// characters without white space, not beginning with "sealed:". The error does not have the secret.
 func CheckSecret(s Secret) error {
 	ok := len(s) >= minSecret && len(s) <= maxSecret && !sealed(s)
 	for i := range len(s) {

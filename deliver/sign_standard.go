@@ -7,9 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/internal/signature"
 )
 
-// Headers of the Standard Webhooks specification 1.0.0
-// (github.com/standard-webhooks/standard-webhooks), so that receivers can use its
-// libraries.
+// Headers of the Standard Webhooks specification 1.0.0. Receivers can use its libraries
+// (github.com/standard-webhooks/standard-webhooks).
 const (
 	HeaderStandardID        = "Webhook-Id"        // the delivery's id
 	HeaderStandardTimestamp = "Webhook-Timestamp" // of the attempt, Unix seconds

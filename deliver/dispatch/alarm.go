@@ -9,17 +9,17 @@ import (
 
 // alarm wakes the reader of the outbox. Its methods are safe for concurrent use.
 type alarm struct {
-	bell batch.Bell // rings when the reader has to look
+	bell batch.Bell // rings when the reader must read the outbox
 
 	mu      sync.Mutex
-	asleep  time.Time // until when the reader sleeps; zero while it looks
-	soonest time.Time // earliest time of wakeAt since the last look
+	asleep  time.Time // end of the reader's sleep; zero while it reads
+	soonest time.Time // earliest time given to wakeAt since clear
 }
 
 // newAlarm returns an alarm for a reader that is awake.
 func newAlarm() *alarm { return &alarm{bell: batch.NewBell()} }
 
-// wakeAt makes the reader look no later than t.
+// wakeAt makes the reader read the outbox at t or earlier.
 func (a *alarm) wakeAt(t time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -31,15 +31,15 @@ func (a *alarm) wakeAt(t time.Time) {
 	}
 }
 
-// Clear forgets the times of wakeAt: the reader looks now.
+// clear forgets the times given to wakeAt. The reader calls it when it begins to read.
 func (a *alarm) clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.soonest = time.Time{}
 }
 
-// sleep notes that the reader sleeps from now on, and returns for how long: for wait, or
-// until the earliest time of wakeAt since the last look, at most limit.
+// sleep notes that the reader goes to sleep, and returns how long it sleeps: the smallest of
+// wait, limit, and the time until the earliest time given to wakeAt.
 func (a *alarm) sleep(now time.Time, wait, limit time.Duration) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

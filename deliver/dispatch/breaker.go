@@ -5,16 +5,16 @@ import "time"
 const (
 	breakerWindow  = time.Minute
 	breakerSlots   = 12   // parts of the breakerWindow: it is 55 to 60 s long
-	breakerLeast   = 10   // attempts in the breakerWindow from which it can open
+	breakerLeast   = 10   // attempts in the breakerWindow before the breaker can open
 	breakerShare   = 0.70 // of the attempts failed from which it opens
 	breakerFirst   = 30 * time.Second
 	breakerLongest = 10 * time.Minute
 )
 
-// breaker keeps requests from an endpoint that fails nearly all of them. It
-// opens for 30 s; then one attempt, the probe, decides: a success closes it, a
-// failure opens it for twice as long, up to 10 minutes. Times are from one
-// clock and never step back. The zero value is closed.
+// breaker stops attempts to an endpoint that fails nearly all of them. It opens for 30 s. Then one
+// attempt, the probe, begins. If the probe succeeds, the breaker closes. If the probe fails, it
+// opens for twice as long, up to 10 minutes. Times are from one clock and never step back. The
+// zero value is closed.
 type breaker struct {
 	epoch  time.Time // beginning of slot 0
 	newest int64     // slot of the latest attempt
@@ -24,8 +24,8 @@ type breaker struct {
 	until time.Time     // when the probe may be made
 }
 
-// record counts an attempt that has ended. If that opens the breaker, record returns for
-// how long no attempt may begin, else 0.
+// record counts an attempt that has ended. If the attempt opens the breaker, record returns how
+// long no attempt may begin, otherwise 0.
 func (b *breaker) record(now time.Time, ok bool) time.Duration {
 	if b.open > 0 {
 		switch {
@@ -52,7 +52,8 @@ func (b *breaker) trip(now time.Time, open time.Duration) time.Duration {
 	return open
 }
 
-// count adds an attempt to the breakerWindow, and returns the sums of the breakerWindow.
+// count adds an attempt to the breakerWindow. It returns the number of all and of failed attempts
+// in the breakerWindow.
 func (b *breaker) count(now time.Time, ok bool) (all, failed uint64) {
 	if b.epoch.IsZero() {
 		b.epoch = now

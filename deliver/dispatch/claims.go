@@ -10,11 +10,12 @@ import (
 type claimable struct {
 	limit    int           // deliveries
 	skip     []string      // endpoints whose lanes take no deliveries
-	again    time.Duration // when to look again if every due delivery is for a skipped endpoint
+	again    time.Duration // sleep before the next read if every due delivery is for a skipped endpoint
 	emptying bool          // a skipped lane will soon have room
 }
 
-// allowed returns how much the next claim may take. A lane found full is skipped until its queue is half empty, a parked one until its wait ends.
+// allowed returns how much the next claim may take. It skips a lane that was full until its queue
+// is half empty, and a parked lane until its wait ends.
 func (s *scheduler) allowed() claimable {
 	may := claimable{again: blockedWait}
 	s.mu.Lock()
@@ -40,14 +41,14 @@ func (s *scheduler) allowed() claimable {
 	return may
 }
 
-// round is one look of the reader at the outbox.
+// round is one read of the outbox by the reader.
 type round struct {
 	n       int64
 	spilled []dueChange // deliveries to give back
-	parts   *fleet.Set  // that may be claimed; nil is all
+	parts   *fleet.Set  // parts to claim from; nil means all
 }
 
-// beginRound begins a look of the reader.
+// beginRound begins a read of the outbox.
 func (s *scheduler) beginRound() round {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *scheduler) beginRound() round {
 	return round{s.overflow.round, s.overflow.take(), s.share.parts}
 }
 
-// caughtUp notes that all deliveries due in this round have been claimed, except those for
+// caughtUp notes that the reader has claimed all deliveries due in this round, except those for
 // skipped endpoints.
 func (s *scheduler) caughtUp(round int64, skipped []string) {
 	left := make(map[string]bool, len(skipped))
@@ -74,8 +75,8 @@ func (s *scheduler) holdsAny() bool {
 	return len(s.held) > 0
 }
 
-// expiring returns up to settleGroup queued deliveries whose claims end in half a lease, as
-// changes to end in a whole one.
+// expiring returns changes that renew the claims of queued deliveries: claims that end within half
+// a lease get a whole lease from now. It returns at most settleGroup changes.
 func (s *scheduler) expiring(now time.Time) (list []dueChange) {
 	soon, due := now.Add(s.cfg.Lease/2), now.Add(s.cfg.Lease)
 	s.mu.Lock()
@@ -101,7 +102,7 @@ func (s *scheduler) renewed(list []dueChange) {
 	}
 }
 
-// giveBack forgets all deliveries in memory, and returns them as due now.
+// giveBack forgets all deliveries in memory, and returns the changes that make them due now.
 func (s *scheduler) giveBack(now time.Time) []dueChange {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,50 +11,46 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Config sets up a Dispatcher. The zero value of each field means
-// its default.
+// Config sets up a Dispatcher. The zero value of each field means its default.
 type Config struct {
-	// Outbox and Endpoints are of one store. Required.
+	// Outbox and Endpoints belong to one store. Required.
 	Outbox    deliver.Outbox
 	Endpoints deliver.EndpointStore
-	// Replays are of the same store, and carried out while Run runs. Nil for none.
+	// Replays belongs to the same store. Run carries out its replays. Nil for none.
 	Replays deliver.Replays
-	// Senders by URL scheme, such as "https". The sender for in-process handlers is
-	// under SchemeHandler. Required.
+	// Senders maps a URL scheme, such as "https", to its sender. The sender for in-process
+	// handlers has the key deliver.SchemeHandler. Required.
 	Senders map[string]deliver.Sender
 
 	// Workers bounds the attempts under way in all lanes. Defaults to 256.
 	Workers int
-	// LaneInFlight bounds the attempts under way to one endpoint that has no
-	// Limits.InFlight. Defaults to 4; a handler gets one event at a time, in
-	// order.
+	// LaneInFlight bounds the attempts under way to an endpoint without Limits.InFlight. A
+	// handler gets one event at a time, in order. Defaults to 4.
 	LaneInFlight int
-	// LaneQueue bounds the deliveries an endpoint's lane holds in memory; more
-	// wait in the outbox. Defaults to 1024.
+	// LaneQueue bounds the deliveries of one lane in memory. Further deliveries wait in the
+	// outbox. Defaults to 1024.
 	LaneQueue int
 	// Timeout bounds an attempt. Defaults to 10 s.
 	Timeout time.Duration
-	// RetrySchedule is the wait before each retry, each ±20 %. Defaults to 5 s,
+	// RetrySchedule has the wait before each retry. Each wait varies by ±20 %. Defaults to 5 s,
 	// 60 s, 720 s; empty and not nil means no retries.
 	RetrySchedule []time.Duration
-	// Lease is how long a claim of a delivery lasts. Defaults to 45 s; at least
-	// four times Timeout.
+	// Lease is how long a claim of a delivery lasts, at least four times Timeout. Defaults to
+	// 45 s.
 	Lease time.Duration
 
-	// Elsewhere is called with parts of other dispatchers that have deliveries due now or
-	// soon: see Dispatcher.SetParts. The program can tell their dispatchers, which call
-	// Wake. It is called without locks, by several goroutines at once, and must not
-	// block. Defaults to none.
+	// Elsewhere is called with parts of other dispatchers that have deliveries due now or soon:
+	// see Dispatcher.SetParts. The program can then call Wake of these dispatchers. Elsewhere
+	// is called without locks and concurrently, and must not block. Defaults to none.
 	Elsewhere func(parts []fleet.Part)
 
-	// Observer is called for endpoints in trouble and deliveries given up: see
-	// Notice. It is called without locks, by several goroutines at once, and must
-	// not block, as it holds up the recording of outcomes. Defaults to none.
+	// Observer is called when an endpoint fails, recovers or was disabled, and when a delivery
+	// has failed for good: see deliver.Notice. It is called without locks and concurrently. It
+	// must not block, because outcomes are recorded after it returns. Defaults to none.
 	Observer func(deliver.Notice)
 	// Logger gets messages for an operator. Defaults to none.
 	Logger *slog.Logger
-	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to
-	// time.Now.
+	// Now returns the time for timestamps. Waits use the runtime's timers. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -63,7 +59,7 @@ const MaxRetries = 3
 
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
-	maxLanes    = 65_536           // lanes; beyond it idle ones are forgotten
+	maxLanes    = 65_536           // lanes; if there are more, idle lanes are forgotten
 	endpointTTL = 10 * time.Second // how long a record of an endpoint is used
 )
 
@@ -137,14 +133,13 @@ func (c *Config) sender(rawURL string) (deliver.Sender, string) {
 	return c.Senders[u.Scheme], u.Scheme
 }
 
-// leaseCovers reports whether a claim lasts long enough to begin an attempt or to change
-// it, by both clocks. A claim about to end may already belong to another process with a
-// different clock; it is left to expire.
+// leaseCovers reports whether a claim that ends at end still lasts for Timeout: only then may an
+// attempt begin or the claim be changed. A claim that ends earlier is left to expire, since another
+// process, by its own clock, may already have the delivery.
 func (c *Config) leaseCovers(end, now time.Time) bool { return timeLeft(now, end) >= c.Timeout }
 
-// timeLeft returns how long it is from now until t, by the clock that says less. A time
-// without a reading of the monotonic clock, such as one from a store, is compared by the
-// wall clock alone.
+// timeLeft returns the time from now until t, by the monotonic or the wall clock, whichever gives
+// less. A t without a monotonic reading, such as one from a store, uses the wall clock alone.
 func timeLeft(now, t time.Time) time.Duration {
 	return min(t.Sub(now), t.Round(0).Sub(now.Round(0)))
 }

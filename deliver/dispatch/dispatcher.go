@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Dispatcher sends deliveries: those of a commit at once, and those in the outbox when they
-// are due. Each endpoint has a lane, a FIFO with a bound on the attempts under way, and
-// lanes take turns. A lane that waits, for its rate, because the receiver asked for time,
-// or because its breaker is open, takes no worker, and workers are reserved for lanes that
-// have none: no receiver holds up another. Its methods are safe for concurrent use.
+// Dispatcher sends deliveries: new ones immediately, those in the outbox when they are due. Each
+// endpoint has a lane: a FIFO queue with a bound on the attempts under way. Lanes take turns.
+// While a lane waits for its rate, its breaker or a time that the receiver asked for, it uses no
+// worker. Some workers are reserved for lanes that use none, so no receiver delays another. The
+// methods are safe for concurrent use.
 type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
@@ -44,9 +44,10 @@ func New(cfg Config) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Run sends until Stop is called, then empties its queues and returns. When ctx ends, it
-// cuts the attempts under way and gives its deliveries back. It may be called once. Every
-// attempt that ended is recorded before it returns, if the store answers within 5 s.
+// Run sends deliveries until Stop is called, then empties its queues and returns. When ctx ends,
+// Run cancels the attempts under way and gives the deliveries in memory back to the outbox. Before
+// it returns, it records every attempt that has ended, if the store answers within 5 s. Run may be
+// called once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.sched.open(func(j *job) { d.workers.start(ctx, j) }) {
 		return errors.New("dispatch: Run called twice")
@@ -82,18 +83,18 @@ func (d *Dispatcher) giveBackHeld(run context.Context) {
 	}
 }
 
-// Stop makes Run end softly: it sends due deliveries, and leaves retries, and deliveries
-// that wait for their rate or receiver, to the next process. Stop does not wait.
+// Stop makes Run send the deliveries that are due and return. Retries, and deliveries that wait
+// for their rate or receiver, stay in the outbox for the next process. Stop does not wait.
 func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 
-// Enqueue queues the deliveries of a commit. It does not block: a delivery whose lane is
-// full, or waits for long, stays in the outbox until it is due, and is then sent before
-// newer ones.
+// Enqueue queues the deliveries of a commit. It does not block. If the lane of a delivery is full
+// or waits for long, the delivery stays in the outbox; the reader claims it later, before newer
+// deliveries of the lane are sent.
 func (d *Dispatcher) Enqueue(ds []deliver.Delivery) {
 	d.cfg.tell(d.sched.enqueue(ds))
 }
 
-// Stats returns the counters and histograms. The counters are of one moment.
+// Stats returns the counters and histograms. The counters are consistent with each other.
 func (d *Dispatcher) Stats() Stats {
 	s := d.sched.stats()
 	s.Replays = d.replayer.count()
@@ -101,31 +102,31 @@ func (d *Dispatcher) Stats() Stats {
 	return s
 }
 
-// Drop ends an endpoint's lane: no attempt begins after Drop has returned. Attempts under
-// way finish.
+// Drop removes an endpoint's lane. No attempt from it begins after Drop has returned. Attempts
+// under way finish.
 func (d *Dispatcher) Drop(endpointID string) { d.sched.dropLane(endpointID) }
 
-// Refresh makes the endpoint's record be read again before the next attempt: no attempt
-// uses the old record after Refresh has returned.
+// Refresh makes the dispatcher read the endpoint's record again before the next attempt. No
+// attempt that begins after Refresh has returned uses the old record.
 func (d *Dispatcher) Refresh(endpointID string) {
 	d.sched.recordChanged(endpointID)
 	d.replayer.ask()
 }
 
-// Reset forgets the failures of an endpoint when its owner has changed the receiver or says
-// that it is up again: new deliveries do not wait for the breaker, or for the time that the
-// receiver asked for. Deliveries that went back to the outbox for such a wait are sent when
-// it would have ended. Answers to attempts under way do not count.
+// Reset forgets the failures and waits of an endpoint. Call it when the owner has changed the
+// receiver or says that it works again. New deliveries then do not wait for the breaker or the
+// receiver. Deliveries that such a wait moved to the outbox are still sent when it would have
+// ended. Answers to attempts under way do not count.
 func (d *Dispatcher) Reset(endpointID string) { d.sched.resetEndpoint(endpointID) }
 
-// FailingSince returns when the first failed attempt to an endpoint began since the last
-// success, of the attempts of this process; zero without one.
+// FailingSince returns when the first failed attempt since the last success began, as far as this
+// process knows. It returns zero if there is none.
 func (d *Dispatcher) FailingSince(endpointID string) time.Time {
 	return d.sched.failingSince(endpointID)
 }
 
-// Sender returns the sender for a URL scheme, bounded by Config.Timeout, with a panic turned
-// into a failure, as for attempts. It is nil if the scheme has no sender.
+// Sender returns the sender for a URL scheme, or nil if there is none. As in an attempt, Send ends
+// after Config.Timeout, and a panic of the sender is a failure.
 func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	s := d.cfg.Senders[scheme]
 	if s == nil {
@@ -134,7 +135,7 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 	return bounded{Sender: s, Timeout: d.cfg.Timeout}
 }
 
-// Reopen makes final deliveries of an endpoint be sent again, from now on: see
+// Reopen makes final deliveries of an endpoint due now, to send them again: see
 // deliver.Outbox.
 func (d *Dispatcher) Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error) {
 	now := d.cfg.Now()
@@ -164,8 +165,8 @@ func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
 	return nil
 }
 
-// Replay returns an endpoint's replay, with Waits set if this process knows why it does not
-// go on: see deliver.Replays.
+// Replay returns an endpoint's replay: see deliver.Replays. It sets Waits if this process knows why
+// the replay makes no progress.
 func (d *Dispatcher) Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
 	if d.cfg.Replays == nil {
 		return deliver.Replay{}, errNoReplays

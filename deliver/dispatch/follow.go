@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Follow applies a change another process made: it calls Drop if the endpoint is gone,
-// Reset if its receiver changed or was enabled, Refresh after another change. It reads the
-// record. If the endpoint has no lane, or nothing has changed, it does nothing.
+// Follow applies a change that another process made to an endpoint. It reads the endpoint's record.
+// It calls Drop if the endpoint was deleted, Reset if its receiver changed or was enabled, and
+// Refresh after any other change. If the endpoint has no lane or has not changed, it does nothing.
 func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error {
 	was, ok := d.sched.lastRecord(endpointID)
 	if !ok {
@@ -32,8 +32,8 @@ func (d *Dispatcher) Follow(ctx context.Context, owner, endpointID string) error
 	return nil
 }
 
-// lastRecord returns the record that a lane has read last, zero before the first read. It reports
-// false if there is no lane.
+// lastRecord returns the endpoint's record from the lane's last read, zero before the first read.
+// It reports false if there is no lane.
 func (s *scheduler) lastRecord(endpointID string) (deliver.Endpoint, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,8 +44,8 @@ func (s *scheduler) lastRecord(endpointID string) (deliver.Endpoint, bool) {
 	return l.record.endpoint, true
 }
 
-// mustReset reports whether earlier failures do not count any more, because the receiver
-// or the request to it has changed, or its owner says that it is up.
+// mustReset reports whether earlier failures must be forgotten: the receiver or the requests to it
+// have changed, or the endpoint was enabled, resumed or has recovered.
 func mustReset(was, is *deliver.Endpoint) bool {
 	return was.ID != "" && (was.URL != is.URL || was.Secret != is.Secret || !slices.Equal(was.Headers, is.Headers) || !was.StatusSince.Equal(is.StatusSince) || !was.EnabledAt.Equal(is.EnabledAt) ||
 		!was.PausedSince.IsZero() && is.PausedSince.IsZero() || !was.FailingSince.IsZero() && is.FailingSince.IsZero())

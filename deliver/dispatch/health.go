@@ -8,23 +8,24 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// maxWaited is how long a receiver may ask for waits without being failing.
+// maxWaited is how long a receiver may ask for waits before they count as failures.
 const maxWaited = time.Hour
 
 const (
-	failingFailures = 10             // failures in a row after which an endpoint is failing
-	disableFailures = 20             // failures in a row after which it is disabled, if they
-	disableAfter    = 24 * time.Hour // have lasted so long
-	disableGone     = 3              // deliveries in a row answered 410 after which it is disabled
+	failingFailures = 10             // an endpoint is failing after so many failures in a row
+	disableFailures = 20             // it is disabled after so many failures in a row,
+	disableAfter    = 24 * time.Hour // over at least this time,
+	disableGone     = 3              // or after so many answers 410 in a row
 )
 
-// health counts failures of an endpoint. A success ends a row of failures: an endpoint that
-// sometimes accepts a delivery stays active, unless it answers disableGone in a row with 410.
+// health counts the failures in a row of an endpoint. A success sets the counts to 0. So an
+// endpoint that sometimes accepts a delivery stays active, unless it answers disableGone
+// deliveries in a row with 410.
 type health struct {
 	failures int       // failed attempts in a row
 	since    time.Time // when the first of these began
 	gone     int       // deliveries in a row answered 410
-	asked    time.Time // when the first attempt began that was answered with a wait
+	asked    time.Time // when the first attempt since the last success began that was answered with a wait
 }
 
 // verdict is a change of the endpoint's record because of its attempts.
@@ -32,15 +33,15 @@ type verdict struct {
 	Kind   deliver.NoticeKind // "" for nothing
 	Reason string
 	Since  time.Time
-	Paused bool // disabled because its pause was too long
-	gone   bool // disabled because of 410, also without a FailingSince
+	Paused bool // disable it because its pause was too long
+	gone   bool // disable it because of 410, even if the record has no FailingSince
 
 	url                    string    // of the receiver that was judged
 	statusSince, enabledAt time.Time // in the record then
 }
 
-// of returns v as a verdict of the receiver in e: a record that has another, or was enabled
-// again, by the time v is written stays as it is.
+// of returns v with the receiver in e. If the record has another receiver or was enabled again
+// before v is written, v does not apply.
 func (v verdict) of(e *deliver.Endpoint) verdict {
 	v.url, v.statusSince, v.enabledAt = e.URL, e.StatusSince, e.EnabledAt
 	return v
@@ -51,9 +52,9 @@ func (v *verdict) sameReceiver(as verdict) bool {
 	return v.url == as.url && v.statusSince.Equal(as.statusSince) && v.enabledAt.Equal(as.enabledAt)
 }
 
-// record counts an attempt that began at the given time. An attempt that was answered with
-// a wait is no failure, unless no attempt has succeeded for maxWaited since the first such
-// answer: else a receiver that never accepts a delivery would stay active.
+// record counts an attempt that began at the given time, and returns the resulting verdict. An
+// attempt answered with a wait is no failure until maxWaited after the first such attempt since
+// the last success. Without this bound a receiver that never accepts a delivery would stay active.
 func (h *health) record(at time.Time, res *deliver.Result, waits bool) verdict {
 	if res.OK {
 		was := *h
@@ -89,8 +90,8 @@ func (h *health) record(at time.Time, res *deliver.Result, waits bool) verdict {
 	return verdict{}
 }
 
-// read takes over the failures in the endpoint's record, which other processes and earlier
-// runs write, too. was is the record of the previous read.
+// read updates h from the FailingSince of a record that was just read: other processes and earlier
+// runs write it, too. was is the record of the previous read.
 func (h *health) read(was, is *deliver.Endpoint) {
 	switch {
 	case !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)):
@@ -100,8 +101,7 @@ func (h *health) read(was, is *deliver.Endpoint) {
 	}
 }
 
-// failingSince returns when the first failed attempt since the last success began, zero without
-// one.
+// failingSince returns when the first failed attempt since the last success began, or zero.
 func (h *health) failingSince() time.Time {
 	if h.failures == 0 {
 		return time.Time{}

@@ -13,11 +13,11 @@ import (
 
 const (
 	keepTimeout = 5 * time.Second // of writing one endpoint
-	writeTries  = 20              // of a change that conflicts with others
+	writeTries  = 20              // tries to write a change that conflicts with others
 )
 
-// healthWriter writes verdicts into endpoints' records, and tells the observer. It is one
-// goroutine: a slow store holds up no attempt.
+// healthWriter writes verdicts into endpoints' records, and then calls the observer. It has its own
+// goroutine, so a slow store delays no attempt.
 type healthWriter struct {
 	cfg  *Config
 	bell batch.Bell
@@ -38,8 +38,8 @@ func newHealthWriter(cfg *Config) *healthWriter {
 	return &healthWriter{cfg: cfg, bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
 }
 
-// request asks for a change. A later request replaces it, unless the change disables the
-// endpoint and is of the same receiver.
+// request queues a change in place of the endpoint's pending one. If the pending change disables
+// the same receiver, only a recovery replaces it.
 func (w *healthWriter) request(id, owner string, v verdict, at time.Time) {
 	if v.Kind == "" {
 		return
@@ -54,7 +54,7 @@ func (w *healthWriter) request(id, owner string, v verdict, at time.Time) {
 	w.bell.Ring()
 }
 
-// run writes until stop is closed, and then what is pending, within keepTimeout.
+// run writes changes until stop is closed. It then writes the pending ones within keepTimeout.
 func (w *healthWriter) run() {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
@@ -78,8 +78,8 @@ func (w *healthWriter) run() {
 	}
 }
 
-// writeAll writes the pending changes, and reports whether the store took all; others stay
-// pending. The last time it takes at most keepTimeout in all.
+// writeAll writes the pending changes, and reports whether the store accepted all. Those that it
+// did not accept stay pending. If last is set, all writes together take at most keepTimeout.
 func (w *healthWriter) writeAll(last bool) bool {
 	w.mu.Lock()
 	pending := w.pending
@@ -112,8 +112,8 @@ func (w *healthWriter) writeAll(last bool) bool {
 	return done
 }
 
-// write changes an endpoint's record if the change still applies: another process may have
-// had a success, or the owner may have enabled the endpoint again, or changed its URL.
+// write changes an endpoint's record if the change still applies. It does not apply if another
+// process had a success, or the owner has enabled the endpoint again or changed its URL.
 func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
 	for tries := 1; ; tries++ {
 		e, err := w.cfg.Endpoints.Get(ctx, p.owner, id)
@@ -134,7 +134,7 @@ func (w *healthWriter) write(ctx context.Context, id string, p *change) (deliver
 	}
 }
 
-// apply changes a record, and reports whether there is anything to write.
+// apply makes the change in a record, and reports whether the record must be written.
 func (p *change) apply(e *deliver.Endpoint) bool {
 	if e.Status == deliver.EndpointDisabled || !p.sameReceiver(verdict{}.of(e)) {
 		return false

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// hungQueue bounds the queue of a lane after a timeout: each of its attempts takes
-	// long, and other lanes need the memory.
+	// hungQueue bounds the queue of a lane whose last attempt timed out. Its attempts take long,
+	// and other lanes need the memory.
 	hungQueue = 32
-	// rateQueue bounds the queue of a lane with a rate, as the time to send it.
+	// rateQueue bounds the queue of a lane with a rate: to what the lane can send in this time.
 	rateQueue = 2 * time.Minute
 	// An attempt that takes 1/slowShare of Config.Timeout or more, 1 s by default, is slow,
-	// whatever the answer: it holds a worker as one that times out does.
+	// whatever the answer. It occupies a worker for long, as a timeout does.
 	slowShare = 10
-	// A lane may use 1/freeShare of the free memory: there is room for the next lane,
-	// however many do not send.
+	// A lane may use 1/freeShare of the free places in memory. So there is room for the next
+	// lane, even if many lanes cannot send.
 	freeShare = 8
 )
 
-// lane holds the deliveries to one endpoint and the state of sending to it. The scheduler's
+// lane has the queued deliveries to one endpoint and the state of sending to it. The scheduler's
 // mutex guards it. Its times are of the runtime's monotonic clock unless noted.
 type lane struct {
 	id, owner string
@@ -36,9 +36,9 @@ type lane struct {
 	inFlightLimit int // attempts under way at once
 	limiter       *rate.Limiter
 	forRate       bool        // the last wait was for the limiter
-	gated         gateState   // until the time is over: see gate
-	until         time.Time   // no attempt begins before, unless the gate is open
-	timer         *time.Timer // offers the lane at until
+	gated         gateState   // the gate's state before until; later it is open: see gate
+	until         time.Time   // end of the wait, if the gate is not open
+	timer         *time.Timer // offers the lane to the workers at until
 	breaker       breaker
 	health        health
 	epoch         int // of the receiver: the number of resets
@@ -48,7 +48,7 @@ type lane struct {
 type laneRecord struct {
 	state    recordState
 	endpoint deliver.Endpoint
-	sender   deliver.Sender // nil when there is none for its scheme
+	sender   deliver.Sender // nil if its scheme has none
 	scheme   string
 	refusal  string    // why deliveries end unsent, in recordRefusing
 	readAt   time.Time // when endpoint was read
@@ -58,15 +58,15 @@ type laneRecord struct {
 // laneQueue holds the deliveries of a lane that are in memory.
 type laneQueue struct {
 	items     []*item // FIFO
-	replays   []*item // of replays: sent while items is empty
+	replays   []*item // made by replays; sent while items is empty
 	inFlight  int     // attempts under way
-	replaying int     // those of inFlight that are of replays
-	full      bool    // was found full, and has not been half empty since
-	behind    int64   // the reader's round when it overflowed last, 0 once caught up
+	replaying int     // attempts under way for replays, included in inFlight
+	full      bool    // was full, and has not been half empty since
+	behind    int64   // the reader's round at the last overflow; 0 if the outbox has no more for it
 }
 
-// item is a delivery that the dispatcher holds, from the commit or the claim until
-// its settlement is recorded.
+// item is a delivery in the dispatcher's memory, from its commit or claim until its settlement is
+// recorded.
 type item struct {
 	deliver.Delivery
 	lane     *lane
@@ -77,7 +77,7 @@ type item struct {
 // tried returns the number of attempts that count in the retry schedule.
 func (it *item) tried() int { return max(0, it.Attempts-it.Uncounted) }
 
-// waiting returns how many deliveries are queued, those of replays included.
+// waiting returns how many deliveries are queued, including those of replays.
 func (q *laneQueue) waiting() int { return len(q.items) + len(q.replays) }
 
 // pop takes the next delivery.
@@ -99,7 +99,7 @@ func (q *laneQueue) takeAll() []*item {
 	return all
 }
 
-// gate returns the state of the gate, and opens it if the wait is over.
+// gate returns whether attempts may begin. It opens the gate if the wait is over.
 func (l *lane) gate(now time.Time) gateState {
 	if l.gated != gateOpen && !now.Before(l.until) {
 		l.gated = gateOpen
@@ -107,7 +107,7 @@ func (l *lane) gate(now time.Time) gateState {
 	return l.gated
 }
 
-// parked reports whether the lane waits with its queue in the outbox.
+// parked reports whether the lane waits for long and has given its queue back to the outbox.
 func (l *lane) parked() bool {
 	return l.gated == gateParked && l.gate(time.Now()) == gateParked
 }
@@ -120,23 +120,23 @@ func (l *lane) maxInFlight() int {
 	return l.inFlightLimit
 }
 
-// wantsWorker reports whether a worker has a job in the lane, apart from waits.
+// wantsWorker reports whether the lane has a job for another worker. It ignores the gate.
 func (l *lane) wantsWorker() bool {
 	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.record.state.reading()
 }
 
-// mayReplay reports whether a delivery of a replay may be sent: replays take up to half of
-// the attempts under way; new deliveries do not wait for them.
+// mayReplay reports whether a delivery of a replay may be sent. Replays may use up to half of the
+// allowed attempts, so that new deliveries do not wait for them.
 func (l *lane) mayReplay() bool {
 	return len(l.queue.replays) > 0 && l.queue.replaying < max(1, l.maxInFlight()/2)
 }
 
-// fresh reports whether the record is new enough to send by it.
+// fresh reports whether the record is new enough to be used for sending.
 func (l *lane) fresh(now time.Time) bool {
 	return l.handler || l.record.state >= recordActive && timeLeft(now, l.record.readAt.Add(endpointTTL)) > 0
 }
 
-// idle reports whether forgetting the lane loses nothing.
+// idle reports whether the lane can be forgotten without losing any state.
 func (l *lane) idle(now time.Time) bool {
 	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.record.state.reading() && l.queue.behind == 0 &&
 		l.gate(now) == gateOpen && !l.breaker.isOpen() && l.health == health{} &&
@@ -156,7 +156,7 @@ func (l *lane) class() class {
 	return classNew
 }
 
-// setRecord makes e, which was read at now, the record of the lane.
+// setRecord sets the record of the lane to e. now is the time when e was read.
 func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	was := &l.record.endpoint
 	if l.limiter == nil || was.Limits != e.Limits {
@@ -171,14 +171,15 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	l.record = r
 }
 
-// reset forgets the failures and waits of the lane, and the attempts under way.
+// reset forgets the failures and waits of the lane. Attempts under way do not count in it.
 func (l *lane) reset() {
 	l.epoch++
 	l.gated, l.pace = gateOpen, pace{answered: l.pace.answered}
 	l.breaker, l.health = breaker{}, health{}
 }
 
-// capacity returns the bound of the queue now, by the configuration and the free memory.
+// capacity returns the present bound of the queue. It depends on the limit, the number of
+// deliveries held in memory, and the pace and rate of the lane.
 func (l *lane) capacity(limit, held int) int {
 	n := min(limit, max(1, (maxHeld-held)/freeShare))
 	if l.pace.hung {
@@ -190,7 +191,7 @@ func (l *lane) capacity(limit, held int) int {
 	return n
 }
 
-// takesReplays reports whether a step of a replay may be made for the lane.
+// takesReplays reports whether the lane has room for the deliveries of a replay's next step.
 func (l *lane) takesReplays(now time.Time) bool {
 	if l.fresh(now) && l.record.state == recordRefusing {
 		return false

@@ -4,7 +4,7 @@ package dispatch
 type recordState uint8
 
 const (
-	recordUnread   recordState = iota // to be read before the next attempt
+	recordUnread   recordState = iota // must be read before the next attempt
 	recordReading                     // being read
 	recordOutdated                    // being read, and changed since the read began
 	recordActive                      // deliveries are sent
@@ -20,8 +20,8 @@ func (s recordState) begun() recordState {
 	return recordReading
 }
 
-// read returns the state after a read has ended with a result. A record that was changed
-// since the read began is read again.
+// read returns the state after a read has ended with result. If the record was changed during the
+// read, it must be read again.
 func (s recordState) read(result recordState) recordState {
 	switch s {
 	case recordReading:
@@ -43,7 +43,7 @@ func (s recordState) changed() recordState {
 // reading reports whether a worker reads the record now.
 func (s recordState) reading() bool { return s == recordReading || s == recordOutdated }
 
-// String returns a word for an operator: a record that is being read is "unread".
+// String returns the state as a word for an operator. A record that is being read is "unread".
 func (s recordState) String() string {
 	switch s {
 	case recordActive:
@@ -61,23 +61,23 @@ type gateState uint8
 
 const (
 	gateOpen    gateState = iota
-	gateWaiting           // for a short time: the queue stays in memory
-	gateParked            // for a long time: the queue went back to the outbox
+	gateWaiting           // closed for a short time: the queue stays in memory
+	gateParked            // closed for a long time: the queue went back to the outbox
 )
 
 // String returns a word for an operator.
 func (g gateState) String() string { return [...]string{"open", "waiting", "parked"}[g] }
 
-// pace is how a receiver answers, which decides its share of the workers and how many
-// attempts are under way at once.
+// pace describes how fast a receiver answers. It decides the lane's share of the workers and its
+// number of concurrent attempts.
 type pace struct {
 	answered bool // an attempt has ended without a timeout
 	hung     bool // the last attempt timed out
 	slow     bool // the last attempt took long, or timed out
-	cautious bool // one attempt at a time is made, until one succeeds
+	cautious bool // only one attempt at a time may begin, until one succeeds
 }
 
-// after returns the pace after an attempt; wait says that the lane has to wait then.
+// after returns the pace after an attempt. wait is true if the lane must wait before the next.
 func (p pace) after(ok, slow, timedOut, wait bool) pace {
 	return pace{answered: p.answered || !timedOut, hung: timedOut, slow: slow || timedOut, cautious: timedOut || wait || p.cautious && !ok}
 }

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// LaneStatus is the state of one endpoint's deliveries in this process. Deliveries that are
-// only in the outbox are not counted.
+// LaneStatus is the state of one endpoint's lane in this process. It does not count deliveries
+// that are only in the outbox.
 type LaneStatus struct {
 	EndpointID string // or that of a handler: see deliver.HandlerName
 	Owner      string // of the delivery that the lane was made for
-	// Record is the state of the endpoint's record: "unread", "active", "refusing" with the
-	// reason in Refusal, or "deleted". Before an attempt an old record is read again.
+	// Record is the state of the endpoint's record: "unread", "active", "refusing" or "deleted".
+	// Refusal is the reason for "refusing". An old record is read again before the next attempt.
 	Record, Refusal string
-	// Gate says whether attempts may begin: "open", "waiting", or "parked" when the queue
-	// went back to the outbox.
+	// Gate says whether attempts may begin: "open", "waiting", or "parked". The queue of a parked
+	// lane is in the outbox.
 	Gate string
-	// Pace is how the receiver answers: "untried", "steady", "slow", "hung", or
-	// "cautious" when one attempt at a time is made after a failure.
+	// Pace is how the receiver answers: "untried", "steady", "slow", "hung", or "cautious".
+	// A cautious lane makes one attempt at a time after a failure.
 	Pace string
 
 	Queued   int  // deliveries in memory that wait
@@ -28,13 +28,13 @@ type LaneStatus struct {
 	Limit    int  // bound of InFlight
 	Behind   bool // the outbox has more, because the lane was full or waited
 
-	// OpenUntil is when the breaker lets an attempt through, zero when it is closed. If it
-	// is in the past, the next attempt decides whether the breaker closes.
+	// OpenUntil is when the open breaker allows an attempt, zero if the breaker is closed. If it
+	// is in the past, the outcome of the next attempt closes or opens the breaker.
 	OpenUntil time.Time
-	// NextTry is when the next attempt may begin, zero for at once.
+	// NextTry is when the next attempt may begin, zero for now.
 	NextTry time.Time
-	// FailingSince is when the first attempt began since which all have failed, zero when
-	// the last one has not.
+	// FailingSince is when the first failed attempt since the last success began, zero if there
+	// is none.
 	FailingSince time.Time
 }
 
@@ -51,8 +51,8 @@ func (d *Dispatcher) Lane(endpointID string) (LaneStatus, bool) {
 	return l.status(time.Now(), s.cfg.Now()), true
 }
 
-// Lanes returns up to limit lanes of all owners: open breakers first, then refusing
-// endpoints, waiting lanes, failing lanes; among equals by queue length.
+// Lanes returns up to limit lanes of all owners. Lanes with open breakers come first, then those
+// of refusing endpoints, waiting lanes, and failing lanes. Among equals the longest queue is first.
 func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 	s := d.sched
 	now, wall := time.Now(), s.cfg.Now()
@@ -79,7 +79,7 @@ func (d *Dispatcher) Lanes(limit int) []LaneStatus {
 	return list
 }
 
-// trouble returns the rank of a lane in Lanes, the highest for the first.
+// trouble returns the rank of a lane in Lanes. Higher ranks come first.
 func (l *lane) trouble(now time.Time) int {
 	switch {
 	case l.breaker.isOpen():

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// limitsOf returns how many attempts may be under way, inFlight by default, and the limiter
-// of their beginnings, nil for none.
+// limitsOf returns how many attempts may be under way, and the limiter for their rate. The defaults
+// are inFlight and nil, for no limiter.
 func limitsOf(l deliver.Limits, inFlight int) (int, *rate.Limiter) {
 	if l.Validate() != nil { // stored by hand, or by another version
 		l = deliver.Limits{}

@@ -6,12 +6,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// maxLosses bounds the endpoints that are remembered; beyond it all are forgotten, and
-// logged again.
+// maxLosses bounds the endpoints that are remembered. If there are more, all are forgotten and the
+// next failure of each is logged again.
 const maxLosses = 65_536
 
-// losses logs endpoints whose deliveries fail for good: once, and again when a delivery has
-// succeeded. It is used by one goroutine.
+// losses logs an endpoint when a delivery has failed for good. It counts further ones and logs
+// their number when a delivery has succeeded. It is used by one goroutine.
 type losses struct {
 	Logger *slog.Logger
 	failed map[string]int // deliveries since the last success, by endpoint id

@@ -6,14 +6,14 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// job is one task of a worker for a lane: to read the endpoint, to end deliveries that are
-// not to be sent, or to make one attempt.
+// job is one task of a worker for a lane: read the endpoint's record, end deliveries without
+// sending them, or make one attempt.
 type job struct {
 	kind    jobKind
 	lane    *lane
 	class   class   // of the lane; the worker counts against its share
-	items   []*item // all queued ones to end, or the one to attempt
-	refusal string  // why items end unsent, "" when the endpoint is gone
+	items   []*item // the deliveries to end, or the one to attempt
+	refusal string  // why items end unsent, "" if the endpoint was deleted
 	dv      deliver.Delivery
 	sender  deliver.Sender
 	scheme  string
@@ -29,8 +29,8 @@ const (
 	jobAttempt
 )
 
-// next sets j to the next job, and reports whether there is one. next runs under the mutex
-// that recordChanged and dropLane take: an attempt begins before such a call or not at all.
+// next sets j to the next job, and reports whether there is one. It is called with the mutex, which
+// recordChanged and dropLane also lock: after they return, no attempt begins by the old record.
 func (s *scheduler) next(j *job) bool {
 	now := time.Now()
 	for !s.closed && !s.share.onHold {
@@ -65,7 +65,7 @@ func (s *scheduler) next(j *job) bool {
 	return false
 }
 
-// delayed reports whether a lane may not begin an attempt yet, and makes it wait then.
+// delayed reports whether a lane must wait before its next attempt. If so, it makes the lane wait.
 func (s *scheduler) delayed(l *lane, now time.Time) bool {
 	if l.limiter != nil && l.gate(now) == gateOpen {
 		r := l.limiter.ReserveN(now, 1)
@@ -81,9 +81,9 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 	return false
 }
 
-// begin takes the lane's next delivery whose claim lasts long enough, and reports whether
-// there is one. It forgets those before it, which stay in the outbox: another process could
-// claim them before an attempt ends.
+// begin sets j to an attempt of the lane's next delivery whose claim lasts long enough. It reports
+// whether there is one. It forgets the deliveries before it, since another process could claim
+// them before an attempt ends; they stay in the outbox.
 func (s *scheduler) begin(l *lane, j *job) bool {
 	now := s.cfg.Now()
 	for len(l.queue.items) > 0 || l.mayReplay() {
@@ -106,8 +106,8 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 	return false
 }
 
-// finished frees the worker and the place in flight of a job, sets j to the next job, and
-// reports whether there is one.
+// finished ends job j and frees its worker. It sets j to the next job, and reports whether there is
+// one.
 func (s *scheduler) finished(j *job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +127,8 @@ func (s *scheduler) finished(j *job) bool {
 	return true
 }
 
-// release forgets deliveries whose outcomes are recorded, and wakes the reader in time for
-// their retries.
+// release forgets deliveries whose outcomes are recorded. It sets the alarm to wake the reader in
+// time for their retries.
 func (s *scheduler) release(group []outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// conclude returns the settlement of an attempt that ended, and updates the state of its
-// lane. If the lane was reset since the attempt began, the answer is of an earlier receiver: it does not
-// count in the lane, and the delivery is retried by the schedule, or soon if it was to wait.
+// conclude returns the settlement of an attempt that has ended, and updates the state of its lane.
+// If the lane was reset since the attempt began, the answer is of an earlier receiver and does not
+// count in the lane. A failed delivery is then retried by the schedule, or within 1 s if the
+// receiver asked for a wait.
 func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, end time.Time, timedOut bool) deliver.Settlement {
 	it, l := j.items[0], j.lane
 	st := deliver.Settlement{DeliveryID: it.ID, State: deliver.StateDelivered, Attempt: a}
@@ -57,9 +58,9 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	return st
 }
 
-// judge records the attempt in the endpoint's breaker and health, and returns how long
-// the lane has to wait now. The breaker does not count an attempt with a granted wait:
-// the receiver has not failed.
+// judge records the attempt in the endpoint's breaker and health, and returns how long the lane
+// must wait. The breaker does not count an attempt with a granted wait, since the receiver has not
+// failed.
 func (s *scheduler) judge(j *job, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration
 	l := j.lane
@@ -72,8 +73,8 @@ func (s *scheduler) judge(j *job, res *deliver.Result, granted bool, asked time.
 	return max(wait, asked)
 }
 
-// refuse returns the settlement of a delivery that is not sent. An empty why means that its
-// endpoint is deleted: then no attempt is recorded.
+// refuse returns the settlement of a delivery that ends without being sent. An empty why means
+// that its endpoint was deleted; no attempt is recorded then.
 func (s *scheduler) refuse(it *item, why string) deliver.Settlement {
 	s.mu.Lock()
 	defer s.mu.Unlock()

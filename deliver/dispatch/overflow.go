@@ -2,14 +2,14 @@ package dispatch
 
 import "time"
 
-// overflow holds the deliveries that lanes leave to the outbox, and the lanes that take
-// nothing from it now. The scheduler's mutex guards it.
+// overflow has the deliveries that lanes leave to the outbox, and the lanes for which nothing is
+// claimed now. The scheduler's mutex guards it.
 type overflow struct {
 	alarm   *alarm
 	blocked map[*lane]struct{} // full or parked: nothing is claimed for them
-	behind  map[*lane]struct{} // overflowed, and not caught up since
-	round   int64              // looks of the reader, from 1
-	spilled []dueChange        // deliveries to give back at the next look
+	behind  map[*lane]struct{} // overflowed; the outbox may have more for them
+	round   int64              // the reader's reads of the outbox, from 1
+	spilled []dueChange        // deliveries to give back at the next read
 }
 
 // dueChange is a change of a delivery's Due.
@@ -28,11 +28,11 @@ func (o *overflow) setFull(l *lane) {
 	o.blocked[l] = struct{}{}
 }
 
-// add leaves a claimed delivery to the outbox. It is due at once, in its place: see
-// givenBack; if the lane is parked and its endpoint not paused, when the wait ends. Newer
-// deliveries of the lane go there, too, until it has caught up. The reader ends the claim: the
-// delivery can be claimed as soon as its lane has room. Beyond maxHeld deliveries the claims
-// expire.
+// add leaves a claimed delivery to the outbox. The reader gives the claim back, so the delivery can
+// be claimed when its lane has room. It is due now: see givenBack. If the lane is parked and its
+// endpoint is not paused, it is due when the wait ends. Newer deliveries of the lane also go to the
+// outbox until the lane has caught up. If maxHeld deliveries are to be given back already, the
+// claim is left to expire.
 func (o *overflow) add(it *item, now time.Time) {
 	l, c := it.lane, it.givenBack(now)
 	if l.gated == gateParked && l.record.endpoint.PausedSince.IsZero() {
@@ -47,7 +47,7 @@ func (o *overflow) add(it *item, now time.Time) {
 	o.alarm.wakeAt(it.Due)
 }
 
-// follow makes a lane take the deliveries in the outbox before new ones.
+// follow makes a lane send its deliveries in the outbox before new ones.
 func (o *overflow) follow(l *lane, round int64) {
 	l.queue.behind = round
 	o.behind[l] = struct{}{}
@@ -66,8 +66,8 @@ func (o *overflow) take() []dueChange {
 	return list
 }
 
-// caughtUp lets new deliveries into lanes that overflowed before this round and were not
-// skipped: the reader has claimed all that was due for them.
+// caughtUp lets new deliveries into lanes that overflowed before this round and were not skipped.
+// The reader has claimed all due deliveries of these lanes.
 func (o *overflow) caughtUp(round int64, skipped map[string]bool) {
 	for l := range o.behind {
 		if l.queue.behind < round && !skipped[l.id] && !l.parked() {

@@ -7,23 +7,22 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts restricts the dispatcher to the endpoints of some parts, by fleet.PartOf of
-// their ids; other dispatchers that share the outbox send to the rest. Without a call it
+// SetParts restricts the dispatcher to the endpoints of some parts, by fleet.PartOf of their ids.
+// Other dispatchers that share the outbox send to the rest. Before the first call the dispatcher
 // sends to all endpoints.
 //
-// In lanes of parts that the dispatcher had and that are not in parts, no attempt begins
-// from now on. Their queues go back to the outbox, due at once and in the same order, and
-// the lanes forget what they have learned of their receivers. SetParts returns when that is
-// stored. After an error the deliveries are claimable when their claims expire. Attempts
-// under way finish, and are recorded; the endpoint's InFlight limit does not count them.
+// If the dispatcher had other parts, no attempt to their endpoints begins from now on. It forgets
+// the state of their lanes. Their queues go back to the outbox in the same order, due now. SetParts
+// returns when that is stored. After an error they can be claimed when their claims expire.
+// Attempts under way finish and are recorded; the endpoint's InFlight limit does not count them.
 //
-// Enqueue queues only deliveries for these parts and for in-process handlers, which every
-// dispatcher has. A handler's deliveries that go to the outbox are sent by the dispatcher
-// that has the part of the handler's id.
+// Enqueue queues only deliveries for these parts and for in-process handlers; every dispatcher has
+// the handlers. If a handler's delivery goes to the outbox, the dispatcher with the part of the
+// handler's id sends it.
 func (d *Dispatcher) SetParts(ctx context.Context, parts fleet.Set) error {
 	taken := d.sched.setParts(parts)
 	if _, err := changeDue(ctx, d.cfg, d.sched.takeSpilled(), d.cfg.Now()); err != nil {
-		return fmt.Errorf("dispatch: cannot give deliveries back, which are sent when their claims expire: %w", err)
+		return fmt.Errorf("dispatch: cannot give deliveries back; they are sent when their claims expire: %w", err)
 	}
 	if taken {
 		d.Wake()
@@ -31,20 +30,19 @@ func (d *Dispatcher) SetParts(ctx context.Context, parts fleet.Set) error {
 	return nil
 }
 
-// Lose is SetParts with no parts, for a dispatcher that has lost its parts to others, which
-// may have claimed its deliveries by now: it forgets all queued deliveries, also those of
-// handlers, and gives none back. The claims expire. Attempts under way finish, and are
-// recorded. Lose does not wait.
+// Lose removes all parts from a dispatcher that has lost them to others. It forgets all queued
+// deliveries, including those of handlers, and gives none back, since others may have claimed
+// them. The claims expire. Attempts under way finish and are recorded. Lose does not wait.
 func (d *Dispatcher) Lose() { d.sched.loseParts() }
 
-// Hold stops the beginning of attempts until it is called with false: a dispatcher that does
-// not know whether it still has its parts must not send while another one may. Attempts under
-// way finish. Queued deliveries stay, in their order, and so do their claims.
+// Hold, called with true, stops new attempts until it is called with false. Use it while the
+// dispatcher does not know whether it still has its parts, since another may send to them. Attempts
+// under way finish. Queued deliveries keep their order and their claims.
 func (d *Dispatcher) Hold(on bool) { d.sched.setHold(on) }
 
-// Wake makes the dispatcher read the outbox now, because another dispatcher says that a
-// delivery is due: see Config.Elsewhere. It does not wait; all calls during one read cause
-// one more. Without it a dispatcher with parts reads once a second.
+// Wake makes the dispatcher read the outbox now. Call it when another dispatcher says that a
+// delivery is due: see Config.Elsewhere. Wake does not wait. All calls during one read cause one
+// more read. Without Wake a dispatcher with parts reads once a second.
 func (d *Dispatcher) Wake() {
 	d.reader.alarm.wakeAt(d.cfg.Now())
 	d.replayer.ask()

@@ -15,10 +15,10 @@ const (
 	blockedWait = time.Second     // between looks while a lane takes nothing
 	sharedWait  = time.Second     // between looks while other dispatchers share the outbox
 	idleWait    = time.Hour       // ended by a bell
-	readTimeout = 5 * time.Second // of one look, or one call for endpoints or replays
+	readTimeout = 5 * time.Second // of one read of the outbox, an endpoint or the replays
 )
 
-// reader claims due deliveries in the outbox, and hands them to the scheduler. It is one
+// reader claims due deliveries in the outbox and passes them to the scheduler. It runs in one
 // goroutine.
 type reader struct {
 	cfg     *Config
@@ -62,8 +62,8 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// longestSleep returns the bound of a sleep: the bell does not ring for a commit of another
-// process, or one with a lost answer.
+// longestSleep returns the longest sleep between two reads. It is bounded because the bell does not
+// ring for a commit of another process, or a commit whose answer was lost.
 func (r *reader) longestSleep() time.Duration {
 	if r.sched.shares() {
 		return min(sharedWait, r.cfg.Lease/8)
@@ -74,8 +74,8 @@ func (r *reader) longestSleep() time.Duration {
 	return r.cfg.Lease
 }
 
-// look claims due deliveries. It returns how long to sleep, and whether a soft stop has to
-// wait, because more may be due, or full lanes will have room.
+// look claims due deliveries and returns how long to sleep. due reports whether a soft stop must
+// wait, because more deliveries may be due or full lanes will have room.
 func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -121,8 +121,8 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	return 0, true, nil
 }
 
-// renew renews the claims of queued deliveries long before they end: a slow lane keeps its
-// order.
+// renew renews the claims of queued deliveries long before they end. So the deliveries of a slow
+// lane stay in its queue, in their order.
 func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	if now.Before(r.renewal) {
 		return nil
@@ -136,8 +136,8 @@ func (r *reader) renew(ctx context.Context, now time.Time) (err error) {
 	return err
 }
 
-// renewSome renews up to settleGroup claims. No outcome is recorded at the same time: the
-// renewal would end the wait for its retry.
+// renewSome renews up to settleGroup claims. It excludes the settler, because a renewal after an
+// outcome would replace the due time of the retry.
 func (r *reader) renewSome(ctx context.Context, now time.Time) error {
 	r.sched.writing <- struct{}{}
 	defer func() { <-r.sched.writing }()
@@ -147,9 +147,9 @@ func (r *reader) renewSome(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// changeDue changes the Due of claimed deliveries that were not attempted: to now or the
-// end of a wait, which gives the claim back, or to a later time, which renews it. After an
-// error it returns those that may be unchanged.
+// changeDue changes the Due of claimed deliveries that were not attempted. A Due of now or the end
+// of a wait gives the claim back; a later Due renews it. After an error, rest has the changes that
+// may not have been made.
 func changeDue(ctx context.Context, cfg *Config, list []dueChange, now time.Time) (rest []dueChange, err error) {
 	for len(list) > 0 {
 		n := min(settleGroup, len(list))

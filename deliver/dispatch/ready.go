@@ -2,8 +2,8 @@ package dispatch
 
 import "slices"
 
-// class is the rank of a lane that wants a worker. Workers are reserved for lower classes:
-// receivers that hang or are slow, however many, do not hold up others. See mayUse.
+// class is the rank of a lane that wants a worker. Some workers are reserved for the lower classes,
+// so that receivers that hang or are slow do not delay others. See mayUse.
 type class uint8
 
 const (
@@ -24,14 +24,14 @@ type turn struct {
 // the end after each job. The scheduler's mutex guards it.
 type readyQueue struct {
 	rings [classes][]place
-	live  [classes]int // places that are not given up
+	live  [classes]int // places in use
 	last  uint64
 	busy  [classes]int // workers, by the class of the lane when they began
 }
 
 type place struct {
 	lane *lane
-	n    uint64 // given up if the lane's turn has another n
+	n    uint64 // the place is not used any more if the lane's turn has another n
 }
 
 // offer puts a lane that wants a worker at the end of the ring of its class.
@@ -62,8 +62,7 @@ func (q *readyQueue) leave(l *lane) {
 	}
 }
 
-// next removes and returns the first lane of the classes that may use a
-// free worker, nil if there is none.
+// next removes and returns the next lane that may use a free worker, nil if there is none.
 func (q *readyQueue) next(workers int) *lane {
 	free := workers
 	for _, n := range q.busy {
@@ -88,9 +87,9 @@ func (q *readyQueue) next(workers int) *lane {
 	return l
 }
 
-// mayUse reports whether class c may take a worker. A slow lane takes one only while more
-// than half are free; a sixteenth, at least one, is always open to slow lanes, to
-// notice a recovery.
+// mayUse reports whether a lane of class c may take a worker. A slow lane may take one if more than
+// half of the workers are free, or if slow lanes use fewer than a sixteenth, at least one. This
+// sixteenth notices when a receiver recovers.
 func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	switch c {
 	case classNew:
@@ -103,7 +102,7 @@ func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	return free > 0
 }
 
-// clean drops places that were given up from the front.
+// clean drops unused places from the front of a ring.
 func (q *readyQueue) clean(c class) {
 	for len(q.rings[c]) > 0 && q.rings[c][0].lane.turn.n != q.rings[c][0].n {
 		q.drop(c)

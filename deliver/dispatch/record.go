@@ -7,15 +7,16 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// How long a lane waits when its endpoint cannot be read, doubled each time.
+// unreadWait is how long a lane waits after its endpoint cannot be read. The wait doubles with each
+// failure, up to maxUnreadWait.
 const unreadWait, maxUnreadWait = time.Second, 30 * time.Second
 
-// pausedLook is how often the record of a paused endpoint is read: another process may
-// have resumed it.
+// pausedLook is how often the record of a paused endpoint is read, since another process may resume
+// the endpoint.
 const pausedLook = time.Minute
 
-// takeRecord applies the result of a read to a lane, which waits before the next read if
-// this one failed. It reports whether that is the first failure in a row.
+// takeRecord applies the result of a read to a lane. If the read failed, the lane waits before the
+// next one. takeRecord reports whether the read is the first failure in a row.
 func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool) (failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +48,8 @@ func (s *scheduler) takeRecord(l *lane, e deliver.Endpoint, err error, cut bool)
 	return l.record.failures == 1
 }
 
-// recordResult returns the state for the record that was read; it is called with the mutex. An
-// endpoint that is paused for too long is refused, and will be disabled.
+// recordResult returns the state for the record that was read. It is called with the mutex. If the
+// endpoint is paused for too long, it asks the health writer to disable it.
 func (s *scheduler) recordResult(l *lane) recordState {
 	e, now := &l.record.endpoint, s.cfg.Now()
 	switch {
@@ -74,7 +75,7 @@ func (s *scheduler) dropLane(endpointID string) {
 	}
 }
 
-// recordChanged makes an endpoint's lane read the record before the next attempt.
+// recordChanged makes the endpoint's lane read its record again before the next attempt.
 func (s *scheduler) recordChanged(endpointID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +84,8 @@ func (s *scheduler) recordChanged(endpointID string) {
 	}
 }
 
-// readAgain makes a lane read its record before the next attempt; it is called with the
-// mutex. A lane that waits for its rate reads it now, because its limits may have changed.
+// readAgain makes a lane read its record before the next attempt. It is called with the mutex. A
+// lane that waits for its rate reads the record now, because its limits may have changed.
 func (s *scheduler) readAgain(l *lane) {
 	if !l.handler {
 		l.record.state = l.record.state.changed()
@@ -106,8 +107,7 @@ func (s *scheduler) resetEndpoint(endpointID string) {
 	}
 }
 
-// failingSince returns when the first failed attempt since the last success began, zero
-// without one.
+// failingSince returns when the first failed attempt since the last success began, or zero.
 func (s *scheduler) failingSince(endpointID string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

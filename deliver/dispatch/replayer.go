@@ -12,16 +12,16 @@ import (
 
 const (
 	replayBatch = 16          // deliveries made in one step
-	replayLow   = 8           // deliveries waiting in a lane below which the next step is made
-	replayIdle  = time.Second // how often to look whether a lane has room again
+	replayLow   = 8           // the next step is made when fewer replayed deliveries wait in the lane
+	replayIdle  = time.Second // interval of checks whether a lane has room again
 	replayShare = 4           // the pause after a round of steps is this many times its duration
-	maxReplays  = 16_384      // replays read at once: many may wait, or be other dispatchers'
+	maxReplays  = 16_384      // replays in one read; many may wait or be for other dispatchers
 )
 
-// replayer carries out replays, one step at a time. It is one goroutine of
-// Dispatcher.Run, and pauses after each round of steps to leave the store to commits and
-// outcomes. It makes a step for a lane when the lane has sent nearly all deliveries of the
-// step before, and has left none to the outbox.
+// replayer carries out replays, one step at a time, in one goroutine of Dispatcher.Run. After each
+// round of steps it pauses, to leave the store to commits and outcomes. It makes the next step for
+// a lane when the lane has sent nearly all deliveries of the step before, and has none in the
+// outbox.
 type replayer struct {
 	cfg   *Config
 	sched *scheduler
@@ -32,7 +32,7 @@ type replayer struct {
 	asked   bool      // there may be other replays to run
 	looked  time.Time // when Running was called last
 	running map[string]deliver.Replay
-	waits   map[string]string // by endpoint: why its replay does not go on
+	waits   map[string]string // by endpoint id: why its replay makes no progress
 }
 
 func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
@@ -57,15 +57,15 @@ func (r *replayer) count() int64 {
 	return int64(len(r.running))
 }
 
-// waitsFor returns why an endpoint's replay does not go on, "" if it does.
+// waitsFor returns why an endpoint's replay makes no progress, "" if it does.
 func (r *replayer) waitsFor(endpointID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.waits[endpointID]
 }
 
-// run carries out replays until the dispatcher stops or ctx ends. Unfinished replays go on in
-// the next process, or in another one from Replay.Due on.
+// run carries out replays until the dispatcher stops or ctx ends. The next process continues
+// unfinished replays, or another process does after Replay.Due.
 func (r *replayer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -103,8 +103,7 @@ func (r *replayer) idle() bool {
 	return len(r.running) == 0 && !r.asked
 }
 
-// round makes a step of each replay with room in its lane, and reports whether any was
-// made.
+// round makes a step of each replay whose lane has room, and reports whether it made any.
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
 	for _, rp := range r.list() {
@@ -115,7 +114,8 @@ func (r *replayer) round(ctx context.Context) (any bool) {
 	return any
 }
 
-// paused reports whether the endpoint of a replay is paused, which its lane need not know.
+// paused reports whether the endpoint of a replay is paused. It asks the store, since the lane may
+// not have the latest record.
 func (r *replayer) paused(ctx context.Context, rp *deliver.Replay) bool {
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -123,7 +123,7 @@ func (r *replayer) paused(ctx context.Context, rp *deliver.Replay) bool {
 	return err == nil && !e.PausedSince.IsZero()
 }
 
-// list returns the replays under way, and forgets those of other dispatchers' parts.
+// list returns the running replays, and forgets those for parts of other dispatchers.
 func (r *replayer) list() []deliver.Replay {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +139,7 @@ func (r *replayer) list() []deliver.Replay {
 	return list
 }
 
-// look finds due replays: new ones, and those of processes that died.
+// look reads the due replays from the store: new ones, and those of processes that died.
 func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	now, every := time.Now(), r.cfg.Lease/2
@@ -195,7 +195,7 @@ func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 		r.running[id] = got
 	case errors.Is(err, deliver.ErrReplayNotFound), errors.Is(err, deliver.ErrReplayConflict): // gone, done, or another process's
 		delete(r.running, id)
-	case errors.Is(err, deliver.ErrReplayWaits): // found again by look, after a change of the endpoint at once
+	case errors.Is(err, deliver.ErrReplayWaits): // look finds it again; immediately after the endpoint changes
 		delete(r.running, id)
 		r.waits[id] = "the endpoint is not active"
 	case ctx.Err() == nil:

@@ -34,16 +34,16 @@ func retrySchedule(s []time.Duration) ([]time.Duration, error) {
 // retryJitter spreads each delay by this share to both sides.
 const retryJitter = 0.2
 
-// Bounds of the waits that receivers ask for, which use up no retry. All waits of a delivery
-// have maxWaited.
+// Bounds of the waits that receivers ask for and that use up no retry. The waits of one delivery
+// take at most maxWaited in all.
 const (
 	minWait     = time.Second // of one wait
-	waitedShare = 10          // a wait is at least 1/waitedShare of the sum of those before: there are at most about 75
+	waitedShare = 10          // a wait is at least 1/waitedShare of all before it, so there are at most about 75
 )
 
-// grantedWait returns how long a delivery waits because its receiver asked for it, in whole
-// milliseconds, and how long the other deliveries to the endpoint wait. Such a wait uses up
-// no retry. Both are 0 if the receiver did not ask, or has been granted maxWaited.
+// grantedWait returns the wait that a receiver asked for: own for the delivery, in whole
+// milliseconds, and others for the other deliveries to the endpoint. Such a wait uses up no retry.
+// Both are 0 if the receiver did not ask or the delivery has waited for maxWaited.
 func grantedWait(waited time.Duration, res *deliver.Result) (own, others time.Duration) {
 	left := maxWaited - waited
 	if res.OK || res.Permanent || res.RetryAfter <= 0 || left <= 0 {
@@ -58,8 +58,8 @@ func grantedWait(waited time.Duration, res *deliver.Result) (own, others time.Du
 // tooManyWait is how long an endpoint is left alone after a 429 without a Retry-After.
 const tooManyWait = time.Minute
 
-// askedWait returns how long no attempt to an endpoint begins after an attempt without a
-// granted wait.
+// askedWait returns how long no attempt to an endpoint may begin after an attempt that got no
+// granted wait: tooManyWait after a 429 without a Retry-After, otherwise 0.
 func askedWait(res *deliver.Result) time.Duration {
 	if res.OK || res.StatusCode != http.StatusTooManyRequests || res.RetryAfter > 0 {
 		return 0
@@ -72,6 +72,6 @@ func retryDelay(base time.Duration) time.Duration {
 	return backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(base),
 		backoff.WithRandomizationFactor(retryJitter),
-		backoff.WithMaxElapsedTime(0), // by default it gives up on plans beyond 15 minutes
+		backoff.WithMaxElapsedTime(0), // the default stops after 15 minutes
 	).NextBackOff()
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// scheduler holds the deliveries in memory, in lanes, and chooses the next job. Its mutex
-// guards all of it, the lanes included.
+// scheduler keeps the deliveries in memory, in lanes, and chooses the next job for a worker. Its
+// mutex guards all fields, including the lanes.
 type scheduler struct {
 	cfg     *Config
 	alarm   *alarm        // of the outbox reader
 	health  *healthWriter // of endpoints' records
-	writing chan struct{} // has room for one: renewals and outcomes are not written at once
+	writing chan struct{} // a lock: renewals and outcomes are not written concurrently
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
-	sweepAt  int // number of lanes at which idle ones are forgotten
+	sweepAt  int // idle lanes are forgotten when there are so many lanes
 	ready    readyQueue
 	overflow overflow
 	held     map[string]*item
-	recorded map[string]int // number of the last attempt recorded during a Claim, by delivery; nil outside
+	recorded map[string]int // by delivery, the last attempt recorded during a Claim; nil if none is under way
 	start    func(*job)     // starts a worker with a job; nil before Run
 	closing  bool           // no delivery is queued any more
 	closed   bool           // no attempt begins any more
@@ -47,7 +47,7 @@ func (s *scheduler) open(start func(*job)) (first bool) {
 	return true
 }
 
-// close ends the queueing of deliveries. It does not wait for lanes that wait.
+// close makes new deliveries stay in the outbox. It does not wait for lanes that wait.
 func (s *scheduler) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,9 +66,8 @@ func (s *scheduler) cut() {
 	s.closed = true
 }
 
-// enqueue queues deliveries of a commit, and leaves those for parts of other dispatchers
-// to the outbox, except for handlers. It returns the parts with deliveries that are due
-// there.
+// enqueue queues the deliveries of a commit. It leaves those for parts of other dispatchers to the
+// outbox, except those for handlers, and returns the parts that have a delivery due there.
 func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,16 +91,16 @@ func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	return elsewhere
 }
 
-// beginClaim starts to note which attempts are recorded: a Claim under way may return their
-// deliveries as they were before.
+// beginClaim makes the scheduler note the attempts that are recorded during a Claim. The Claim may
+// return their deliveries without these attempts.
 func (s *scheduler) beginClaim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.recorded = map[string]int{}
 }
 
-// enqueueClaimed ends a Claim. It queues the deliveries that were claimed, except those with
-// an attempt that was recorded during the Claim: the outbox has another Due for them.
+// enqueueClaimed ends a Claim and queues the claimed deliveries. It leaves out those with an
+// attempt that was recorded during the Claim, since the outbox has another Due for them.
 func (s *scheduler) enqueueClaimed(ds []deliver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +115,8 @@ func (s *scheduler) enqueueClaimed(ds []deliver.Delivery) {
 	s.pump()
 }
 
-// enqueueReplayed queues deliveries that a step of a replay made: they are sent when nothing
-// else waits in their lane.
+// enqueueReplayed queues the deliveries of a replay's step. They are sent when nothing else waits
+// in their lane.
 func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +131,7 @@ func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
 	s.pump()
 }
 
-// push queues a delivery, or renews the claim on one that is held already.
+// push queues a delivery. If the delivery is in memory already, push only renews its claim.
 func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	if it, ok := s.held[dv.ID]; ok {
 		it.Due = dv.Due
@@ -142,7 +141,7 @@ func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
 	it := &item{Delivery: *dv, lane: l}
 	room := l.capacity(s.cfg.LaneQueue, len(s.held))
 	if len(l.queue.items) >= room {
-		s.overflow.setFull(l) // else deliveries left to the outbox would be claimed again at once
+		s.overflow.setFull(l) // or the reader would claim the delivery again immediately
 	}
 	if s.closing || s.closed || l.parked() || len(l.queue.items) >= room || len(s.held) >= maxHeld || l.queue.behind > 0 && !claimed {
 		s.counts.Overflow++
@@ -190,7 +189,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 				delete(s.lanes, id)
 			}
 		}
-		// If most are not idle, the next new lane must not cause another sweep.
+		// If few lanes were idle, do not sweep again for the next new lane.
 		s.sweepAt = max(maxLanes, 2*len(s.lanes))
 	}
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
@@ -204,8 +203,8 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	return l
 }
 
-// clear empties a lane, forgets what it has learned, and returns the queued deliveries. Only
-// the lane of a handler stays: its attempts have to end before the next one begins.
+// clear removes a lane and returns its queued deliveries. The lane of a handler is only emptied: the
+// handler's attempt must end before the next one begins.
 func (s *scheduler) clear(l *lane) []*item {
 	items := l.queue.takeAll()
 	for _, it := range items {
@@ -231,7 +230,7 @@ func (s *scheduler) pump() {
 	}
 }
 
-// startWorkers is pump as a worker calls it: it continues after the scheduler has closed.
+// startWorkers is pump for a worker that has ended a job: it works even while the scheduler closes.
 func (s *scheduler) startWorkers() {
 	for {
 		var j job
@@ -242,7 +241,7 @@ func (s *scheduler) startWorkers() {
 	}
 }
 
-// offer puts a lane into the ready queue, now or when its wait ends.
+// offer puts a lane into the ready queue, now or when the lane's wait ends.
 func (s *scheduler) offer(l *lane) {
 	if now := time.Now(); l.gated != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
 		s.ready.leave(l)

@@ -13,20 +13,20 @@ const (
 	maxSettling   = 8192 // outcomes waiting; beyond it workers wait
 	settleGroup   = 1024 // outcomes in one call of the outbox
 	settleTimeout = 5 * time.Second
-	// settlePause is how long the next group is collected: fewer groups are fewer
-	// transactions that commits of new events wait for. Nothing waits for the outcomes.
+	// settlePause is how long the next group is collected. Fewer groups mean fewer transactions
+	// for commits of new events to wait for. Nothing waits for the outcomes.
 	settlePause = 5 * time.Millisecond
 )
 
-// settler records outcomes in groups. The next group has the outcomes of attempts that end
-// while a group is written and within settlePause after it. It is one goroutine.
+// settler records outcomes in groups, in one goroutine. The outcomes that arrive while a group is
+// written, and within settlePause after it, form the next group.
 type settler struct {
 	cfg   *Config
 	sched *scheduler
 	// queue blocks workers while it is full: a slow store slows them down.
 	queue *batch.Queue[outcome]
 	stop  chan struct{} // closed when no worker is left
-	end   time.Time     // deadline of all calls of the store after a cut
+	end   time.Time     // deadline of all store calls after Run's context has ended
 
 	losses losses
 }
@@ -61,9 +61,9 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// write records a group, again and again until the store takes it: outcomes must not be
-// lost while the process lives. After a cut, an outcome that is not recorded causes the
-// delivery to be sent again, with the same id, when its claim expires.
+// write records a group, and repeats the call until the store accepts it: no outcome may be lost
+// while the process runs. After run has ended, write may give up. A delivery whose outcome is not
+// recorded is sent again, with the same id, when its claim expires.
 func (s *settler) write(run context.Context, group []outcome) {
 	ss := make([]deliver.Settlement, len(group))
 	for i := range group {
@@ -103,8 +103,8 @@ func (s *settler) settle(run context.Context, ss ...deliver.Settlement) error {
 	return s.cfg.Outbox.Settle(ctx, ss...)
 }
 
-// timeout returns the context of a call of the store: each call has settleTimeout while
-// the dispatcher runs, all together have it once it is cut.
+// timeout returns the context for a store call. While the dispatcher runs, each call has
+// settleTimeout. After run has ended, all calls together have settleTimeout.
 func (s *settler) timeout(run context.Context) (context.Context, context.CancelFunc) {
 	if run.Err() == nil {
 		return context.WithTimeout(context.Background(), settleTimeout)
@@ -115,7 +115,7 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.Background(), s.end)
 }
 
-// tellExhausted tells the observer and the log of deliveries that have failed for good.
+// tellExhausted reports deliveries that have failed for good to the observer and the log.
 func (s *settler) tellExhausted(group []outcome) {
 	for _, o := range group {
 		a := o.settlement.Attempt

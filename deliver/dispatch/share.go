@@ -10,7 +10,7 @@ import (
 
 // share holds the parts of this dispatcher. The scheduler's mutex guards it.
 type share struct {
-	parts  *fleet.Set // nil is all
+	parts  *fleet.Set // nil means all
 	onHold bool       // no attempt begins
 }
 
@@ -30,8 +30,8 @@ func (c *Config) tell(parts fleet.Set) {
 	}
 }
 
-// givenBack returns the change that gives a queued item back to the outbox, due at once. An
-// item that was never tried gets its place among the deliveries its lane left there before.
+// givenBack returns the change that gives a queued item back to the outbox, due now. An item that
+// was never attempted comes in its order among the deliveries that its lane left there before.
 func (it *item) givenBack(now time.Time) dueChange {
 	due := now
 	if it.Attempts == 0 && !it.replayed {
@@ -40,8 +40,7 @@ func (it *item) givenBack(now time.Time) dueChange {
 	return dueChange{it.ID, it.Due, due}
 }
 
-// leave gives a claimed delivery for a part of another dispatcher back to the outbox, due
-// at once.
+// leave gives a claimed delivery for a part of another dispatcher back to the outbox, due now.
 func (o *overflow) leave(dv *deliver.Delivery, now time.Time) {
 	if len(o.spilled) < maxHeld {
 		o.spilled = append(o.spilled, dueChange{dv.ID, dv.Due, dueOf(dv, now)})
@@ -57,8 +56,8 @@ func dueOf(dv *deliver.Delivery, now time.Time) time.Time {
 	return now
 }
 
-// setParts replaces this dispatcher's parts, and reports whether some are new. The queues of
-// other parts are to be given back, except those of handlers.
+// setParts replaces this dispatcher's parts, and reports whether some are new. It clears the lanes of
+// other parts, except those of handlers; takeSpilled returns their deliveries.
 func (s *scheduler) setParts(parts fleet.Set) (taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,7 @@ func (s *scheduler) loseParts() {
 	}
 }
 
-// setHold stops the beginning of attempts, or ends the stop.
+// setHold stops new attempts if on is true, and allows them again if it is false.
 func (s *scheduler) setHold(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +115,8 @@ func (s *scheduler) has(endpointID string) bool {
 	return !theirs
 }
 
-// notifyOwner reports whether an endpoint's part is another dispatcher's, and then tells
-// Config.Elsewhere of the part.
+// notifyOwner reports whether an endpoint is in a part of another dispatcher. If so, it passes the
+// part to Config.Elsewhere.
 func (s *scheduler) notifyOwner(endpointID string) bool {
 	if s.has(endpointID) {
 		return false

@@ -10,8 +10,8 @@ import (
 // timing has the histograms in dispatch.Stats.
 type timing struct{ handover, send, total latency.Histogram }
 
-// record counts an attempt that has ended. The age of an event that a replay sends says
-// nothing about the dispatcher.
+// record counts an attempt that has ended. For a replayed delivery it records only Send: the age of
+// its event says nothing about the dispatcher.
 func (t *timing) record(ev *deliver.Event, replayed bool, a *deliver.Attempt, ok bool) {
 	if replayed {
 		if ok {
@@ -28,8 +28,8 @@ func (t *timing) record(ev *deliver.Event, replayed bool, a *deliver.Attempt, ok
 	}
 }
 
-// recordSince records a duration, unless begin is zero: it would count as the longest
-// duration of all.
+// recordSince records the duration from begin to end, unless begin is zero. A zero begin would give
+// a false, very long duration.
 func recordSince(h *latency.Histogram, begin, end time.Time) {
 	if !begin.IsZero() {
 		h.Record(end.Sub(begin))

@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// pauseHeld is how long a lane may wait with its queue in memory. For longer waits the
+// pauseHeld is the longest wait during which a lane's queue stays in memory. For a longer wait the
 // queue goes back to the outbox.
 const pauseHeld = 10 * time.Second
 
-// pause stops a lane from beginning attempts for a while. For a long wait its queue goes
-// back to the outbox, and is claimed again in the same order.
+// pause makes a lane wait before its next attempt. For a wait longer than pauseHeld the queue goes
+// back to the outbox; it is claimed again in the same order.
 func (s *scheduler) pause(l *lane, wait time.Duration) {
 	now := time.Now()
 	l.forRate = false
@@ -35,8 +35,8 @@ func (s *scheduler) resume(l *lane) {
 	s.pump()
 }
 
-// trim cuts the lane's queue to n deliveries, and leaves the rest and all deliveries of
-// replays to the outbox.
+// trim cuts the lane's queue to n deliveries. It leaves the rest, and all deliveries of replays, to
+// the outbox.
 func (s *scheduler) trim(l *lane, n int) {
 	q, now := &l.queue, s.cfg.Now()
 	for _, it := range q.replays {

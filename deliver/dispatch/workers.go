@@ -18,8 +18,8 @@ type workers struct {
 	running  sync.WaitGroup
 }
 
-// start starts a worker that does j and the jobs after it. It is called with the
-// scheduler's mutex.
+// start starts a worker that does j and then further jobs until there is none. It is called with
+// the scheduler's mutex.
 func (w *workers) start(ctx context.Context, j *job) {
 	w.running.Go(func() {
 		for more := true; more; more = w.sched.finished(j) {
@@ -44,7 +44,7 @@ func (w *workers) do(ctx context.Context, j *job) {
 	}
 }
 
-// attempt attempts a delivery once, and hands the outcome to the settler.
+// attempt makes one attempt of a delivery, and passes the outcome to the settler.
 func (w *workers) attempt(ctx context.Context, j *job) {
 	it := j.items[0]
 	res, timedOut := deliver.Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
@@ -55,7 +55,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 		cancel()
 	}
 	if ctx.Err() != nil && !res.OK {
-		return // the shutdown cut the attempt, which says nothing about the receiver
+		return // the shutdown has canceled the attempt: the receiver has not failed
 	}
 	end := w.cfg.Now()
 	res.Bound()
@@ -65,7 +65,7 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 	w.settler.put(outcome{it, w.sched.conclude(j, &res, &a, end, timedOut)})
 }
 
-// readEndpoint reads the record of a lane. At most one worker reads the record of a lane.
+// readEndpoint reads the record of a lane. At most one worker does so at a time for each lane.
 func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	read, cancel := context.WithTimeout(ctx, readTimeout)
 	e, err := w.cfg.Endpoints.Get(read, l.owner, l.id)

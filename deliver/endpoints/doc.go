@@ -12,8 +12,8 @@
 //	n, err := manager.Recover(ctx, owner, e.ID, time.Now().Add(-24*time.Hour))
 //	entry, err := manager.Redeliver(ctx, owner, deliveryID)
 //
-// Replay also sends events without a delivery to the endpoint, because they were committed while
-// it was disabled or before it existed. The dispatcher carries it out; new deliveries go first:
+// Replay also sends events that were committed while the endpoint was disabled or before it existed.
+// The dispatcher carries out the replay and sends new deliveries first:
 //
 //	replay, err := manager.Replay(ctx, owner, e.ID, time.Now().Add(-24*time.Hour), time.Time{})
 //	replay, err = manager.Replaying(ctx, owner, e.ID) // replay.State, Cursor of Last, Created, Removed

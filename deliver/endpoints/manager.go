@@ -18,9 +18,9 @@ import (
 )
 
 // Manager creates and changes endpoints. It checks all values before it stores anything, and
-// passes each change to the dispatcher. The endpoints that it returns have no secrets and no
-// header values, except that Create and a rotation return the new secret. Its methods are safe
-// for concurrent use.
+// passes each change to the dispatcher. The endpoints that it returns have no secrets and no header
+// values. Only Create and a rotation return the new secret. The methods are safe for concurrent
+// use.
 type Manager struct {
 	cfg   Config
 	tests testCalls
@@ -30,8 +30,8 @@ type Manager struct {
 type Config struct {
 	// Store keeps the endpoints. Required. See SealedStore.
 	Store deliver.EndpointStore
-	// Dispatcher is called after each change and deletion of an endpoint, and has the senders
-	// for test calls. Required.
+	// Dispatcher is told of each change and deletion of an endpoint. It also has the senders for
+	// test calls. Required.
 	Dispatcher Dispatcher
 	// Log finds deliveries to send again. Redeliver, Recover and Replay need it.
 	Log deliver.Log
@@ -39,31 +39,31 @@ type Config struct {
 	AllowPrivate bool
 	// AllowNets is webhook.Config.AllowNets.
 	AllowNets []netip.Prefix
-	// Moved is called before Update changes a URL, and before Delete, with "" as to. It reports
-	// whether it has changed anything. If so, and the Update or Delete fails, it is called again
-	// to undo that: from is the to of the first call, and to is the endpoint's URL, "" if it is
-	// gone. If Moved returns an error, so does the Update or Delete, without a change. Defaults
-	// to none.
+	// Moved is called before Update changes a URL from from to to, and before Delete with "" as
+	// to. It reports whether it has changed anything. If it has, and the Update or Delete fails,
+	// Moved is called again to undo its change: from is then the first call's to, and to is the
+	// endpoint's URL, "" if it was deleted. If Moved returns an error, Update or Delete changes
+	// nothing and returns it. Defaults to none.
 	Moved func(ctx context.Context, src deliver.Source, from, to string) (bool, error)
-	// MaxPerSource is how many endpoints one monitor or rule may have. Concurrent creations may
+	// MaxPerSource bounds the endpoints of one monitor or rule. Concurrent calls of Create may
 	// exceed it. Defaults to 100.
 	MaxPerSource int
 	// Separate is the value of deliver.Endpoint.Separate for the endpoints that Create makes.
 	Separate bool
-	// Admit, if set, is called before an endpoint is created. If it returns an error, so does
-	// Create. done is called when the endpoint is stored or its creation has failed.
+	// Admit, if set, is called before an endpoint is created. If it returns an error, Create
+	// returns it. done is called when the endpoint is stored or its creation has failed.
 	Admit func(ctx context.Context, owner string) (done func(), err error)
-	// Failed, if set, is called with an endpoint that could not be created. The store may still
-	// create it later, so the program must then delete it. No caller has got its secret.
+	// Failed, if set, is called with an endpoint whose creation has failed. The store may still
+	// create it later; the program must then delete it. No caller has got its secret.
 	Failed func(owner, id string)
 	// Allowed, if set, is called before an endpoint is changed or deleted. If it returns an
-	// error, so does the call.
+	// error, the change or deletion is not made and the method returns the error.
 	Allowed func() error
 	// Now returns the time for timestamps. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Dispatcher has the methods of *dispatch.Dispatcher that a Manager needs: see there.
+// Dispatcher has the methods that a Manager needs of *dispatch.Dispatcher.
 type Dispatcher interface {
 	Refresh(endpointID string)
 	Reset(endpointID string)
@@ -77,7 +77,7 @@ type Dispatcher interface {
 
 const (
 	maxStatusReason = 200 // characters
-	changeTries     = 20  // how often a change is tried that conflicts with others
+	changeTries     = 20  // tries to make a change that conflicts with others
 )
 
 // New checks cfg and returns a manager.
@@ -111,20 +111,20 @@ type NewEndpoint struct {
 	Source deliver.Source
 	URL    string
 	Secret deliver.Secret // 24 to 128 printable ASCII characters; "" to generate one
-	// Headers are up to 20 headers with values of up to 2,048 printable ASCII characters.
-	// Headers of every request, and those of connections, proxies, browsers and clouds' metadata
-	// services, are not allowed: see deliver.CheckHeaders.
+	// Headers are up to 20 headers with values of up to 2,048 printable ASCII characters. The
+	// headers of every request and those of connections, proxies, browsers and cloud metadata
+	// services are not allowed: see deliver.CheckHeaders.
 	Headers []deliver.Header
 	Limits  deliver.Limits
 	// Bound is deliver.Endpoint.Bound.
 	Bound bool
-	// From makes Create begin a replay of the source's events committed at From or later: see
-	// Manager.Replay. Zero for no replay.
+	// From, unless zero, makes Create begin a replay of the source's events that were committed at
+	// From or later: see Manager.Replay.
 	From time.Time
 }
 
-// Check returns a *FieldError if a URL or a secret is not allowed. An empty secret is allowed:
-// one will be generated.
+// Check returns a *FieldError if a URL or a secret is not allowed. An empty secret is allowed, since
+// Create then generates one.
 func (m *Manager) Check(url string, secret deliver.Secret) error {
 	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(strings.ToLower(scheme)) {
 		if err := netguard.CheckCustomURL(url); err != nil {
@@ -148,8 +148,8 @@ func (m *Manager) custom(scheme string) bool {
 	return m.cfg.Dispatcher.Sender(scheme) != nil
 }
 
-// Create creates an endpoint. The result has the secret, given or generated. Create does not
-// check that the source exists; without it the endpoint gets no events.
+// Create creates an endpoint. The result has the secret, given or generated. Create does not check
+// whether the source exists. An endpoint without its source gets no events.
 func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, error) {
 	if n.Source.ID == "" || n.Source.Kind != deliver.SourceMonitor && n.Source.Kind != deliver.SourceRule {
 		return deliver.Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
@@ -233,8 +233,8 @@ func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.E
 	return es, err
 }
 
-// Disable stops new deliveries to an endpoint. The reason has 1 to 200 characters. If the
-// endpoint is disabled already, its reason does not change.
+// Disable stops new deliveries to an endpoint; open ones fail when they are due. The reason has 1 to
+// 200 characters. If the endpoint is disabled already, its reason does not change.
 func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (deliver.Endpoint, error) {
 	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
 		return deliver.Endpoint{}, invalid.Field("deliver", "status_reason", invalid.Cut(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
@@ -245,8 +245,8 @@ func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (delive
 }
 
 // Enable makes an endpoint active: it gets the events committed from now on. Earlier failures no
-// longer count: Enable closes a breaker that they opened, so that deliveries do not wait for it.
-// Enable also ends a pause. Other processes apply it like an Update.
+// longer count, and their breaker closes, so deliveries do not wait for it. Enable also ends a
+// pause. Other processes apply it like an Update.
 func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.setStatus(ctx, owner, id, deliver.EndpointActive, "")
 }
@@ -270,8 +270,8 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 	return m.shown(e, false), err
 }
 
-// change calls edit with an endpoint and stores the result. If another change was stored in
-// between, it starts again, so that neither change is lost.
+// change calls edit with an endpoint and stores the result. If another change was stored
+// meanwhile, it starts again, so neither change is lost.
 func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
 	for tries := 1; ; tries++ {
 		e, err := readOpen(ctx, m.cfg.Store, owner, id)
@@ -303,9 +303,9 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion is Delete, but returns ErrEndpointConflict if the endpoint does not have the
-// version; 0 means any version. A change at the moment when the store deletes the endpoint may
-// be lost.
+// DeleteVersion is like Delete, but returns ErrEndpointConflict if the endpoint does not have the
+// version; 0 means any version. A change made just before the store deletes the endpoint may go
+// unnoticed.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	if err := m.cfg.Allowed(); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 }
 
 // unchanged returns ErrEndpointConflict if the endpoint does not have the version, and
-// errMovedMeanwhile if it does not have the URL. 0 and "" mean any.
+// errMovedMeanwhile if it does not have the URL. Version 0 and URL "" mean any.
 func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version int64) error {
 	if url == "" && version == 0 {
 		return nil
@@ -345,12 +345,12 @@ func (m *Manager) unchanged(ctx context.Context, owner, id, url string, version 
 	return nil
 }
 
-// now returns the time without a monotonic reading, since stored times are compared with those
-// of other processes.
+// now returns the time without a monotonic reading, since stored times are compared with times of
+// other processes.
 func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
-// shown returns an endpoint without secrets: see the function shown. It fills in FailingSince
-// from this process's attempts.
+// shown returns an endpoint without secrets: see the function shown. If FailingSince is zero, it is
+// set from this process's attempts.
 func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	if e.FailingSince.IsZero() {
 		e.FailingSince = m.cfg.Dispatcher.FailingSince(e.ID)

@@ -11,12 +11,11 @@ import (
 // errMovedMeanwhile means that another call has changed the URL since it was read.
 var errMovedMeanwhile = fmt.Errorf("endpoints: another call has changed the URL: %w", deliver.ErrEndpointConflict)
 
-// withMoved changes an endpoint's URL to to, "" for a deletion. It calls Config.Moved, and then
-// do, which makes the change. do must return errMovedMeanwhile if the endpoint's URL is not
-// from; "" means any URL. If do fails, withMoved calls Moved again with the endpoint's present
-// URL, and starts again after errMovedMeanwhile. If the process dies between Moved and do, the
-// monitor or rule has the new URL and the endpoint the old one; repeating the call changes the
-// endpoint.
+// withMoved changes an endpoint's URL to to, "" for a deletion. It calls Config.Moved, and then do
+// to make the change. do must return errMovedMeanwhile if the endpoint's URL is not from; "" means
+// any URL. If do fails, withMoved calls Moved again with the endpoint's present URL. After
+// errMovedMeanwhile it then starts again. If the process dies between Moved and do, the monitor or
+// rule has the new URL and the endpoint the old one. A repeated call changes the endpoint.
 func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func(from string) error) error {
 	for tries := 1; ; tries++ {
 		err := m.moveOnce(ctx, owner, id, to, do)

@@ -16,11 +16,11 @@ const (
 
 var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay need a deliver.Log")
 
-// Redeliver sends a final delivery (delivered or failed) again, with the same id and bytes and
-// all attempts of the retry schedule. New attempts are appended to its log. It leaves an open
-// delivery unchanged, so that a second call does not send it twice. It returns the delivery, or
-// ErrDeliveryNotFound if the id is unknown, removed or another owner's. It returns a *FieldError
-// if the endpoint is not active, and ErrEndpointNotFound if it was deleted.
+// Redeliver sends a final delivery (delivered or failed) again, with the same id and bytes and all
+// attempts of the retry schedule. New attempts are appended to its log. An open delivery does not
+// change, so a second call does not send it twice. Redeliver returns the delivery. It returns
+// ErrDeliveryNotFound if the id is unknown, removed or another owner's, a *FieldError if the
+// endpoint is not active, and ErrEndpointNotFound if the endpoint was deleted.
 func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
 	if m.cfg.Log == nil {
 		return deliver.LogEntry{}, errNoLog
@@ -43,10 +43,10 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 	return m.cfg.Log.Delivery(ctx, owner, id)
 }
 
-// Recover sends the failed deliveries of an endpoint again that were created at since or later,
-// in the order of their events, and returns how many: see Redeliver. Delivered and open ones do
-// not change, so that a second call does not send them twice. After an error some may have been
-// reopened; another call reopens the rest.
+// Recover sends an endpoint's failed deliveries that were created at since or later again, in the
+// order of their events, and returns how many: see Redeliver. Delivered and open deliveries do not
+// change, so a second call does not send them twice. If Recover returns an error, it may have
+// reopened some deliveries; another call reopens the rest.
 func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
 	if m.cfg.Log == nil {
 		return 0, errNoLog
@@ -54,7 +54,7 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}
-	asked := map[string]bool{} // a delivery that fails again during this call is not sent a third time
+	asked := map[string]bool{} // ids already reopened: if a delivery fails again during this call, it stays failed
 	total := 0
 	for {
 		ids, err := m.failed(ctx, owner, endpointID, since, asked)

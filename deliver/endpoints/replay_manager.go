@@ -12,21 +12,20 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Replay sends an endpoint every event of its monitor or rule that was committed at since or
-// later and before until, and was not delivered to it. It includes events committed while the
-// endpoint was disabled or before it existed. They get the same delivery ids and bytes as if
-// they had been sent then. Open deliveries do not change; failed ones are sent again once. A
-// zero since means the first stored event; an until that is zero or in the future means the
-// newest.
+// Replay sends an endpoint the events of its monitor or rule that were not delivered to it and were
+// committed at since or later and before until. This includes events committed while the endpoint
+// was disabled or before it existed; they have the ids and bytes that they would have had then.
+// Open deliveries do not change. Failed deliveries are sent again once. A zero since means the first
+// stored event. An until that is zero or in the future means the newest event.
 //
-// Replay stores the replay and returns it before its first step. The dispatcher carries it out
-// in steps, in the order of the events; new deliveries go first. After a restart it continues.
-// Replaying returns its progress. While a replay is running, Replay returns it if the range is
-// within its range, and ErrReplayRunning for any other range. Once it is done, a replay of the
-// same range only sends deliveries again that have failed since.
+// Replay stores the replay and returns it before its first step. The dispatcher carries it out in
+// steps, in the order of the events, and sends new deliveries first. It continues after a restart.
+// Replaying returns the progress. While a replay is running, Replay returns it for a range within
+// its range, and ErrReplayRunning for any other range. When it is done, a replay of the same range
+// sends only deliveries that have failed since.
 //
-// Replay returns a *FieldError if the endpoint is disabled or paused, and ErrEndpointNotFound if
-// it was deleted. If it is disabled or paused later, its replay continues once it is active
+// Replay returns a *FieldError if the endpoint is disabled or paused, and ErrEndpointNotFound if it
+// was deleted. If the endpoint is disabled or paused later, its replay waits until it is active
 // again. Events that retention has removed cannot be sent: Replay.Removed counts them.
 func (m *Manager) Replay(ctx context.Context, owner, id string, since, until time.Time) (deliver.Replay, error) {
 	d := m.cfg.Dispatcher
@@ -103,15 +102,15 @@ func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Repl
 	return r, nil
 }
 
-// before returns the number of the last stored event committed before t, or of the last stored
-// event if t is zero; 0 if there is none. Numbers have the order of the commits, so before
-// searches with a step that it first doubles and then halves.
+// before returns the number of the last stored event committed before t, or 0 if there is none. A
+// zero t means the last stored event. Numbers have the order of the commits, so before searches
+// with a step that it first doubles and then halves.
 func (m *Manager) before(ctx context.Context, owner string, t time.Time) (uint64, error) {
 	if t.IsZero() {
 		t = time.Unix(math.MaxInt32, 0).AddDate(200, 0, 0)
 	}
-	// next returns the number of the first stored event above after if that was committed before
-	// t, and 0 otherwise.
+	// next returns the number of the first stored event above after, or 0 if there is none or it
+	// was not committed before t.
 	next := func(after uint64) (uint64, error) {
 		evs, err := m.cfg.Log.Events(ctx, owner, after, 1)
 		if err != nil || len(evs) == 0 || !evs[0].CommittedAt.Before(t) {

@@ -14,7 +14,7 @@ const DefaultOverlap = 24 * time.Hour
 
 const (
 	maxOverlap    = 7 * 24 * time.Hour
-	maxOldSecrets = 10 // that are valid at the same time, in addition to the new one
+	maxOldSecrets = 10 // old secrets valid at the same time, in addition to the new one
 )
 
 func (u *Update) overlap() time.Duration {

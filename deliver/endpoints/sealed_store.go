@@ -11,17 +11,17 @@ import (
 
 var errNotSealed = errors.New("endpoints: secret cannot be encrypted")
 
-// SealedStore is an EndpointStore on top of another one. It encrypts (seals) secrets and header
-// values before it stores them, each for its endpoint's id and its field. Get returns an error
-// that wraps ErrSealed if a stored secret cannot be decrypted, is not encrypted, or was copied
+// SealedStore is an EndpointStore that keeps endpoints in another one. It encrypts (seals) each
+// secret and header value before it stores it, for this endpoint and field only. Get returns an
+// error that wraps ErrSealed if a stored secret cannot be decrypted, is not encrypted, or was copied
 // from another endpoint or field. Update and Delete do not decrypt stored secrets.
 type SealedStore struct {
 	store  deliver.EndpointStore
 	sealer Sealer
 }
 
-// NewSealedStore returns a SealedStore that encrypts with sealer and keeps endpoints in store.
-// Reseal encrypts endpoints that are in plain or encrypted with an older key.
+// NewSealedStore returns a SealedStore that encrypts with sealer and keeps endpoints in store. If
+// store already has endpoints that are not encrypted, call Reseal.
 func NewSealedStore(store deliver.EndpointStore, sealer Sealer) (*SealedStore, error) {
 	if store == nil || sealer == nil {
 		return nil, errors.New("endpoints: SealedStore needs an EndpointStore and a Sealer")
@@ -50,8 +50,8 @@ func (s *SealedStore) Get(ctx context.Context, owner, id string) (deliver.Endpoi
 	return e, nil
 }
 
-// List implements EndpointStore. If it returns an error that wraps ErrSealed, it also returns
-// the whole list; endpoints that cannot be decrypted are in it without secrets.
+// List implements EndpointStore. With an error that wraps ErrSealed it also returns the whole list.
+// Endpoints that cannot be decrypted have no secrets in it.
 func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	list, err := s.store.List(ctx, owner, sourceID)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliv
 	return list, sealed
 }
 
-// Scan implements EndpointStore. It passes endpoints that cannot be decrypted to fn without
-// secrets; at the end it returns an error that wraps ErrSealed and names them.
+// Scan implements EndpointStore. If an endpoint cannot be decrypted, Scan passes it to fn without
+// secrets. At the end it returns an error that wraps ErrSealed and names these endpoints.
 func (s *SealedStore) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	var sealed error
 	err := s.store.Scan(ctx, func(e deliver.Endpoint) error {
@@ -105,9 +105,9 @@ func (s *SealedStore) Delete(ctx context.Context, owner, id string) error {
 	return s.store.Delete(ctx, owner, id)
 }
 
-// Reseal encrypts the secrets of all of an owner's endpoints with the newest key, including
-// secrets stored in plain, and returns how many endpoints it has stored. Endpoints that cannot
-// be decrypted do not change, and the error names them.
+// Reseal encrypts the secrets of an owner's endpoints with the newest key, including secrets that
+// were not encrypted, and returns how many endpoints it has stored. Endpoints that cannot be
+// decrypted do not change; the error names them.
 func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
 	list, err := s.store.List(ctx, owner, "")
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *SealedStore) openOrPlain(ctx context.Context, v deliver.Secret, place s
 	return s.open(ctx, v, place)
 }
 
-// guarded calls change, and returns an error if the Sealer panics. The panic's value may
-// contain the secret, so the error does not.
+// guarded calls change, and returns an error if the Sealer panics. The error does not contain the
+// panic's value, which may contain the secret.
 func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err error) {
 	defer func() {
 		if recover() != nil {
@@ -179,9 +179,9 @@ func guarded(change func() (deliver.Secret, error)) (changed deliver.Secret, err
 	return change()
 }
 
-// each returns a copy of e with every secret replaced by the result of change. The place
-// consists of the endpoint's id and the field, so that stored values cannot be swapped, even
-// within an endpoint. An error wraps failed.
+// each returns a copy of e in which change has replaced every secret. The place passed to change is
+// made of the endpoint's id and the field, so a stored value cannot be used for another field. An
+// error wraps failed.
 func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
 	e = e.Clone()
 	one := func(v *deliver.Secret, field string) error {

@@ -17,8 +17,8 @@ import (
 type Sealer interface {
 	// Seal returns printable ASCII that only Open with the same place can decrypt.
 	Seal(ctx context.Context, plain []byte, place string) (string, error)
-	// Open decrypts the result of Seal. It fails if sealed was made for another place or with an
-	// unknown key, or was changed.
+	// Open decrypts the result of Seal. It returns an error if sealed was made for another place
+	// or with an unknown key, or was changed.
 	Open(ctx context.Context, sealed, place string) ([]byte, error)
 }
 
@@ -28,17 +28,17 @@ type SealKey struct {
 	Key deliver.Secret // 32 random bytes in base64, as of "openssl rand -base64 32"
 }
 
-// AESSealer encrypts with AES-256-GCM. The place is the additional data, and the nonce is
-// random. A key may encrypt 2^32 values (NIST SP 800-38D, 8.3).
+// AESSealer encrypts with AES-256-GCM. The place is the additional authenticated data, and the nonce
+// is random. A key may encrypt at most 2^32 values (NIST SP 800-38D, 8.3).
 type AESSealer struct {
 	newest string // id of the key for Seal
 	keys   map[string]cipher.AEAD
 }
 
-// NewAESSealer returns an AESSealer that encrypts with the first key and decrypts with any. To
-// change keys, put the new one first and keep the old one after it; remove the old one after
-// SealedStore.Reseal has succeeded for all owners. If there are several processes, first give
-// all of them the new key in second place.
+// NewAESSealer returns an AESSealer that encrypts with the first key and decrypts with any of them.
+// To change keys, put the new key first and keep the old key after it. Remove the old key when
+// SealedStore.Reseal has succeeded for all owners. If there are several processes, first give all
+// of them the new key in second place.
 func NewAESSealer(keys ...SealKey) (*AESSealer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("endpoints: a sealer without keys: want at least one")

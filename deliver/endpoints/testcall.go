@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// maxTests is how many test calls may be under way in total, and maxTestsOfOwner per owner,
-// since receivers may hang. Further calls wait.
+// maxTests bounds the test calls under way in total, and maxTestsOfOwner those of one owner, since
+// receivers may hang. Further calls wait.
 const maxTests, maxTestsOfOwner = 64, 4
 
 // TestResult is the result of a test call.
@@ -25,9 +25,9 @@ type TestResult struct {
 	Duration   time.Duration // until the answer was read
 }
 
-// Test sends a made-up post to an endpoint once, even to a disabled one, with the sender and the
-// signatures of a delivery. The body has "test":true. The call is not in the delivery log. If
-// the receiver does not accept it, Test returns no error: see TestResult.OK.
+// Test sends a made-up post to an endpoint once, with the sender and the signatures of a delivery.
+// The endpoint may be disabled. The body has "test":true. The call is not in the delivery log. A
+// refusal by the receiver is no error: see TestResult.OK.
 func (m *Manager) Test(ctx context.Context, owner, id string) (TestResult, error) {
 	e, err := readOpen(ctx, m.cfg.Store, owner, id)
 	if err != nil {
@@ -64,8 +64,8 @@ type ownerCalls struct {
 	calls int
 }
 
-// enter waits until the owner, and all owners together, have fewer calls under way than allowed.
-// The caller must call leave when its call has ended.
+// enter waits until another test call is allowed, by the bounds for the owner and in total. The
+// caller must call leave when its call has ended.
 func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err error) {
 	t.mu.Lock()
 	o := t.owners[owner]

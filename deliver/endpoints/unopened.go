@@ -20,9 +20,8 @@ func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string
 	return e, nil
 }
 
-// Sealed returns the endpoints of all owners with secrets that cannot be decrypted, because the
-// key is missing. The endpoints returned have no secrets. Nothing is sent to them; their
-// deliveries wait.
+// Sealed returns the endpoints of all owners whose secrets cannot be decrypted, because the key is
+// missing. The result has no secrets. Nothing is sent to these endpoints; their deliveries wait.
 func (m *Manager) Sealed(ctx context.Context) ([]deliver.Endpoint, error) {
 	var list []deliver.Endpoint
 	err := m.cfg.Store.Scan(ctx, func(e deliver.Endpoint) error {

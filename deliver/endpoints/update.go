@@ -15,29 +15,29 @@ type Update struct {
 	Headers []deliver.Header // replace all headers; empty and not nil means none
 	Limits  *deliver.Limits
 	// Paused begins or ends a pause: see Endpoint.PausedSince. Attempts under way continue.
-	// After the pause new deliveries are sent at once. Kept ones follow within seconds if the
-	// receiver keeps up, in any order and with all their retries. Other processes begin a pause
-	// within 10 s, or when the present wait for the receiver ends, and end it within a minute. A
-	// disabled endpoint cannot be paused.
+	// After the pause new deliveries are sent immediately. If the receiver keeps up, the waiting
+	// ones follow within seconds, in any order and with all their retries. Other processes begin
+	// a pause within 10 s, or when a present wait for the receiver ends. They end a pause within
+	// a minute. A disabled endpoint cannot be paused.
 	Paused *bool
 	// Secret replaces the secret; "" generates a new one. Until Overlap has passed,
-	// webhook-signature has signatures by the old and the new secret, so that a receiver with
-	// either can verify. X-Signature-256 has only one, by the oldest valid secret: it is by the
-	// new secret only after Overlap has passed.
+	// webhook-signature has signatures by the old and the new secret, and a receiver needs only
+	// one of them. X-Signature-256 is by the oldest valid secret, so it changes to the new secret
+	// only after Overlap.
 	Secret *deliver.Secret
-	// Overlap is how long the present secrets stay valid at most, from 0 to 7 days; 0 makes them
-	// invalid at once, for example after a leak. Nil means 0 if the URL changes with the secret,
-	// since a new receiver does not know the old secret, and otherwise DefaultOverlap.
+	// Overlap is how long the present secrets stay valid, from 0 to 7 days. With 0 they become
+	// invalid immediately, for example after a leak. Nil means DefaultOverlap, but 0 if the URL
+	// changes with the secret, since a new receiver does not know the old secret.
 	Overlap *time.Duration
-	// Version is the Version that the endpoint must have; otherwise the error is
-	// ErrEndpointConflict. 0 means any version.
+	// Version, unless 0, is the Version that the endpoint must have. If it has another, the error
+	// is ErrEndpointConflict.
 	Version int64
 }
 
-// Update makes all changes of u to an endpoint, or none. The result has the new secret if there
-// is one. Other processes apply the change within 10 s. If deliveries to the endpoint are
-// waiting, they apply it when the wait ends: at most 10 minutes after failures, or the time that
-// the receiver asked for.
+// Update makes all changes of u to an endpoint, or none. If the secret changes, the result has the
+// new one. Other processes apply the change within 10 s. A process whose deliveries to the endpoint
+// wait applies it when the wait ends: at most 10 minutes after failures, or the time that the
+// receiver asked for.
 func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliver.Endpoint, error) {
 	if err := m.cfg.Allowed(); err != nil {
 		return deliver.Endpoint{}, err
@@ -65,7 +65,7 @@ func (m *Manager) update(ctx context.Context, owner, id, from string, u Update) 
 			key = deliver.GenerateSecret() // only once, even if the change is tried again
 		}
 	}
-	reset := false // the receiver or its requests have changed: earlier failures do not count
+	reset := false // the receiver or its requests change, so earlier failures do not count
 	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
 		if u.Version != 0 && u.Version != e.Version {
 			return deliver.ErrEndpointConflict
@@ -130,8 +130,8 @@ func (m *Manager) checkUpdate(u *Update) error {
 	return u.checkSecret()
 }
 
-// RotateSecret replaces the secret by a generated one, which the result has. The old one stays
-// valid for DefaultOverlap: see Update.Secret.
+// RotateSecret replaces the secret by a generated one and returns the endpoint with it. The old
+// secret stays valid for DefaultOverlap: see Update.Secret.
 func (m *Manager) RotateSecret(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.Update(ctx, owner, id, Update{Secret: new(deliver.Secret)})
 }

@@ -7,18 +7,18 @@ import (
 	"net/http"
 )
 
-// Handler returns a handler for webhook requests. It calls take once for each request with a
-// valid signature, from many goroutines. It answers
+// Handler returns a handler for webhook requests. It calls take, from many goroutines, once for
+// each request with a valid signature. It answers
 //
 //	204  take returned nil: the delivery is accepted
-//	500  take returned an error, which is not sent; the delivery comes again
+//	500  take returned an error (not in the answer); the delivery is sent again
 //	401  the signature or its timestamp is not valid
 //	400  the body cannot be read, or is not an event that this version can decode
 //	405  the method is not POST
 //	413  the body is longer than Config.MaxBody
 //
 // A delivery may come more than once, with the same DeliveryID. The sender waits 10 s for the
-// answer: work that may take longer should be queued by take and done later.
+// answer, so take should queue work that may last longer.
 func (v *Verifier) Handler(take func(context.Context, Received) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodPost {

@@ -18,28 +18,26 @@ var (
 	// ErrSignature means that the request is not signed with one of the valid secrets, or was
 	// changed after it was signed.
 	ErrSignature = errors.New("receive: no valid signature")
-	// ErrTimestamp means that the signature is valid, but webhook-timestamp is further from now
-	// than Config.Tolerance: the request was captured and sent again, or the clocks disagree.
+	// ErrTimestamp means that the signature is valid, but webhook-timestamp differs from now by
+	// more than Config.Tolerance: the request was captured and sent again, or the clocks disagree.
 	ErrTimestamp = errors.New("receive: webhook-timestamp outside the tolerance")
 )
 
-// Config sets up a Verifier. The zero value of each field means its
-// default.
+// Config sets up a Verifier. The zero value of each field means its default.
 type Config struct {
-	// Secrets are the valid secrets: one, or during a rotation the old and the new one, in any
-	// order. Required without SecretsFor. During a rotation the sender signs with both secrets,
-	// so either of them is enough.
+	// Secrets are the valid secrets, in any order: one, or during a rotation the old and the new
+	// one. Required without SecretsFor. During a rotation the sender signs with both secrets, so
+	// one of them is enough.
 	Secrets []deliver.Secret
-	// SecretsFor, set in place of Secrets, returns the secrets of the webhook with the id in
-	// X-Webhook-Id, none if it is unknown. It is called before the signature is checked, so the
-	// id may come from anybody.
+	// SecretsFor, set in place of Secrets, returns the secrets for the id in X-Webhook-Id, or none
+	// if the id is unknown. It is called before the signature is checked, so anybody may have
+	// sent the id.
 	SecretsFor func(webhookID string) []deliver.Secret
-	// RequireTimestamp refuses requests with X-Signature-256 only: anybody who has seen such a
-	// request can send it again, at any time and with another X-Delivery-Id. Set it if all
+	// RequireTimestamp refuses requests that have only X-Signature-256. Anybody who has seen such
+	// a request can send it again, at any time and with another X-Delivery-Id. Set it if all
 	// requests come from package webhook.
 	RequireTimestamp bool
-	// Tolerance is how far webhook-timestamp may be from now, either way.
-	// Defaults to 5 min.
+	// Tolerance is how far webhook-timestamp may be before or after now. Defaults to 5 min.
 	Tolerance time.Duration
 	// MaxBody is the longest body allowed, in bytes. Defaults to 1 MiB.
 	MaxBody int64
@@ -101,12 +99,12 @@ type Received struct {
 	Body       []byte    // the bytes that were signed
 }
 
-// Verify checks a request's signature and decodes its body. header returns the value of a
-// header, or ""; it must ignore the case of names, as http.Header.Get does. If the request has
-// any of the headers webhook-id, webhook-timestamp and webhook-signature, Verify checks these
-// three, and otherwise X-Signature-256. The error wraps ErrSignature or ErrTimestamp, is that of
-// deliver.ParseBody, or is a *FieldError for a body that is too long. Signatures are compared in
-// constant time.
+// Verify checks a request's signature and decodes its body. header returns the value of a header,
+// or ""; it must ignore the case of names, as http.Header.Get does. If the request has any of
+// webhook-id, webhook-timestamp and webhook-signature, Verify checks these three headers.
+// Otherwise it checks X-Signature-256. Signatures are compared in constant time. The error wraps
+// ErrSignature or ErrTimestamp, comes from deliver.ParseBody, or is a *FieldError for a body that
+// is too long.
 func (v *Verifier) Verify(header func(name string) string, body []byte) (Received, error) {
 	if int64(len(body)) > v.cfg.MaxBody {
 		return Received{}, invalid.Field("deliver", "body", fmt.Sprintf("%d bytes", len(body)), fmt.Sprintf("at most %d", v.cfg.MaxBody))
@@ -150,7 +148,7 @@ func bare(secrets []deliver.Secret, header string, body []byte) error {
 func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures string, body []byte) (time.Time, error) {
 	at, ok := parseSeconds(seconds)
 	switch {
-	case id == "" || len(id) > maxID || strings.Contains(id, "."): // the signed text has a dot after the id
+	case id == "" || len(id) > maxID || strings.Contains(id, "."): // in the signed text a dot ends the id
 		return at, fmt.Errorf("%w: webhook-id is not 1 to %d bytes without a dot", ErrSignature, maxID)
 	case !ok:
 		return at, fmt.Errorf("%w: webhook-timestamp is not in Unix seconds", ErrSignature)

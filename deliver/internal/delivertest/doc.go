@@ -1,3 +1,2 @@
-// Package delivertest has the event that the tests of delivery send, sign and
-// verify.
+// Package delivertest has a sample event for tests that send, sign or verify it.
 package delivertest

@@ -13,8 +13,8 @@ var (
 	Detected  = Published.Add(1234*time.Millisecond + 999*time.Microsecond)
 )
 
-// Sample is a post found by a monitor, from a platform that sends no author
-// record along.
+// Sample returns a monitor's event and its post. The post has no author record, as on some
+// platforms.
 func Sample() (*deliver.Event, *fetcher.Tweet) {
 	t := &fetcher.Tweet{
 		ID: "2080761390344937796", Text: "cut…", FullText: "in full: <b>\"é\" & 🧵</b>",
@@ -28,7 +28,7 @@ func Sample() (*deliver.Event, *fetcher.Tweet) {
 	return e, t
 }
 
-// Body is the body of Sample after a change, nil for none.
+// Body returns the body of Sample after change has modified it. A nil change modifies nothing.
 func Body(change func(*deliver.Event, *fetcher.Tweet)) []byte {
 	e, t := Sample()
 	if change != nil {

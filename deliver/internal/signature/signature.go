@@ -20,7 +20,7 @@ const (
 
 const standardLength = len(StandardPrefix) + (sha256.Size+2)/3*4 // of one signature, in bytes
 
-// Sum returns the HMAC-SHA256 of a body. The key is the secret as it stands.
+// Sum returns the HMAC-SHA256 of a body. The key is the text of the secret, without decoding.
 func Sum(secret secret.Value, body []byte) []byte {
 	h := hmac.New(sha256.New, []byte(secret))
 	h.Write(body)
@@ -51,8 +51,8 @@ func WriteStandard(h hash.Hash, id, seconds string, body []byte) {
 	h.Write(body)
 }
 
-// StandardKey returns the key of Standard: what follows whsec_, decoded from
-// base64, or the whole secret where it has another form.
+// StandardKey returns the key of Standard: the part of the secret after whsec_, decoded from base64.
+// For a secret of another form it returns the whole secret.
 func StandardKey(secret secret.Value) []byte {
 	if encoded, ok := strings.CutPrefix(string(secret), SecretPrefix); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
