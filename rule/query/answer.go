@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// compile prepares a leaf for matching in dialect d. A leaf that has too many words is an
-// error, whatever the lexer let pass.
+// compile prepares a leaf for matching in dialect d. It reports an error if the leaf has too many
+// words, even if the lexer did not.
 func compile(n *node, d Dialect, f *findings) {
 	if n.kind != leafNode {
 		return
@@ -43,8 +43,8 @@ func compile(n *node, d Dialect, f *findings) {
 	}
 }
 
-// answer evaluates one clause on a post. The span is the part of the text that
-// meets the clause, empty for a clause that is not about the text.
+// answer evaluates one clause on a post. The span is the part of the text that meets the clause.
+// It is empty if the clause is not about the text.
 func (p *Program) answer(n *node, post *post) (verdict, span) {
 	t, a := post.tweet, &n.arg
 	post.steps++
@@ -139,8 +139,8 @@ func mentionsID(t *fetcher.Tweet, id string) bool {
 	return false
 }
 
-// emoticonIn looks for an emoticon that no letter or digit follows, unlike :D
-// in "x:Data". Case does not count.
+// emoticonIn looks for an emoticon, ignoring case. A letter or digit after it, as in "x:Data",
+// makes it no emoticon.
 func emoticonIn(p *post, e string) (verdict, span) {
 	p.steps += len(p.text)
 	s := p.text

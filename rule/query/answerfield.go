@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// fieldAnswer evaluates the clauses that compare single fields of the record.
-// Those that only the platform can decide are unknown.
+// fieldAnswer evaluates the clauses that compare single fields of a Tweet. Clauses that only the
+// platform can decide are unknown.
 func fieldAnswer(op opID, a *argument, t *fetcher.Tweet) verdict {
 	switch op {
 	case opFrom:
@@ -46,7 +46,7 @@ func fieldAnswer(op opID, a *argument, t *fetcher.Tweet) verdict {
 		return is(hasMedia(t, "video"))
 	case opConsumerVideo, opProVideo:
 		if hasMedia(t, "video") {
-			return unknown // the record does not tell them apart
+			return unknown // a Tweet does not tell them apart
 		}
 		return no
 	case opHasLang:
@@ -80,8 +80,8 @@ func textOf(t *fetcher.Tweet) string {
 	return t.Text
 }
 
-// atLeast compares a count. A native retweet counts as 0: the counts in its
-// record are the original's.
+// atLeast compares a count. The count of a native retweet is 0, because its record has the counts
+// of the original post.
 func atLeast(t *fetcher.Tweet, count, least int64) verdict {
 	if t.IsRetweet {
 		count = 0
@@ -89,8 +89,8 @@ func atLeast(t *fetcher.Tweet, count, least int64) verdict {
 	return is(count >= least)
 }
 
-// userAnswer evaluates the clauses about the author, whose record u is; nil if
-// the post does not carry it.
+// userAnswer evaluates the clauses about the author. u is the author's profile, or nil if the
+// post does not have it.
 func userAnswer(op opID, a *argument, u *fetcher.User) verdict {
 	if u == nil {
 		return unknown
@@ -123,9 +123,10 @@ func userAnswer(op opID, a *argument, u *fetcher.User) verdict {
 	return unknown
 }
 
-// repliesTo reports whether t replies to a post of who, a handle or an id. A Tweet has only
-// the id. The handle is that of the mention with this id, that of the author if the author
-// replies to itself, or else the one at the beginning of the text.
+// repliesTo reports whether t replies to a post of who, a handle or an id. A Tweet has only the
+// id of the account it replies to. repliesTo takes the handle from the author if the id is the
+// author's own, otherwise from the mention with this id, otherwise from the beginning of the
+// text.
 func repliesTo(t *fetcher.Tweet, who string) bool {
 	if t.InReplyToUserID == "" && t.InReplyToStatusID == "" {
 		return false
@@ -146,7 +147,7 @@ func repliesTo(t *fetcher.Tweet, who string) bool {
 	return leadingName(textOf(t), "@", who)
 }
 
-// retweets reports whether t is a native retweet of who. A Tweet has only the id of the
+// retweets reports whether t is a native retweet of who. A Tweet does not name the author of the
 // original post, but the text of a retweet begins with "RT @name:".
 func retweets(t *fetcher.Tweet, who string) bool {
 	if !t.IsRetweet {
@@ -172,8 +173,8 @@ func leadingName(text, prefix, who string) bool {
 	return rest == "" || !isAlnum(rest[0]) && rest[0] != '_'
 }
 
-// hasMedia reports whether a post has media of a type. Media without a type are
-// videos if they have a duration, and photos if not.
+// hasMedia reports whether a post has media of a type. Media without a type count as a video if
+// they have a duration, otherwise as a photo.
 func hasMedia(t *fetcher.Tweet, kind string) bool {
 	for i := range t.Media {
 		m := &t.Media[i]
@@ -191,8 +192,8 @@ func hasMedia(t *fetcher.Tweet, kind string) bool {
 	return false
 }
 
-// sampled reports whether a post is in a sample of percent. It uses a hash of the id:
-// every process selects the same posts.
+// sampled reports whether a post is in a sample of the given percentage of posts. It uses a hash
+// of the id, so every process selects the same posts.
 func sampled(id string, percent int64) bool {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(id) {
@@ -204,8 +205,8 @@ func sampled(id string, percent int64) bool {
 	return h%100 < uint64(percent)
 }
 
-// compareIDs compares two numeric ids of any length, and passes the result, as of
-// cmp.Compare, to ok.
+// compareIDs compares two numeric ids of any length. It calls ok with the result, which has the
+// sign of cmp.Compare's.
 func compareIDs(a, b string, ok func(order int) bool) verdict {
 	if !isDigits(a) || !isDigits(b) {
 		return unknown

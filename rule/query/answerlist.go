@@ -18,7 +18,7 @@ func (p *Program) when(op opID, a *argument, post *post) verdict {
 	case opUntil, opUntilTime:
 		return is(at.Unix() < a.lo)
 	}
-	now := p.now() // an age may be longer than a Duration can be
+	now := p.now() // not a Duration: an age may be longer than 292 years
 	return is(!at.Before(time.Unix(now.Unix()-a.lo, int64(now.Nanosecond()))))
 }
 
@@ -72,8 +72,7 @@ func (p *Program) profileWords(op opID, a *argument, post *post) verdict {
 	return is(ok)
 }
 
-// linkHas reports whether a link, as posted or in full, contains literal, which
-// is folded.
+// linkHas reports whether a link, as posted or in full, contains literal. literal must be folded.
 func linkHas(p *post, literal []byte) bool {
 	has := func(s string) bool {
 		p.steps += len(s)
@@ -97,8 +96,8 @@ func linkHas(p *post, literal []byte) bool {
 	return false
 }
 
-// hosts lists the hosts that the links of a filter lead to; an entry with a
-// leading slash is a path on any host.
+// hosts lists, for each operator, the hosts of the links that meet it. An entry with a leading
+// slash is a path on any host.
 var hosts = map[opID][]string{
 	opPeriscope: {"periscope.tv", "pscp.tv"},
 	opVine:      {"vine.co"},
@@ -150,8 +149,8 @@ func hostIs(link, domain string) bool {
 	return n >= 0 && strings.EqualFold(link[n:], domain) && (n == 0 || link[n-1] == '.')
 }
 
-// card evaluates the clauses about a post's card. The record says no more than
-// whether there is one, but it has polls and animated GIFs in fields of their own.
+// card evaluates the clauses about a post's card. A Tweet tells only whether there is a card.
+// Polls and animated GIFs have their own fields.
 func card(op opID, a *argument, p *post) verdict {
 	t := p.tweet
 	if op != opCardName {

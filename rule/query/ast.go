@@ -11,8 +11,8 @@ const (
 	orNode
 )
 
-// node is a clause, or clauses joined by AND or OR. After normalising, only
-// leaves and ANDs can be negated, and no AND or OR has a kid of its own kind.
+// node is a clause, or clauses joined by AND or OR. After normalise, an OR is never negated, and
+// no AND or OR has a kid of its own kind that is not negated.
 type node struct {
 	kind       nodeKind
 	neg        bool
@@ -22,8 +22,7 @@ type node struct {
 	arg        argument
 }
 
-// argument is the value of a clause; which fields are set depends on the
-// operator's argKind.
+// argument is the value of a clause. The operator's argKind determines the fields that are set.
 type argument struct {
 	text   string // as written, without quotes
 	quoted bool
@@ -39,10 +38,9 @@ type argument struct {
 	hash    uint64   // folded text of tags and names
 }
 
-// normalise returns a copy of n, negated if neg is set. In it nested groups of
-// the same kind are merged, a group of one clause is replaced by the clause, and
-// a negated OR is an AND of negations (De Morgan). A negated AND stays, because
-// no dialect accepts an OR of negations.
+// normalise returns a copy of n, negated if neg is set. It merges nested groups of the same kind,
+// and replaces a group of one clause by the clause. It turns a negated OR into an AND of
+// negations (De Morgan). It keeps a negated AND, because no dialect accepts an OR of negations.
 func normalise(n *node, neg bool) *node {
 	neg = neg != n.neg
 	if n.kind == leafNode {

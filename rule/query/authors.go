@@ -8,12 +8,12 @@ import (
 // maxAuthors is the most accounts that Authors returns.
 const maxAuthors = 64
 
-// Authors returns accounts, as sorted handles in lower case, that together are the authors
-// of every post that matches the query. So reading their timelines and calling Match finds
-// the same posts as a search. It returns nil if there are no such accounts, more than 64 of
-// them, or one is given by its id. It also returns nil if Match cannot decide the query for
-// a new post, because an operator needs the platform, the author's profile (few posts have
-// it), or likes, replies or reposts (a post gets them later).
+// Authors returns the accounts that a matching post must be from, as sorted handles in lower
+// case. So reading their timelines and calling Match finds the same posts as a search. Authors
+// returns nil if posts of any account may match, if there are more than 64 accounts, or if one is
+// given by its id. It also returns nil if an operator needs data that a new post lacks: data of
+// the platform, the author's profile (few posts have it), or likes, replies or reposts (a post
+// gets them later).
 func (p *Program) Authors() []string {
 	usable := true
 	p.root.walk(false, func(n *node, _ bool) {
@@ -32,8 +32,8 @@ func (p *Program) Authors() []string {
 	return slices.Compact(list)
 }
 
-// authors returns a list of handles that has the author of every post that n matches, or
-// nil if there is no such list.
+// authors returns handles that include the author of every post that n matches, or nil if there
+// is no such list.
 func authors(n *node) []string {
 	switch {
 	case n.neg:
@@ -43,7 +43,7 @@ func authors(n *node) []string {
 			return nil
 		}
 		return []string{strings.ToLower(n.arg.text)}
-	case n.kind == andNode: // each kid's list is a list for n: take the shortest
+	case n.kind == andNode: // any kid's list serves for n: take the shortest
 		var fewest []string
 		for _, k := range n.kids {
 			if list := authors(k); len(list) > 0 && (fewest == nil || len(list) < len(fewest)) {

@@ -3,8 +3,8 @@ package query
 // maxWebOperators is about how many clauses the web's search takes.
 const maxWebOperators = 22
 
-// checkTree reports well-formed queries that are not allowed: those that match nearly every
-// post, and those with clauses in places where they cannot stand. root is normalised.
+// checkTree reports errors of a query with correct syntax: it matches nearly every post, or a
+// clause is in a place where it is not allowed. root must be normalised.
 func checkTree(root *node, d Dialect, f *findings) {
 	var leaves, lists int
 	positive, selective, usual := false, false, false
@@ -67,8 +67,8 @@ func checkTree(root *node, d Dialect, f *findings) {
 	}
 }
 
-// walk calls f for each leaf. Its neg says whether the leaf is negated, counting
-// the groups that it is in.
+// walk calls f for each leaf. The argument neg of f tells whether the leaf is negated in effect:
+// by itself and by the groups around it.
 func (n *node) walk(neg bool, f func(leaf *node, neg bool)) {
 	neg = neg != n.neg
 	if n.kind == leafNode {
@@ -85,8 +85,8 @@ func notNegatable(n *node, neg bool, d Dialect, f *findings) {
 	}
 }
 
-// checkWhole reports clauses that apply to the whole rule and stand inside an OR
-// or a negated group.
+// checkWhole reports clauses that apply to the whole rule but are inside an OR or a negated
+// group.
 func checkWhole(root *node, f *findings) {
 	samples := 0
 	var visit func(n *node, top bool)
@@ -115,8 +115,8 @@ func checkWhole(root *node, f *findings) {
 // standalone reports whether a rule can consist of op alone.
 func standalone(op opID, d Dialect) bool { return operators[op].alone&d.accepts() != 0 }
 
-// weak reports whether a clause that is allowed alone usually finds nothing
-// useful without another one.
+// weak reports whether a clause is allowed alone but usually finds nothing useful without another
+// clause.
 func weak(n *node, d Dialect) bool {
 	if n.op == opGeocode {
 		return true
@@ -132,8 +132,8 @@ func weak(n *node, d Dialect) bool {
 	return true
 }
 
-// negativeBranch returns a side of an OR that consists of negated clauses only,
-// nil if there is none. A negated AND counts as a negated clause.
+// negativeBranch returns a side of an OR that has only negated clauses, or nil if there is none.
+// A negated AND counts as a negated clause.
 func negativeBranch(n *node) *node {
 	if n.neg {
 		return nil
@@ -161,10 +161,9 @@ func onlyExcludes(n *node) bool {
 	return true
 }
 
-// allStandalone reports whether each branch of the query's disjunctive normal
-// form, which is each way to meet it, has a positive clause that can stand alone.
-// A branch of an AND joins a branch of each kid, so one kid whose branches all
-// have such a clause is enough.
+// allStandalone reports whether each way to meet the query (a branch of its disjunctive normal
+// form) needs a positive clause that can stand alone. For an AND, one kid for which this is true
+// is enough, because each branch of the AND contains a branch of that kid.
 func allStandalone(n *node, neg bool, d Dialect) bool {
 	neg = neg != n.neg
 	if n.kind == leafNode {

@@ -27,36 +27,34 @@ const (
 	keyKinds
 )
 
-// key is something that a post has and a program can require: a word, a tag, an author and so
-// on.
+// key is a feature of a post that a program can require, such as a word, a tag or an author.
 type key struct {
 	kind keyKind
 	hash uint64
 }
 
-// id joins kind and hash into one number, by which a Set indexes keys.
+// id returns a hash of kind and hash. A Set indexes programs by it.
 func (k key) id() uint64 { return mix(k.hash, uint64(k.kind)*0xc2b2ae3d27d4eb4f) }
 
 func idHash(s string) uint64 { return maphash.String(seed, s) }
 
-// maxCover bounds the keys that a program is indexed under. A program that needs more is tried
-// on every post.
+// maxCover is the most keys that a program is indexed under. A program that needs more keys is
+// tried on every post.
 const maxCover = 64
 
-// cover is a set of keys. Each post that matches has at least one of them.
+// cover is a set of keys. Each post that matches the program has at least one of the keys.
 type cover struct {
 	keys  []key
 	score int // the higher, the fewer posts have one of the keys
 }
 
-// cover returns a cover of n. It has no keys if n requires nothing that a Set
-// indexes.
+// cover returns a cover of n. The cover has no keys if n requires nothing that a Set indexes.
 func (p *Program) cover(n *node) cover {
 	if n.neg {
 		return cover{}
 	}
 	switch n.kind {
-	case andNode: // any kid's cover is one of the whole: take the rarest
+	case andNode: // any kid's cover is a cover of n: take the rarest
 		var best cover
 		for _, k := range n.kids {
 			if c := p.cover(k); len(c.keys) > 0 && (len(best.keys) == 0 || c.score > best.score) {
@@ -81,15 +79,15 @@ func (p *Program) cover(n *node) cover {
 	return p.leafCover(n)
 }
 
-// Scores of keys other than words; that of a word follows from its length.
+// Scores of keys that are not words. The score of a word is its length, at most 16, plus a bonus.
 const (
 	scoreID     = 100
 	scoreAuthor = 90
 	scoreTag    = 20
 )
 
-// covers returns the covers of the clauses that the query joins by AND, the
-// rarest first. Any one of them is enough to find the program.
+// covers returns a cover for each clause that the query joins by AND, the rarest first. Any one
+// of the covers is enough to find the program.
 func (p *Program) covers() []cover {
 	clauses := []*node{p.root}
 	if p.root.kind == andNode && !p.root.neg {
@@ -143,7 +141,7 @@ func (p *Program) leafCover(n *node) cover {
 	return cover{}
 }
 
-// cover returns the longest word of p, since a post must have all of them.
+// cover returns the longest word of p. A post must have all words of p, so one is enough.
 func (p *pattern) cover(kind keyKind, bonus int) cover {
 	var c cover
 	for i, w := range p.words {

@@ -8,12 +8,12 @@ import (
 
 // Diagnostic is an error or a warning about a part of a query.
 type Diagnostic struct {
-	// Code is stable, for programs: E_… for errors, W_… for warnings.
+	// Code is stable, so programs can compare it: E_… for errors, W_… for warnings.
 	Code string
 	// Start and End are byte offsets into the query.
 	Start, End int
 	Message    string
-	// Hint is what to write instead, "" when there is nothing to suggest.
+	// Hint says what to write instead; "" if there is no suggestion.
 	Hint string
 }
 
@@ -26,11 +26,10 @@ func (d Diagnostic) String() string {
 	return s
 }
 
-// Warning is a Diagnostic that does not keep a query from being accepted.
+// Warning is a Diagnostic of a query that is accepted all the same.
 type Warning = Diagnostic
 
-// SyntaxError reports why a query is refused: its errors in the order of the
-// text, at most 16 of them.
+// SyntaxError reports why a query is refused. It has at most 16 errors, in the order of the text.
 type SyntaxError struct {
 	Query  string
 	Errors []Diagnostic // never empty
@@ -39,7 +38,7 @@ type SyntaxError struct {
 // maxErrors bounds how many errors of one query are reported.
 const maxErrors = 16
 
-// Error returns the first error, and how many more there are.
+// Error returns the first error and the number of the others.
 func (e *SyntaxError) Error() string {
 	s := "rule: " + e.Errors[0].String()
 	if n := len(e.Errors) - 1; n > 0 {
@@ -66,8 +65,8 @@ func (f *findings) warn(code string, start, end int, hint, format string, args .
 	}
 }
 
-// refuse adds an error if strict is set and a warning if not; what is the part
-// of the code after E_ or W_.
+// refuse adds an error if strict is set, and a warning otherwise. what is the part of the code
+// after E_ or W_.
 func (f *findings) refuse(strict bool, what string, start, end int, hint, format string, args ...any) {
 	if strict {
 		f.fail("E_"+what, start, end, hint, format, args...)

@@ -70,17 +70,17 @@ type Options struct {
 	MaxClauses int
 	// MaxDepth is the deepest nesting of parentheses. Defaults to 64.
 	MaxDepth int
-	// Now returns the time from which within_time: counts back. Defaults to time.Now.
+	// Now returns the present time, for within_time:. Defaults to time.Now.
 	Now func() time.Time
 }
 
 const (
 	defaultClauses = 512
 	defaultDepth   = 64
-	// maxPhrase is the most words of a phrase. With it, the state of a search is a small
-	// array on the stack.
+	// maxPhrase is the most words of a phrase. It keeps the state of a search in a small array on
+	// the stack.
 	maxPhrase = 512
-	// maxNear is the most words of a proximity phrase. It is smaller, because a search
+	// maxNear is the most words of a proximity phrase. It is below maxPhrase, because a search
 	// for words in any order takes longer.
 	maxNear = 64
 )

@@ -1,7 +1,7 @@
 // Package query is the query language of filter rules.
 //
-// Parse turns a query into a Program, whose Match reports whether a post
-// matches, without allocating:
+// Parse turns a query into a Program. Its method Match reports whether a post matches, without
+// allocating:
 //
 //	p, warnings, err := query.Parse(`"moon landing" (from:nasa OR #artemis) -is:retweet`, query.Options{})
 //	…
@@ -23,11 +23,10 @@
 //	#tag @user $TAG         tags and mentions, exactly
 //	from:nasa               name:value, without spaces; quote values with spaces
 //
-// Case is ignored. Punctuation and symbols separate words, so "coca-cola" is a
-// phrase of two. An emoji is a word by itself, and so is each character of a script
-// that is written without spaces, such as Japanese. Keywords do not search the links
-// in a text: use url: for them. Accents count in V2Stream only. A keyword, a phrase or
-// an operator with its value is called a clause.
+// Case is ignored. Punctuation and symbols separate words, so "coca-cola" is a phrase of two
+// words. An emoji is a word. In scripts without spaces between words, such as Japanese, each
+// character is a word. Keywords do not match the links in a text: use url: for links. Accents
+// count in V2Stream only. A keyword, a phrase or an operator with its value is called a clause.
 //
 // The operators most used (the tables in operators.go have all of them):
 //
@@ -45,40 +44,40 @@
 //	within_time:3h since_id: max_id:                time
 //	contains:abc bio_name:nasa filter:safe …        and what PowerTrack and the web have
 //
-// A query needs a clause that selects posts: a keyword, a tag, an author. Negated
-// clauses and those that most posts meet (is:, has:, lang:, since:, followers_count:)
-// only narrow a selection: a query of such clauses alone is refused. Web also refuses
-// min_likes:, min_replies: and min_reposts: alone; Union and V2Search accept them, as
-// the X API documents.
+// A query needs a clause that selects posts, such as a keyword, a tag or an author. Negated
+// clauses and clauses that most posts meet (is:, has:, lang:, since:, followers_count:) only
+// narrow a selection. Parse refuses a query that has no other clauses. Web also refuses
+// min_likes:, min_replies: and min_reposts: alone. Union and V2Search accept them, as the X API
+// documents.
 //
 // # Dialects
 //
-// Union, the default, accepts the names of all dialects and of PowerTrack. It replaces
-// different names of one operator by a single name, with a warning. V2Stream and V2Search
-// accept the stream rules and search queries of the X API, and refuse everything else with
-// a hint. Web is the web's advanced search. Outside of quotes it does not distinguish
-// singular and plural. It also searches links and the author's names, and leaves out
-// native retweets unless the query has include:nativeretweets.
+// Union, the default, accepts the names of all dialects and of PowerTrack. It replaces different
+// names of one operator by a single name, with a warning. V2Stream and V2Search accept the stream
+// rules and search queries of the X API, and refuse everything else with a hint. Web is the web's
+// advanced search. Outside of quotes it does not distinguish singular and plural. Its keywords
+// also match links and the author's names. It excludes native retweets unless the query asks for
+// them.
 //
-// The sources are the public documents of the X API v2 (filtered stream, search,
-// operators) and of PowerTrack, and the community's reference of the web's search. They
-// leave some points open, which this package decides as follows. AND binds tighter than OR
-// in the web dialect too, with the warning W_MIXED. Counts of an author, such as
-// followers_count:, cannot be used alone. sample: uses a hash of the post's id. A native
-// retweet has no likes and reposts of its own. * is exactly one word.
+// The sources are the public documents of the X API v2 (filtered stream, search, operators) and
+// of PowerTrack, and the community's reference of the web's search. This package decides the
+// points that they leave open. AND binds tighter than OR in the web dialect too, with the warning
+// W_MIXED. Counts of an author, such as followers_count:, cannot be used alone. sample: uses a
+// hash of the post's id. A native retweet has no likes or reposts of its own. * is exactly one
+// word.
 //
 // # Missing data
 //
-// If a post lacks the data for a clause, both the clause and its negation are unknown. Match
-// is then true only if the other clauses suffice. Operators about the author's profile need
-// a post with its author's User. Some operators are approximate: to: and retweets_of: with a
-// handle use mentions, has:images uses the type or duration of media, card_name: polls, and
-// filter:news a list of domains.
+// If a post lacks the data for a clause, both the clause and its negation are unknown. Match is
+// then true only if the other clauses suffice. Operators about the author's profile need a Tweet
+// with its User. Some operators are approximate. to: and retweets_of: with a handle use mentions.
+// has:images uses the type or duration of media. card_name: uses polls, and filter:news a list of
+// domains.
 //
 // # Errors and warnings
 //
-// Errors and warnings are Diagnostics. Each has a code, a range of bytes in the query, a
-// sentence, and a text to write instead.
+// Errors and warnings are Diagnostics. Each has a code, a range of bytes in the query, a message,
+// and a hint what to write instead.
 //
 //	syntax    E_EMPTY E_EMPTY_GROUP E_EMPTY_PHRASE E_EMPTY_VALUE E_OPERAND E_PAREN
 //	          E_QUOTE E_SPACE E_MINUS E_KEYWORD E_WILDCARD E_TAG E_PUNCT E_EMOJI E_AND E_UTF8

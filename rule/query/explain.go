@@ -27,21 +27,21 @@ type Explanation struct {
 	Verdict Verdict
 	// Start and End are the clause's bytes in the query.
 	Start, End int
-	// Found is the start and end, in bytes, of the part of the post's FullText (or Text
-	// if that is empty) that meets the clause. Both are 0 if the clause is not met or not
-	// about the text.
+	// Found is the start and end, in bytes, of the part of the post's text that meets the clause.
+	// The text is FullText, or Text if FullText is empty. Both are 0 if the clause is not met or
+	// not about the text.
 	Found [2]int
 	// Text is the part of the text given by Found.
 	Text string
-	// Reason says why a clause is unknown, or why the query does not match although its
-	// clauses are met. It may be "".
+	// Reason tells why a clause is unknown, or why the query does not match although its clauses
+	// are met. It may be "".
 	Reason string
 	// Parts are the clauses of a group, in the order of the query.
 	Parts []Explanation
 }
 
-// Explain evaluates a program on a post like Match, and returns the result of every clause,
-// including those that Match skips because others have decided.
+// Explain evaluates a program on a post like Match, but returns the result of every clause. It
+// does not skip clauses that cannot change the result.
 func (p *Program) Explain(t *fetcher.Tweet) Explanation {
 	post := newPost(t)
 	e := p.explain(p.root, post)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// inSpans reports whether byte i lies in one of the spans, which are in order. It
-// drops those that end at or before i, so that calls need rising i.
+// inSpans reports whether byte i is in one of the spans. The spans must be in order. inSpans
+// drops spans that end at or before i, so i must not decrease from call to call.
 func inSpans(spans *[]span, i int) bool {
 	for len(*spans) > 0 && int((*spans)[0].end) <= i {
 		*spans = (*spans)[1:]
@@ -15,8 +15,8 @@ func inSpans(spans *[]span, i int) bool {
 	return len(*spans) > 0 && int((*spans)[0].start) <= i
 }
 
-// tagLetter reports whether r is a letter of a hashtag, which needs one at least;
-// tagRune also accepts digits and what may stand between letters.
+// tagLetter reports whether r is a letter of a hashtag. A hashtag needs at least one. tagRune
+// also accepts digits, and other characters that a hashtag may contain.
 func tagLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
 func tagRune(r rune) bool {
@@ -24,8 +24,8 @@ func tagRune(r rune) bool {
 		r >= utf8.RuneSelf && strings.ContainsRune("\u200c\u200d\ua67e\u05be\u05f3\u05f4\uff5e\u301c\u309b\u309c\u30a0\u30fb\u3003\u0f0b\u0f0c\u00b7", r)
 }
 
-// appendHashtags appends the spans of the #tags of a text, without their #. Tags
-// of digits alone and tags in links do not count.
+// appendHashtags appends the spans of the #tags of a text, without the #. Tags without a letter
+// and tags in links do not count.
 func appendHashtags(dst []span, s string, links []span) []span {
 	before := ' '
 	for i := 0; i < len(s); {
@@ -58,8 +58,8 @@ func appendHashtags(dst []span, s string, links []span) []span {
 	return dst
 }
 
-// appendMentions appends the spans of the @users of a text, without their @. A
-// handle is 1 to 20 letters, digits and _.
+// appendMentions appends the spans of the @users of a text, without the @. A handle has 1 to 20
+// letters, digits and _.
 func appendMentions(dst []span, s string, links []span) []span {
 	before := ' '
 	for i := 0; i < len(s); {
@@ -96,15 +96,15 @@ func mentionMayFollow(s string, before rune) bool {
 	if !isAlnum(byte(before)) && !strings.ContainsRune("_!#$%&*@", before) {
 		return true
 	}
-	// "RT@name" is a mention all the same.
+	// "RT@name" is a mention, although a letter comes before the @.
 	if len(s) < 2 || !strings.EqualFold(s[len(s)-2:], "rt") {
 		return false
 	}
 	return len(s) == 2 || !isAlnum(s[len(s)-3]) && strings.IndexByte("_+~.-", s[len(s)-3]) < 0
 }
 
-// cashtagEnd returns the end of the cashtag symbol at i, i for none: 1 to 6
-// letters, and after a dot or _ one or two more.
+// cashtagEnd returns the end of the cashtag at i, or i if there is none. A cashtag has 1 to 6
+// letters, and may have a dot or _ with one or two more letters.
 func cashtagEnd(s string, i int) int {
 	letters := func(from, most int) int {
 		j := from
@@ -134,8 +134,8 @@ func wordEnds(s string, i int) bool {
 	return unicode.IsSpace(r) || unicode.IsPunct(r) && r != '_'
 }
 
-// appendCashtags appends the spans of the $TAGs of a text, without their $. A
-// $TAG follows white space or starts the text.
+// appendCashtags appends the spans of the $TAGs of a text, without the $. A $TAG is at the start
+// of the text or after white space.
 func appendCashtags(dst []span, s string) []span {
 	free := true
 	for i := 0; i < len(s); {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// seed makes word hashes unpredictable: nobody can construct two words with the same hash.
-// Accidental collisions of 64 bits are so rare that only hashes are compared.
+// seed makes word hashes unpredictable, so nobody can construct two words with the same hash.
+// Accidental collisions of 64 bits are very rare, so only hashes are compared.
 var seed = maphash.MakeSeed()
 
-// Hashes of tokens that are not words; no word has them.
+// Hashes of tokens that are not words. No word has these hashes.
 const (
 	segmentEnd = 0 // end of a segment; no phrase matches across it
-	linkWord   = 1 // a link, which takes the place of a word and matches none
+	linkWord   = 1 // a link, which counts as a word but equals no word
 )
 
 // hashFolded returns the hash of a folded word. Words are equal if their hashes are.
@@ -27,9 +27,9 @@ func hashFolded(folded []byte) uint64 {
 	return h
 }
 
-// appendFolded appends s in the form in which text is compared: canonically decomposed,
-// without case and without invisible characters. Unless exact, it also drops the accents
-// of Latin and Greek letters. Both sides of a comparison must be folded.
+// appendFolded appends s in the form in which text is compared. It decomposes characters
+// canonically, folds case and drops invisible characters. Unless exact is set, it also drops the
+// accents of Latin and Greek letters. Both sides of a comparison must be folded.
 func appendFolded(dst []byte, s string, exact bool) []byte {
 	accented := false // accents after the last letter are dropped
 	for i := 0; i < len(s); {
@@ -79,8 +79,8 @@ func appendFoldedRune(dst []byte, r rune, exact, accented bool) ([]byte, bool) {
 	return utf8.AppendRune(dst, foldCase(r)), unicode.In(r, unicode.Latin, unicode.Greek)
 }
 
-// isAccent reports whether r is a combining accent. The vowel signs of other scripts are
-// marks, too, but not accents.
+// isAccent reports whether r is a combining accent. Vowel signs of other scripts are also marks,
+// but not accents.
 func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x1ab0 && r <= 0x1aff || r >= 0x1dc0 && r <= 0x1dff
 }
@@ -107,8 +107,9 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// appendJamo appends the decomposition of a Hangul syllable, which is computed (Unicode
-// Standard, section 3.12) because the tables have no entries for it.
+// appendJamo appends the decomposition of a Hangul syllable. It computes the decomposition
+// (Unicode Standard, section 3.12), because the tables of package norm have no entries for
+// Hangul.
 func appendJamo(dst []byte, r rune) []byte {
 	const vowels, finals = 21, 28
 	n := r - 0xac00
@@ -120,8 +121,9 @@ func appendJamo(dst []byte, r rune) []byte {
 	return dst
 }
 
-// stem returns the singular of a regular English plural, as the web's search
-// compares words outside of quotes. It may change folded, which is a folded word.
+// stem returns the singular of a regular English plural, and other words unchanged. The web's
+// search compares words outside of quotes in this form. stem may change its argument, a folded
+// word.
 func stem(folded []byte) []byte {
 	for _, c := range folded {
 		if c < 'a' || c > 'z' {

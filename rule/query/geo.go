@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxMiles is the documented limit of a radius (point_radius:) and of a width and
-// height (bounding_box:), which have to be below it.
+// maxMiles is the documented limit of a radius (point_radius:) and of a width and height
+// (bounding_box:). They must be below it.
 const maxMiles = 25
 
 const kmPerMile = 1.609344
@@ -63,7 +63,7 @@ func parseGeo(op opID, a *argument) *fault {
 	return nil
 }
 
-// parseGeocode reads lat,long,radius: the latitude comes first here.
+// parseGeocode reads lat,long,radius. Unlike in parseGeo, the latitude comes first.
 func parseGeocode(a *argument) *fault {
 	parts := strings.Split(a.text, ",")
 	if len(parts) != 3 {
@@ -87,8 +87,8 @@ func degrees(s string, limit float64, what string, into *float64) *fault {
 	return nil
 }
 
-// parseRadius reads 10km or 6mi. A radius without a unit is in miles, or an error
-// if needUnit is set.
+// parseRadius reads a radius such as 10km or 6mi. A radius without a unit is in miles, or an
+// error if needUnit is set.
 func parseRadius(s string, into *float64, unit *string, needUnit bool) *fault {
 	number := strings.ToLower(s)
 	*unit = ""

@@ -2,8 +2,7 @@ package query
 
 import "strings"
 
-// languages are the codes that the X API documents, in the older list, which is
-// the longer one.
+// languages has the codes of the older and longer of the X API's documented lists.
 var languages = func() map[string]bool {
 	m := map[string]bool{}
 	for _, code := range strings.Fields(`am ar bg bn bo bs ca ckb cs cy da de dv el en es et eu fa fi fr gu
@@ -23,10 +22,11 @@ func knownLanguage(code string, d Dialect) bool {
 	return languages[code] || webLanguages[code] && !d.strict()
 }
 
-// oldCodes maps withdrawn codes, which X still uses, to those that replaced them.
+// oldCodes maps withdrawn language codes to the codes that replaced them. X still uses the old
+// ones.
 var oldCodes = map[string]string{"iw": "he", "in": "id", "ji": "yi"}
 
-// currentCode returns a code in lower case, and for a withdrawn code the one that replaced it.
+// currentCode returns a code in lower case. For a withdrawn code it returns the replacement.
 func currentCode(code string) string {
 	code = strings.ToLower(code)
 	if now, ok := oldCodes[code]; ok {
@@ -35,9 +35,9 @@ func currentCode(code string) string {
 	return code
 }
 
-// sameLanguage reports whether a post in language got matches lang:want; want is
-// a result of currentCode. A region counts only if the rule names one; a script, as in
-// hi-Latn, always counts.
+// sameLanguage reports whether a post in language got matches lang:want. want must come from
+// currentCode. A region of got, as in zh-CN, matters only if want has a region. A script, as in
+// hi-Latn, always matters.
 func sameLanguage(want, got string) bool {
 	if len(got) == 2 {
 		if now, ok := oldCodes[got]; ok {

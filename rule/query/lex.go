@@ -16,7 +16,7 @@ const (
 	lexClose
 	lexOr
 	lexAnd
-	lexMinus // touches what it negates
+	lexMinus // followed by a clause or group without a space
 )
 
 type lexeme struct {
@@ -100,7 +100,8 @@ func (l *lexer) word(kind lexKind, start, end int) lexeme {
 	return lexeme{kind, start, end, nil}
 }
 
-// runEnd returns where the white space, parenthesis or quote after i is.
+// runEnd returns the position of the first white space, parenthesis or quote from i on, or the
+// end of the query.
 func (l *lexer) runEnd(i int) int {
 	for i < len(l.s) {
 		r, size := utf8.DecodeRuneInString(l.s[i:])
@@ -123,7 +124,7 @@ func endsAt(s string, i int) bool {
 	return unicode.IsSpace(r)
 }
 
-// boundary reports a clause that touches the next one.
+// boundary reports a clause that is not separated from the next one.
 func (l *lexer) boundary() {
 	if !l.endsAt(l.pos) {
 		l.f.fail("E_SPACE", l.pos, l.pos+1, "put a space between clauses; a value with quotes or parentheses has to be quoted as a whole",
@@ -143,15 +144,15 @@ func emoticonAt(s string, i int) string {
 	return ""
 }
 
-// leaf returns the clause from start to end, and moves the lexer behind it.
+// leaf returns the clause from start to end, and moves the lexer to its end.
 func (l *lexer) leaf(op opID, start, end int, arg argument) lexeme {
 	l.pos = end
 	l.boundary()
 	return lexeme{lexLeaf, start, end, l.clause(op, start, end, arg)}
 }
 
-// clause returns the node of a clause, with an error if it has more words than a pattern
-// can have.
+// clause returns the node of a clause. It reports an error if the clause has more words than a
+// pattern can have.
 func (l *lexer) clause(op opID, start, end int, arg argument) *node {
 	if op == opTerm && len(arg.text) > maxPhrase { // a word has one byte or more
 		if n := len(newPattern(arg.text, false, arg.quoted && !l.d.strict()).words); n > maxPhrase {
@@ -161,7 +162,7 @@ func (l *lexer) clause(op opID, start, end int, arg argument) *node {
 	return &node{op: op, start: start, end: end, arg: arg}
 }
 
-// special returns a term that only Union and Web have, with an error in other dialects.
+// special returns a term that only Union and Web have. It reports an error in other dialects.
 func (l *lexer) special(op opID, start, end int, what string) lexeme {
 	if l.d.strict() {
 		l.f.fail("E_DIALECT", start, end, "leave it out, or use the web dialect", "%s is a term of the web dialect only", what)
@@ -186,8 +187,8 @@ func (l *lexer) minus() lexeme {
 	return lexeme{lexLeaf, start, l.pos, &node{start: start, end: l.pos}}
 }
 
-// quoted reads a phrase in quotes that starts at start, and returns its text and
-// where it ends.
+// quoted reads the phrase in quotes at start. It returns the text and the position after the
+// closing quote.
 func (l *lexer) quoted(start int) (text string, end int) {
 	i := start + 1
 	plain := true

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// phrase returns a quoted term, whose text has been read, and reads the ~N of a
-// proximity behind it if there is one.
+// phrase returns the term of a quoted text that quoted has read. It also reads a proximity ~N
+// after the closing quote.
 func (l *lexer) phrase(start int, text string, end int) lexeme {
 	arg := argument{text: strings.Join(strings.Fields(text), " "), quoted: true}
 	if !utf8.ValidString(text) {
@@ -54,7 +54,7 @@ func (l *lexer) forced() lexeme {
 	return l.leaf(opTerm, start, end, argument{text: text, force: true})
 }
 
-// tag reads #tag, @user or $TAG; from is the byte behind the prefix.
+// tag reads #tag, @user or $TAG. from is the position after the prefix.
 func (l *lexer) tag(op opID, from int) lexeme {
 	start := l.pos
 	end := l.runEnd(from)
@@ -113,8 +113,8 @@ func (l *lexer) keyword(start, end int) lexeme {
 	return l.leaf(opTerm, start, end, arg)
 }
 
-// hyphenated reads a word with hyphens in the web dialect, where state-of-the-art
-// is the same as state of the art.
+// hyphenated reads a word with hyphens in the web dialect. There state-of-the-art means the same
+// as state of the art.
 func (l *lexer) hyphenated(start, end int) lexeme {
 	text := l.s[start:end]
 	l.f.warn("W_PUNCT", start, end, `quote it to keep the words together: "`+shorten(text)+`"`, "hyphens are removed, which leaves separate words")
@@ -193,7 +193,7 @@ func (l *lexer) unknown(start, colon, end int, spelled string) {
 	l.f.fail("E_UNKNOWN_OP", start, colon+1, hint, "there is no operator %s:", shorten(spelled))
 }
 
-// flag reads an operator whose value is part of its name, such as is:reply.
+// flag reads an operator such as is:reply, where the value is part of the name.
 func (l *lexer) flag(start, colon, end int, low, value string) lexeme {
 	value = strings.ToLower(value)
 	negated := low == "exclude"
@@ -222,7 +222,7 @@ func (l *lexer) flag(start, colon, end int, low, value string) lexeme {
 	return lex
 }
 
-// named reports whether the dialect accepts a spelling, with an error if not.
+// named reports whether the dialect accepts a spelling. If not, it adds an error.
 func (l *lexer) named(n name, spelled string, start, end int) bool {
 	row := &operators[n.op]
 	own := n.op.label(l.d)
@@ -253,7 +253,7 @@ func (l *lexer) named(n name, spelled string, start, end int) bool {
 	return false
 }
 
-// style warns about values that are allowed but may not be what was meant.
+// style warns about values that are allowed but may be a mistake.
 func (l *lexer) style(op opID, a *argument, start, end int) {
 	switch kind := operators[op].arg; {
 	case kind == argLang && !knownLanguage(a.text, l.d):

@@ -6,19 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// The rules for links, tags and names in a text are those published with twitter-text,
+// The rules for links, tags and names in a text are from twitter-text,
 // https://github.com/twitter/twitter-text. The text is read in one pass.
 
-// maxLink is the longest link in a text, in bytes. maxOpen is how many bytes are read
-// beyond the last character that can end a link.
+// maxLink is the longest link in a text, in bytes. maxOpen is the most bytes read after the last
+// character that can end a link.
 const (
 	maxLink = 4096
 	maxOpen = 128
 )
 
-// generic has the top-level domains of names that are links even without "https://". A name
-// with a two-letter domain also needs a path or a subdomain: there is no link in
-// "the end.so it goes".
+// generic has the top-level domains that make a name a link without "https://". A name with a
+// two-letter domain needs a path or a subdomain as well: "the end.so it goes" has no link.
 var generic = map[string]bool{
 	"com": true, "net": true, "org": true, "edu": true, "gov": true, "mil": true, "int": true,
 	"info": true, "biz": true, "name": true, "pro": true, "aero": true, "coop": true, "museum": true,
@@ -28,8 +27,8 @@ var generic = map[string]bool{
 	"mobi": true, "jobs": true, "travel": true, "link": true, "media": true, "network": true, "website": true,
 }
 
-// appendLinks appends the spans of the links in s to dst. It adds the number of bytes that
-// it reads to steps; some are read more than once.
+// appendLinks appends the spans of the links in s to dst. It adds the number of bytes that it
+// reads to steps. Bytes that it reads twice count twice.
 func appendLinks(dst []span, s string, steps *int) []span {
 	*steps += len(s)
 	for i := 0; i < len(s); {
@@ -102,8 +101,8 @@ func linkAt(s string, i int, steps *int) int {
 	return end
 }
 
-// hostEnd returns the end of the host name at i, or i if there is none. unicodeToo allows
-// letters outside ASCII, which are allowed in links with a scheme only.
+// hostEnd returns the end of the host name at i, or i if there is none. unicodeToo allows letters
+// outside ASCII: set it only for links with a scheme.
 func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	end, label, dots := i, i, 0
 	for j := i; j <= len(s); {
@@ -134,8 +133,8 @@ func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	return end
 }
 
-// pathEnd returns the end of the path, query and fragment that start at i. They do not
-// include punctuation at the end, or a closing parenthesis without an opening one.
+// pathEnd returns the end of the path, query and fragment that start at i. It leaves out
+// punctuation at the end, and a closing parenthesis without an opening one.
 func pathEnd(s string, i, limit int, steps *int) int {
 	end, depth := i, 0
 	for j := i; j < len(s) && j < limit && j < end+maxOpen; {

@@ -11,7 +11,7 @@ type name struct {
 	in sources // the documents that have this spelling
 }
 
-// aliases are further spellings, besides those in the operators table.
+// aliases has the spellings that are not in the operators table.
 var aliases = map[string]name{
 	"retweets_of_user":       {opRetweetsOf, srp},
 	"user_bio":               {opBio, inS | inP},
@@ -54,10 +54,10 @@ var names = func() map[string]name {
 	return m
 }()
 
-// prefixes are the names that form an operator together with their value.
+// prefixes has the names that form an operator together with their value.
 var prefixes = map[string]bool{"is": true, "has": true, "filter": true, "include": true, "exclude": true}
 
-// nearest returns up to three spellings that d accepts and that are similar to s, or "".
+// nearest returns up to three spellings similar to s that d accepts, or "".
 func nearest(s string, d Dialect) string {
 	if len(s) > 32 {
 		return ""

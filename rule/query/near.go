@@ -1,15 +1,15 @@
 package query
 
-// maxReach is the most words of the text that can fill one place of a proximity phrase:
-// 1+near.
+// maxReach is the largest number of words of the text that can fill one place of a proximity
+// phrase. That number is 1+near, and near is at most 6.
 const maxReach = 7
 
-// fillings is a set of ways to fill the words of the text within reach of one place of a
-// phrase. A way is a number with a bit for each of these words that is taken, that of word
-// d being d%(1+near): the word that comes into reach has the bit of the one that leaves it.
+// fillings is a set of ways. A way tells which words of the text within reach of one place of a
+// phrase are taken by words of the phrase. It is a number in which the bit of word d is
+// d%(1+near). A word that comes into reach reuses the bit of the word that goes out of reach.
 type fillings [2]uint64
 
-// lacking holds, for each bit, the ways that do not have it.
+// lacking[b] has the ways that do not have bit b.
 var lacking = func() (all [maxReach]fillings) {
 	for way := range 1 << maxReach {
 		for b := range all {
@@ -23,24 +23,25 @@ var lacking = func() (all [maxReach]fillings) {
 
 func (f fillings) has(way int) bool { return f[way/64]>>(way%64)&1 != 0 }
 
-// with sets a bit in the ways of f that lack it, and drops the others.
+// with returns the ways of f that lack bit b, with the bit set.
 func (f fillings) with(b int) fillings {
 	n := 1 << b
 	lo, hi := f[0]&lacking[b][0], f[1]&lacking[b][1]
 	return fillings{lo << n, hi<<n | lo>>(64-n)}
 }
 
-// without clears a bit in the ways of f that have it, and drops the others.
+// without returns the ways of f that have bit b, with the bit cleared.
 func (f fillings) without(b int) fillings {
 	n := 1 << b
 	lo, hi := f[0]&^lacking[b][0], f[1]&^lacking[b][1]
 	return fillings{lo>>n | hi<<(64-n), hi >> n}
 }
 
-// assign checks that a proximity phrase whose window starts at base finds a different token for
-// each of its words, and returns the first and last of these tokens. In order, each word takes
-// the first token with which the rest can still be assigned. That takes two passes, since a *
-// can take the token that another word needs.
+// assign gives each word of a proximity phrase a different token in the window that starts at
+// base. It returns the first and last of these tokens; ok is false if it cannot. The first pass,
+// from the end, finds the ways that let the later words find tokens. In the second pass each word
+// takes the first token that keeps such a way. One pass would not do, because a * can take the
+// token that another word needs.
 func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
 	reach := 1 + p.near
 	fits := func(i, d int) bool {
@@ -48,7 +49,7 @@ func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int,
 		at, w := base+d, p.words[i]
 		return at >= 0 && at < len(tokens) && (tokens[at].hash == w || w == anyWord && tokens[at].hash > linkWord)
 	}
-	// good[i] has the ways, with word i placed, in which the words after it can be placed.
+	// good[i] has the ways after placing word i that let the later words be placed.
 	var good [maxNear]fillings
 	next := fillings{^uint64(0), ^uint64(0)}
 	for i := len(p.words) - 1; i >= 0; i-- {

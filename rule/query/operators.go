@@ -1,6 +1,6 @@
 package query
 
-// opID identifies an operator, whatever its name is in a dialect.
+// opID identifies an operator. Its name may differ between dialects.
 type opID uint8
 
 const (
@@ -132,20 +132,20 @@ const (
 	argAge  // 2d, 3h, 5m, 30s
 )
 
-// locality says whether a post's record decides an operator.
+// locality tells whether a Tweet is enough to decide an operator.
 type locality uint8
 
 const (
-	local    locality = iota // it does, if only approximately
-	upstream                 // only the platform knows, or the author's User
+	local    locality = iota // it is, at least approximately
+	upstream                 // the platform or the author's User is needed
 )
 
 // operator is a row of the language's tables.
 type operator struct {
-	name  string  // in the X dialects and Union, "" for one that only the web has
-	web   string  // in Web, "" when it has none
-	in    sources // the documents that have it
-	alone sources // those by which it can stand alone
+	name  string  // in the X dialects and Union; "" if only the web has the operator
+	web   string  // in Web; "" if it does not have the operator
+	in    sources // the documents that have the operator
+	alone sources // the documents that let it stand alone
 	arg   argKind
 	where locality
 	cost  uint8 // of its evaluation: cheap clauses come first
@@ -163,9 +163,9 @@ const (
 	costly = 2 // the text is cut into words
 )
 
-// operators is indexed by opID. Where the documents do not say whether an
-// operator can stand alone, those that pick few posts (ids, words of a link)
-// can, and those that compare a number cannot.
+// operators is indexed by opID. The documents do not say of each operator whether it can stand
+// alone. Of the others, operators that select few posts (ids, words of a link) can, and operators
+// that compare a number cannot.
 var operators = [opCount]operator{
 	opTerm:               {"", "", srpw, srpw, argNone, local, costly},
 	opEmoticon:           {"", "", inW, inW, argNone, local, medium},

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// parser builds the tree of a query. It stops at the first limit that is exceeded: this
-// limits its time and its stack.
+// parser builds the tree of a query. It stops when a limit is exceeded, which bounds its time and
+// its stack.
 type parser struct {
 	lex     lexer
 	tok     lexeme
@@ -16,9 +16,8 @@ type parser struct {
 	stopped bool
 }
 
-// Parse parses a query in the dialect of o. It returns a program or a *SyntaxError that
-// lists all errors, and in both cases the warnings. It takes time linear in the length of
-// the query.
+// Parse parses a query in the dialect of o. It returns a program, or a *SyntaxError with up to 16
+// errors, and in both cases the warnings. It takes time linear in the length of the query.
 func Parse(query string, o Options) (*Program, []Warning, error) {
 	o = o.withDefaults()
 	var f findings
@@ -129,8 +128,8 @@ func shortenParts(parts []string) string {
 	return strings.Join(parts, " OR ")
 }
 
-// and parses clauses joined by AND or by white space; several reports whether there were
-// two or more.
+// and parses clauses joined by AND or by white space. several reports whether there were two or
+// more.
 func (p *parser) and(depth int) (n *node, several bool) {
 	out := &node{kind: andNode, start: p.tok.start, end: p.tok.start}
 	wordAnd := -1 // position of an AND whose right side has not been read yet

@@ -10,16 +10,16 @@ const anyWord = 0
 
 // pattern searches the words of a text for a keyword or a phrase.
 //
-// It uses the Shift-And method: there is a bit for each word of the phrase, which is set
-// if the text read so far ends with the phrase up to that word. The time is linear in the
-// length of the text for all texts and phrases. For proximity, each place of the phrase may
-// be filled by any of the next 1+near words of the text. This allows near words in between,
-// or near-2 in reverse order (two words that change places count as two steps).
+// It uses the Shift-And method. There is a bit for each word of the phrase. The bit is set if the
+// text read so far ends with the phrase up to that word. The time is linear in the length of the
+// text. For proximity, any of the next 1+near words of the text may fill a place of the phrase.
+// This allows near words in between, or near-2 if the order is reversed (two words that change
+// places count as two steps).
 type pattern struct {
 	words []uint64 // anyWord or the hash of a word
 	sizes []int32  // length of each word in bytes; longer words are rarer
 	near  int
-	stem  bool // the pattern is one word, and compared with the singular of words
+	stem  bool // the pattern is one word; it is compared with the singular of each word
 
 	keys  []uint64 // the distinct words, sorted
 	masks []uint64 // for each key, width elements with its places in the phrase
@@ -30,8 +30,8 @@ type pattern struct {
 // bits is a set of places in a phrase, with a bit for each.
 type bits [maxPhrase / 64]uint64
 
-// newPattern splits a keyword or phrase into words. If wild is set, a * between spaces
-// matches any word.
+// newPattern splits a keyword or phrase into words. If wild is set, a * between spaces becomes
+// anyWord.
 func newPattern(text string, exact, wild bool) *pattern {
 	sp := splitter{exact: exact}
 	p := &pattern{}
@@ -56,7 +56,7 @@ func newPattern(text string, exact, wild bool) *pattern {
 	return p
 }
 
-// stemmed returns the pattern of a keyword that matches its plural, too.
+// stemmed returns a pattern that matches both the singular and the plural of a keyword.
 func stemmed(text string) *pattern {
 	p := newPattern(text, false, false)
 	if len(p.words) == 1 {
@@ -100,8 +100,8 @@ func (p *pattern) concrete() bool {
 	return slices.ContainsFunc(p.words, func(w uint64) bool { return w != anyWord })
 }
 
-// find returns the first and last token of the first occurrence of p. It adds the number
-// of steps that it took to steps.
+// find returns the first and last token of the first occurrence of p in w. It adds the number of
+// its steps to steps.
 func (p *pattern) find(w *words, steps *int) (first, last int, ok bool) {
 	if len(w.tokens) == 0 || len(p.words) == 0 {
 		return 0, 0, false
@@ -163,7 +163,7 @@ func (p *pattern) scan(tokens []token, steps *int) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// places sets the bits in into of the places of the phrase that a word can fill.
+// places sets in into the bits of the places of the phrase that a word can fill.
 func (p *pattern) places(hash uint64, into *bits) {
 	if hash <= linkWord {
 		return

@@ -28,8 +28,8 @@ func viewOf(d Dialect) view {
 	return viewFold
 }
 
-// post is a tweet that is being matched. Its words and other derived data are computed when
-// a clause first needs them, and then shared by all programs.
+// post is a Tweet that is being matched. Words and other derived data are computed when a clause
+// first needs them. Then all programs share them.
 type post struct {
 	tweet *fetcher.Tweet
 	text  string
@@ -45,11 +45,11 @@ type post struct {
 	atKnown bool
 
 	split   splitter
-	scratch words // of the field that was cut last: see field
+	scratch words // of the text last passed to field
 	spans   []span
 	buf     []byte
 
-	// For a Set: a slot has been tried for this post if its element in tried equals round.
+	// For a Set: the program of a slot has been tried on this post if tried[slot] equals round.
 	tried []uint32
 	round uint32
 	hits  []hit
@@ -57,7 +57,7 @@ type post struct {
 	steps int // work done, for tests of the cost
 }
 
-// have is a set of the data that have been computed.
+// have is a set of bits, one for each kind of data that has been computed.
 type have uint16
 
 const (
@@ -68,10 +68,10 @@ const (
 	haveSymbols
 	haveLowered
 	haveTime
-	haveViews // the first view; the others have the bits above
+	haveViews // bit of the first view; the next bits are for the other views
 )
 
-// once reports whether what must still be computed, and marks it as computed.
+// once reports whether the given data must still be computed, and marks them as computed.
 func (p *post) once(what have) bool {
 	if p.have&what != 0 {
 		return false
@@ -210,7 +210,7 @@ func (p *post) folded() []byte {
 	return p.lowered
 }
 
-// published returns when the post was published, or false if the Tweet has no time.
+// published returns when the post was published. It returns false if the Tweet has no time.
 func (p *post) published() (time.Time, bool) {
 	if p.once(haveTime) {
 		p.at, p.atKnown = publishedAt(p.tweet)
@@ -229,8 +229,8 @@ func publishedAt(t *fetcher.Tweet) (time.Time, bool) {
 	return at, err == nil && t.CreatedAt != ""
 }
 
-// field returns the words of s, another text of the Tweet. They are valid until the next
-// call.
+// field returns the words of s, another text of the Tweet. They are valid until the next call of
+// field.
 func (p *post) field(s string, exact bool) *words {
 	p.scratch.reset()
 	sp := &p.split

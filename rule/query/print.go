@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// printer writes a tree with the names of a dialect in normalised form: a space
-// between clauses, parentheses round every group inside another, quotes only
-// where they are needed.
+// printer writes a tree in normalised form, with the names of a dialect. It writes a space
+// between clauses, parentheses around each group inside another, and quotes only where they are
+// needed.
 type printer struct {
 	d    Dialect
 	fold bool // see Program.Canonical
@@ -73,8 +73,8 @@ func (p *printer) leaf(n *node) {
 	p.to.WriteString(p.value(n.op, a))
 }
 
-// anyCase reports whether letters of an operator's text mean the same in either
-// case on every platform. Ids may not, and an emoticon's do not.
+// anyCase reports whether the case of an operator's text is ignored on every platform. The case
+// of ids may matter, and the case of emoticons does.
 func (op opID) anyCase() bool {
 	switch op {
 	case opTerm, opHashtag, opMention, opCashtag, opFrom, opTo:
@@ -83,8 +83,8 @@ func (op opID) anyCase() bool {
 	return false
 }
 
-// lowerLetter changes the letters A to Z only: platforms differ in how they fold
-// others.
+// lowerLetter changes only A to Z to lower case, because platforms fold other letters
+// differently.
 func lowerLetter(r rune) rune {
 	if 'A' <= r && r <= 'Z' {
 		r += 'a' - 'A'
@@ -97,7 +97,7 @@ func (p *printer) term(a *argument) {
 	case a.force:
 		p.to.WriteString("+" + a.text)
 	case plainWord(a.text) && !(a.quoted && p.d == Web):
-		p.to.WriteString(a.text) // quotes matter only in Web, where they exclude the plural
+		p.to.WriteString(a.text) // without quotes; only in Web do quotes matter: they exclude the plural
 	default:
 		p.to.WriteString(quote(a.text))
 		if a.near > 0 {
@@ -107,8 +107,8 @@ func (p *printer) term(a *argument) {
 	}
 }
 
-// label returns the name of an operator in a dialect: the web's name in Web and
-// the X API's elsewhere, or the other one where there is only one.
+// label returns the name of an operator in a dialect. That is the web's name in Web, and the X
+// API's name elsewhere. If the operator has only one of these names, label returns that one.
 func (op opID) label(d Dialect) string {
 	row := &operators[op]
 	if d == Web && row.web != "" || row.name == "" {
@@ -117,8 +117,8 @@ func (op opID) label(d Dialect) string {
 	return row.name
 }
 
-// quote returns s in quotes. A backslash at the end would escape the closing
-// quote; the space between them is not part of the phrase.
+// quote returns s in quotes. After a backslash at the end it adds a space: otherwise the
+// backslash would escape the closing quote. The space is not part of the phrase.
 func quote(s string) string {
 	s = strings.ReplaceAll(s, `"`, `\"`)
 	if strings.HasSuffix(s, `\`) {
@@ -127,7 +127,7 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-// value returns an operator's value, in quotes where it needs them.
+// value returns an operator's value, in quotes if it needs them.
 func (p *printer) value(op opID, a *argument) string {
 	switch kind := operators[op].arg; kind {
 	case argCircle, argBox:
@@ -160,12 +160,12 @@ func (p *printer) value(op opID, a *argument) string {
 	return a.text
 }
 
-// readsBare reports whether the lexer takes a value of a kind whole without quotes.
+// readsBare reports whether the lexer reads a value of kind k as a whole if it has no quotes.
 func (k argKind) readsBare(text string) bool {
 	return !strings.HasPrefix(text, "[") && (k.commas() || !strings.Contains(text, ",")) && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
-// shorten cuts s, for use in a message, to at most 40 characters.
+// shorten cuts s to at most 40 characters, for a message.
 func shorten(s string) string {
 	if len(s) <= 40 {
 		return s

@@ -14,7 +14,7 @@ type Program struct {
 	dialect Dialect
 	now     func() time.Time
 	root    *node // normalised, in the order of the query
-	plan    *node // the same with the cheap clauses of each group first
+	plan    *node // root with the cheap clauses of each group first
 	view    view
 	// hidesRetweets is set in Web unless the query asks for native retweets.
 	hidesRetweets bool
@@ -33,8 +33,8 @@ func newProgram(o Options, root *node, f *findings) *Program {
 	return p
 }
 
-// planned returns a copy of n with the kids of each group ordered by cost, and the cost of its
-// most expensive clause.
+// planned returns a copy of n with the kids of each group ordered by cost. It also returns the
+// cost of the most expensive clause.
 func planned(n *node) (*node, int) {
 	out := *n
 	if n.kind == leafNode {
@@ -58,14 +58,14 @@ func planned(n *node) (*node, int) {
 	return &out, most
 }
 
-// String returns the query in its normalised form. With the same options, Parse turns it
-// into an equal program.
+// String returns the query in normalised form. With the same options, Parse turns the result into
+// an equal program.
 func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root) }
 
 // Canonical returns String with A to Z in lower case in words, phrases, hashtags, mentions,
-// cashtags and the accounts of from: and to:. Queries with the same canonical form match
-// the same posts, because matching ignores case: "Moon from:NASA" and "(moon)  from:nasa".
-// The order of clauses is kept, and so is the case of other values, such as ids and links.
+// cashtags and the accounts of from: and to:. Queries with the same canonical form match the same
+// posts, because matching ignores case. Examples are "Moon from:NASA" and "(moon) from:nasa". It
+// keeps the order of clauses, and the case of other values such as ids and links.
 func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
 
 // Operator is an operator that a program uses.
@@ -74,10 +74,9 @@ type Operator struct {
 	Start, End int    // bytes of the query
 }
 
-// NeedsUpstream lists the operators that cannot be decided from a fetcher.Tweet, in the
-// order of the query. A query without such operators can be matched against posts that
-// were fetched for another reason. Match decides some of them, such as is:verified, if the
-// Tweet has its User.
+// NeedsUpstream lists the operators that cannot be decided from a fetcher.Tweet, in the order of
+// the query. If a query has none, Match can decide it for any post, however it was fetched. Match
+// decides some of the listed operators, such as is:verified, if the Tweet has its User.
 func (p *Program) NeedsUpstream() []Operator {
 	var list []Operator
 	p.root.walk(false, func(n *node, _ bool) {
@@ -92,7 +91,8 @@ func (p *Program) NeedsUpstream() []Operator {
 // posts is a pool of the working memory of matches.
 var posts = sync.Pool{New: func() any { return new(post) }}
 
-// maxKept is the most words of a view for which the working memory returns to the pool.
+// maxKept is the most words of a view with which a post returns to the pool. Larger ones are
+// dropped.
 const maxKept = 8192
 
 func newPost(t *fetcher.Tweet) *post {
@@ -111,9 +111,9 @@ func (p *post) release() {
 	posts.Put(p)
 }
 
-// Match reports whether a post matches the query. If t lacks the data for a clause, the
-// clause is unknown, and Match returns true only if the other clauses suffice. It takes time
-// linear in the length of the text, and does not allocate after the first calls.
+// Match reports whether a post matches the query. If t lacks the data for a clause, the clause is
+// unknown. Match then returns true only if the other clauses suffice. It takes time linear in the
+// length of the text, and does not allocate after the first calls.
 func (p *Program) Match(t *fetcher.Tweet) bool {
 	post := newPost(t)
 	ok := p.match(post)
@@ -130,7 +130,7 @@ func (p *Program) judge(post *post) verdict {
 	return p.eval(p.plan, post)
 }
 
-// verdict is the result of a clause; the zero value is unknown.
+// verdict is the result of a clause. The zero value is unknown.
 type verdict int8
 
 const (

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Set finds out which of many programs match a post. It splits the post into words once, and
-// tries only the programs that require something in the post: a word, a tag, a mention, an
-// author, a word of a link or the id of a related post. Programs that require none of these,
-// such as "place_country:GB", are tried on every post.
+// Set finds the programs, among many, that match a post. It splits the post into words once. It
+// indexes a program by something that the program requires: a word, a tag, a mention, an author,
+// a word of a link or the id of a related post. It tries a program only on posts that have this.
+// Programs that require none of these, such as "place_country:GB", are tried on every post.
 //
-// Its methods are safe for concurrent use. Match uses the programs that were in the set
-// when it was called.
+// Its methods are safe for concurrent use. Match uses the programs that are in the set when it is
+// called.
 type Set struct {
 	mu     sync.RWMutex
 	ids    map[string]int32
@@ -70,13 +70,13 @@ func (s *Set) Add(id string, p *Program) {
 	}
 }
 
-// crowded is the number of programs under one key from which on further programs are
-// indexed by another key if possible. So thousands of rules about one author are indexed
-// by their words.
+// crowded limits the programs under one key. Once a key has this many, further programs are
+// indexed by another key if possible. So thousands of rules about one author are indexed by their
+// words.
 const crowded = 32
 
-// choose returns the rarest of a program's covers without a crowded key, or the rarest of
-// all if each has one.
+// choose returns the first of a program's covers that has no crowded key. If each has one, it
+// returns the first.
 func (s *Set) choose(covers []cover) cover {
 	for _, c := range covers {
 		if !slices.ContainsFunc(c.keys, func(k key) bool { return len(s.lists[k.id()]) >= crowded }) {
@@ -129,8 +129,8 @@ func (s *Set) Len() int {
 	return len(s.ids)
 }
 
-// Match calls fn with the id of each program that matches t, in the order in which the
-// programs were added. fn may change the set; this does not change the calls.
+// Match calls fn with the id of each program that matches t, in the order in which the programs
+// were added. fn may change the set, but that does not change the calls.
 func (s *Set) Match(t *fetcher.Tweet, fn func(id string)) {
 	p := newPost(t)
 	s.mu.RLock()
@@ -164,7 +164,7 @@ func (p *post) beginRound(slots int) {
 	p.hits = p.hits[:0]
 }
 
-// try tries the programs of a list on p that have not been tried on it yet.
+// try matches p against the programs of a list that have not been tried on it yet.
 func (s *Set) try(p *post, list []int32) {
 	for _, slot := range list {
 		if p.tried[slot] == p.round {
@@ -177,7 +177,7 @@ func (s *Set) try(p *post, list []int32) {
 	}
 }
 
-// lookUp tries the programs that require something in the post.
+// lookUp tries the programs that are indexed by a key of the post.
 func (s *Set) lookUp(p *post) {
 	for v := range viewCount {
 		if s.used[v] == 0 {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// token is a word of a text: a run of letters and digits, an emoji, or one
-// character of a script that is written without spaces.
+// token is a word of a text: a run of letters and digits, an emoji, or a character of a script
+// without spaces between words.
 type token struct {
 	hash       uint64
-	stem       uint64 // stemHash of the word, 0 unless stems are wanted
+	stem       uint64 // stemHash of the word; 0 unless splitter.stems is set
 	start, end int32  // bytes of the text
 }
 
@@ -45,7 +45,7 @@ func classify(r rune) class {
 	return separates
 }
 
-// invisible reports whether r is a format character or variation selector, which is ignored
+// invisible reports whether r is a format character or variation selector. These are ignored
 // inside words.
 func invisible(r rune) bool {
 	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef {
@@ -76,8 +76,8 @@ func bareRune(r rune) bool {
 	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
 }
 
-// isEmoji reports whether r is a symbol that is a word by itself. Other symbols separate
-// words, including all below U+231A, such as © and ™.
+// isEmoji reports whether r is a symbol that is a word by itself. Other symbols, such as © and ™,
+// separate words.
 func isEmoji(r rune) bool {
 	switch {
 	case r >= 0x2194 && r <= 0x2199, r == 0x21a9, r == 0x21aa, r == 0x2934, r == 0x2935, r >= 0x25fb && r <= 0x25fe:
@@ -86,8 +86,8 @@ func isEmoji(r rune) bool {
 	return r >= 0x231a && unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// styled reports whether r is punctuation and the variation selector at byte i of s turns it
-// into an emoji, as in #️, ©️ and ™️.
+// styled reports whether a variation selector at byte i of s makes an emoji of the punctuation
+// mark or symbol r, as in #️, ©️ and ™️.
 func styled(r rune, s string, i int) bool {
 	return strings.HasPrefix(s[i:], "\ufe0f") && strings.ContainsRune("#*\u00a9\u00ae\u203c\u2049\u2122\u3030\u303d", r)
 }
@@ -110,7 +110,7 @@ func unspaced(r rune) bool {
 type splitter struct {
 	exact  bool   // accents count
 	stems  bool   // set the stem of each word, too
-	opaque []span // links, each of which counts as one word that equals none
+	opaque []span // links; each counts as one word and equals no word
 	buf    []byte
 	steps  int // characters read, for tests of the cost
 }
@@ -185,8 +185,8 @@ func (sp *splitter) token(s string, start, end int) token {
 	return t
 }
 
-// stemHash returns a hash of a word's singular. It differs from the hash of the singular as
-// a word.
+// stemHash returns a hash of a word's singular. It is not the hashFolded of the singular, so
+// stems and words do not match each other.
 func stemHash(folded []byte) uint64 {
 	return mix(hashFolded(stem(folded)), 0x5bd1e995)
 }

@@ -22,9 +22,9 @@ type Report struct{ Losses []Loss }
 // Exact reports whether nothing is lost.
 func (r Report) Exact() bool { return len(r.Losses) == 0 }
 
-// Translate returns the query in V2Stream or V2Search, and what the translation
-// loses. Parse accepts the result in that dialect; it is "" when nothing is left that
-// can stand alone, and for another dialect.
+// Translate returns the query in V2Stream or V2Search, and a report of the losses. Parse accepts
+// the result in that dialect. The result is "" if the clauses that are left cannot stand alone,
+// or if to is another dialect.
 func (p *Program) Translate(to Dialect) (string, Report) {
 	t := &translator{from: p.dialect, to: to}
 	if !to.strict() {
@@ -40,7 +40,7 @@ func (p *Program) Translate(to Dialect) (string, Report) {
 		return "", t.report
 	}
 	text := (&printer{d: to}).print(normalise(root, false))
-	// The caller checks the length: its limit depends on the subscription.
+	// The caller checks the length, because its limit depends on the X subscription.
 	if _, _, err := Parse(text, Options{Dialect: to, MaxLength: 1 << 20, MaxClauses: 1 << 20, MaxDepth: 1 << 10}); err != nil {
 		why := "the rest is not accepted there"
 		var bad *SyntaxError
@@ -62,7 +62,7 @@ func (t *translator) lose(n *node, why string) {
 	t.report.Losses = append(t.report.Losses, Loss{n.start, n.end, (&printer{d: t.from}).print(n), why})
 }
 
-// node translates n; it returns nil when nothing is left.
+// node translates n. It returns nil if nothing of n can be translated.
 func (t *translator) node(n *node) *node {
 	if n.kind == leafNode {
 		return t.leaf(n)
@@ -94,7 +94,7 @@ func (t *translator) leaf(n *node) *node {
 			out.arg.text = strings.ReplaceAll(out.arg.text, "_", " ")
 		}
 	case opIncludeRetweets:
-		return nil // they are found anyway
+		return nil // the X API finds native retweets without it
 	case opContains, opURLContains:
 		if operators[n.op].in&t.to.accepts() == 0 {
 			return t.asWords(&out)
@@ -172,7 +172,7 @@ func (t *translator) term(n *node) *node {
 	return group
 }
 
-// asWords replaces the search for a substring by one for its words.
+// asWords replaces the search for a substring by a search for the words of the substring.
 func (t *translator) asWords(n *node) *node {
 	words := newPattern(n.arg.text, false, false)
 	if !words.concrete() || len(words.words) > maxPhrase {
@@ -203,7 +203,7 @@ func excludesRetweets(root *node) bool {
 	return false
 }
 
-// remarks reports what the same words mean differently in the two dialects.
+// remarks reports terms that mean something else in the other dialect, with the same spelling.
 func (t *translator) remarks(p *Program) {
 	var accents, text bool
 	p.root.walk(false, func(n *node, _ bool) {

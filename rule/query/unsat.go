@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// single are the operators for which a post has at most one value: two of them joined by
-// AND, with different values, never match.
+// single has the operators for which a post has at most one value. Two clauses of such an
+// operator with different values, joined by AND, never match.
 var single = map[opID]bool{
 	opFrom: true, opTo: true, opRetweetsOf: true, opLang: true, opSource: true, opPlaceCountry: true,
 	opConversation: true, opInReplyTo: true, opRetweetsOfTweet: true, opQuotesOfTweet: true, opQuotedUser: true,
 }
 
-// checkMeaning warns about clauses that are joined by AND and contradict each other.
+// checkMeaning warns about clauses joined by AND that contradict each other.
 func checkMeaning(n *node, f *findings) {
 	for _, k := range n.kids {
 		checkMeaning(k, f)
@@ -60,8 +60,8 @@ func checkMeaning(n *node, f *findings) {
 	}
 }
 
-// excluded reports whether a side of an OR requires another value than the clauses that
-// are joined to the OR by AND.
+// excluded reports whether a side of an OR contradicts values, which has the clauses that are
+// joined to the OR by AND.
 func excluded(side *node, values map[opID]*node) bool {
 	if side.neg {
 		return false
@@ -73,8 +73,8 @@ func excluded(side *node, values map[opID]*node) bool {
 	return side.kind == leafNode && single[side.op] && first != nil && !sameValue(first, side)
 }
 
-// sameValue reports whether a post can have both values. A handle and a numeric id may
-// belong to the same account.
+// sameValue reports whether a post can meet both a and b. A handle and a numeric id may belong to
+// the same account.
 func sameValue(a, b *node) bool {
 	if strings.EqualFold(a.arg.text, b.arg.text) {
 		return true
@@ -92,8 +92,8 @@ func sameValue(a, b *node) bool {
 // window is a range of numbers, both ends included.
 type window struct{ lo, hi int64 }
 
-// narrow reduces the range of n's number in bounds by the clause n, and reports whether the
-// range is then empty.
+// narrow applies the clause n to the range in bounds of the number that n compares. It reports
+// whether the range is then empty.
 func narrow(bounds map[opID]*window, n *node) bool {
 	var subject opID
 	lo, hi := int64(-1<<62), int64(1<<62)

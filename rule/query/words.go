@@ -1,10 +1,9 @@
 package query
 
-// words is the list of words of a post, with an index by hash: finding a word takes constant
-// time.
+// words is the list of words of a post. An index by hash finds a word in constant time.
 type words struct {
 	tokens []token
-	text   int     // the first text tokens are of the post's text
+	text   int     // number of tokens of the post's text, which come first
 	slots  []int32 // hash table with open addressing: 1 + index of the first token, 0 for none
 	mask   uint64
 }
@@ -12,7 +11,7 @@ type words struct {
 // reset empties w and keeps its memory.
 func (w *words) reset() { w.tokens, w.text = w.tokens[:0], 0 }
 
-// endSegment ends a segment: no phrase matches across its end.
+// endSegment ends a segment. No phrase matches across the end of a segment.
 func (w *words) endSegment() {
 	if n := len(w.tokens); n > 0 && w.tokens[n-1].hash != segmentEnd {
 		w.tokens = append(w.tokens, token{})
@@ -22,7 +21,7 @@ func (w *words) endSegment() {
 // build makes the index of the tokens.
 func (w *words) build() {
 	size := 16
-	for size < 4*len(w.tokens) { // at most half full with a hash and a stem each
+	for size < 4*len(w.tokens) { // so the table is at most half full, with a hash and a stem per token
 		size *= 2
 	}
 	if cap(w.slots) < size {
