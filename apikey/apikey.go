@@ -12,13 +12,12 @@ import (
 // Principal is the customer that a request was authenticated as.
 type Principal struct {
 	Owner string // the owner of monitors, rules, endpoints and credits
-	// KeyID identifies the key, to count its requests. It is unique over all owners. If it
-	// is "", the requests of all keys of Owner are counted together, and a WebSocket hub
-	// refuses connections.
+	// KeyID identifies the key for limits of its requests. It is unique over all owners. If KeyID
+	// is "", all keys of Owner share these limits, and a WebSocket hub refuses connections.
 	KeyID string
 	Tier  string // a label that the service chooses; may be ""
 	Scope Scope  // what the key may do; "" means ScopeWrite
-	// RatePerMinute is how many requests per minute the key may make; 0 means the
+	// RatePerMinute is the number of requests per minute that the key may make. 0 means the
 	// service's default.
 	RatePerMinute int
 }
@@ -68,8 +67,8 @@ type Key struct {
 	Version int64
 }
 
-// Lookup returns the first 8 bytes of the key's hash, as 16 hexadecimal digits. A store
-// finds keys by it.
+// Lookup returns the first 8 bytes of the key's hash, as 16 hexadecimal digits. A store finds
+// keys by Lookup.
 func (k Key) Lookup() string { return k.Hash[:min(lookupLen, len(k.Hash))] }
 
 const lookupLen = 16
@@ -79,9 +78,9 @@ func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// Store stores keys. Every method is safe for concurrent use; the rules of storage.Store
-// for all ports apply, too. Get, Update and Delete return ErrNotFound if the owner has no
-// key with the id.
+// Store stores keys. Every method is safe for concurrent use. The requirements of storage.Store
+// for all ports apply as well. Get, Update and Delete return ErrNotFound if the owner has no key
+// with the id.
 type Store interface {
 	// Create adds k with its Version. It returns ErrDuplicate if any key of any owner
 	// has the id or the Lookup.

@@ -48,17 +48,16 @@ func (m *Manager) find(ctx context.Context, hash string) (Key, error) {
 }
 
 const (
-	// RevokedWithin is how long a Manager may use a record after it read it from the
-	// store. So a revocation by another Manager takes effect within this time, by the
-	// runtime's clock.
+	// RevokedWithin is how long a Manager uses a record that it has read from the store, by the
+	// runtime's clock. A revocation by another Manager takes effect within this time.
 	RevokedWithin = time.Second
-	// cacheSize is the most records that are cached, of about 500 bytes each. At this
-	// size, records older than RevokedWithin are removed, or all if there are none.
+	// cacheSize is the most records that are cached, of about 500 bytes each. A full cache drops
+	// the records older than RevokedWithin or, if there are none, all records.
 	cacheSize = 4096
 )
 
-// cache keeps the records of keys that exist. Unknown keys are not cached, because a
-// guessed key is not tried twice.
+// cache has the records of keys that exist. Unknown keys are not cached, because nobody tries the
+// same guess twice.
 type cache struct {
 	mu      sync.Mutex
 	byHash  map[string]cached
@@ -84,8 +83,8 @@ func (c *cache) get(hash string, now time.Time) (k Key, ok bool, changes uint64)
 	return e.key, ok, c.changes
 }
 
-// put caches a record. It does nothing if any key has been changed since get returned
-// changes, because this key may be the one that was revoked.
+// put caches a record. It does nothing if any key has been changed since get returned changes,
+// because k may be that key, read before it was revoked.
 func (c *cache) put(k Key, asked time.Time, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	bodyLen   = 43 // base62 of 32 bytes
 	sumLen    = 6  // base62 of 4 bytes
 	keyLen    = len(keyPrefix) + bodyLen + sumLen
-	shownLen  = len(keyPrefix) + 4 // 4 characters, about 24 of 256 bits, tell an owner's keys apart
+	shownLen  = len(keyPrefix) + 4 // 4 characters, about 24 of 256 bits, distinguish an owner's keys
 
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
@@ -49,8 +49,8 @@ func checksum(s string) string {
 	return base62(new(big.Int).SetUint64(uint64(n)), sumLen)
 }
 
-// wellFormed reports whether s has the form and the checksum of a key. The checksum is
-// right by chance for one in 2³² texts of that form.
+// wellFormed reports whether s has the form and the checksum of a key. One in 2³² random texts of
+// that form has the right checksum by chance.
 func wellFormed(s string) bool {
 	if len(s) != keyLen || !strings.HasPrefix(s, keyPrefix) {
 		return false
@@ -63,7 +63,7 @@ func wellFormed(s string) bool {
 	return checksum(s[:keyLen-sumLen]) == s[keyLen-sumLen:]
 }
 
-// hashOf returns the SHA-256 of a key, which is stored. A fast hash is enough, because a
+// hashOf returns the SHA-256 of a key. A store has this hash. A fast hash is enough, because a
 // key has 256 random bits.
 func hashOf(key secret.Value) string {
 	sum := sha256.Sum256([]byte(key))

@@ -13,15 +13,13 @@ import (
 // Config sets up a Manager. The zero value of each field except Store means its
 // default.
 type Config struct {
-	// Store stores the keys. Required. The stores of this module have one: see
-	// storage.Keyed.
+	// Store stores the keys. Required. Each store of this module has one: see storage.Keyed.
 	Store Store
-	// MaxKeys is the most records that an owner may have. At this number, a new key
-	// replaces the oldest revoked or expired one; if there is none, it is refused.
-	// Defaults to 100.
+	// MaxKeys is the most records that an owner may have. At this number, a new key replaces the
+	// oldest revoked or expired key. If all keys are valid, Issue returns ErrTooMany. Defaults to
+	// 100.
 	MaxKeys int
-	// Now returns the time to store in records and to check expiry by. Defaults to
-	// time.Now.
+	// Now returns the present time, for records and to check expiry. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -62,13 +60,12 @@ type IssueRequest struct {
 // Issued is a new key with its secret.
 type Issued struct {
 	Key
-	// Secret is the key itself. It is available only here; convert it to a string to
-	// see it.
+	// Secret is the key itself. It is available only here. Convert it to a string to see it.
 	Secret secret.Value
 }
 
-// Issue creates a key that is valid from now on. After an error of the store the key may
-// have been stored all the same; the result then has its record, without the secret.
+// Issue creates a key that is valid from now on. If Store.Create fails, it may have stored the
+// key all the same. The result then has the record without the secret.
 func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	now := m.cfg.Now().UTC()
 	if err := check(&r, now); err != nil {
@@ -112,7 +109,7 @@ func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
 	return m.cfg.Store.List(ctx, owner)
 }
 
-// changeTries is how often a change is tried if it conflicts with others.
+// changeTries is the number of tries of a change that conflicts with other changes.
 const changeTries = 8
 
 func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, time.Time) error) (Key, error) {

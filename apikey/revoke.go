@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Revoke revokes a key for good. This Manager refuses the key from then on; others on the
-// same store refuse it within a second. Revoking a revoked key does nothing.
+// Revoke revokes a key permanently. This Manager refuses the key from then on. Other Managers on
+// the same store refuse it within a second. Revoking a revoked key does nothing.
 func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	return m.change(ctx, owner, id, func(k *Key, now time.Time) error {
 		if k.RevokedAt.IsZero() {
@@ -17,8 +17,8 @@ func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	})
 }
 
-// Delete removes a key and its record. This Manager refuses the key from then on; others
-// on the same store refuse it within a second. It is no error if there is no such key.
+// Delete removes the record of a key. This Manager refuses the key from then on. Other Managers
+// on the same store refuse it within a second. If there is no such key, Delete returns nil.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	k, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil {

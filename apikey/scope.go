@@ -16,7 +16,7 @@ func (s Scope) CanWrite() bool { return s == "" || s == ScopeWrite || s == Scope
 // CanAdmin reports whether the scope allows the administration of keys.
 func (s Scope) CanAdmin() bool { return s == ScopeAdmin }
 
-// orDefault is the scope by its name.
+// orDefault returns s, or ScopeWrite if s is "".
 func (s Scope) orDefault() Scope {
 	if s == "" {
 		return ScopeWrite

@@ -11,8 +11,8 @@ const (
 	minutesPerDay = 24 * 60
 	// A running stream is paused unless the balance covers its next runway minutes.
 	runway = 60
-	// A paused stream is resumed if the balance covers its next restart minutes. This is
-	// more than runway: otherwise the stream could be paused again a minute later.
+	// A paused stream is resumed if the balance covers its next restart minutes. This is more
+	// than runway, because the stream could otherwise be paused again a minute later.
 	restart = 75
 )
 
@@ -32,9 +32,9 @@ func (m minute) start() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
 // ofDay returns the minute of the UTC day, from 0 to 1439.
 func (m minute) ofDay() int64 { return ((int64(m) % minutesPerDay) + minutesPerDay) % minutesPerDay }
 
-// cost returns the price of n minutes starting with m. perDay is the price of a day, and n
-// is at most a day. Minutes differ by at most a thousandth of a credit: the minutes of a
-// day, from midnight to midnight UTC, add up to exactly perDay.
+// cost returns the price of n minutes starting with m. perDay is the price of a day, and n is at
+// most a day. The minutes of a day, from midnight to midnight UTC, add up to exactly perDay. To
+// achieve that, minutes differ by up to a thousandth of a credit.
 func cost(perDay Credits, m minute, n int64) Credits {
 	from := m.ofDay()
 	to := from + n
@@ -44,16 +44,16 @@ func cost(perDay Credits, m minute, n int64) Credits {
 	return upTo(perDay, minutesPerDay) - upTo(perDay, from) + upTo(perDay, to-minutesPerDay)
 }
 
-// upTo returns the price of the first n minutes of a day. It computes no product that could
-// overflow.
+// upTo returns the price of the first n minutes of a day. It divides before it multiplies, so it
+// does not overflow.
 func upTo(perDay Credits, n int64) Credits {
 	return perDay/minutesPerDay*Credits(n) + perDay%minutesPerDay*Credits(n)/minutesPerDay
 }
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ChargeID returns the id of the entry that charges a stream for the minute that contains
-// at. All Meters use the same id, so a minute is charged once.
+// ChargeID returns the id of the entry for a stream and the minute that contains at. All Meters
+// use the same id, so a minute is charged once.
 func ChargeID(kind Kind, sourceID string, at time.Time) string {
 	return chargeID(kind, sourceID, minuteOf(at))
 }

@@ -16,25 +16,24 @@ type Request struct {
 	Endpoint string
 	Tier     string  // TierLabel of the entry; may be ""
 	Price    Credits // 0 for a free request
-	// HoldFor is how long the credits stay reserved if neither Commit nor Release
-	// is called, for example after a crash. It must be longer than a request takes.
-	// Defaults to 60 s.
+	// HoldFor is how long the credits stay reserved if neither Commit nor Release is called, for
+	// example after a crash. It must be longer than any request takes. Defaults to 60 s.
 	HoldFor time.Duration
 	// At is when the request arrived. Defaults to time.Now.
 	At time.Time
 }
 
-// Charge holds the price of a request until Commit or Release:
+// Charge keeps the price of a request reserved until Commit or Release:
 //
 //	charge, err := billing.Hold(ctx, ledger, request) // ErrInsufficient: 402
 //	…
-//	defer charge.Release(ctx) // whatever happens, a panic included
+//	defer charge.Release(ctx) // also after an error or a panic
 //	… answer …
-//	err = charge.Commit(ctx)  // once the answer is out; Release then does nothing
+//	err = charge.Commit(ctx)  // after the answer was sent; Release then does nothing
 //
-// The first call decides: after Commit, even one that failed, Release does nothing;
-// after Release, Commit returns ErrResolved. Both may be repeated, and work even if ctx
-// has ended. A Charge is safe for concurrent use.
+// The first call decides. After Commit, even one that failed, Release does nothing. After
+// Release, Commit returns ErrResolved. Both may be repeated, and work even if ctx has ended. A
+// Charge is safe for concurrent use.
 type Charge struct {
 	ledger Ledger
 	req    Request
@@ -55,9 +54,9 @@ const (
 // settleTimeout limits how long a Commit or Release may take.
 const settleTimeout = 5 * time.Second
 
-// Hold reserves a request's price. It returns ErrInsufficient if the balance does not
-// cover it, and ErrResolved if a request with that ID has been committed or released.
-// Concurrent requests with the same ID are one charge.
+// Hold reserves a request's price. It returns ErrInsufficient if the balance does not cover the
+// price, and ErrResolved if a request with the same ID has been committed or released. Concurrent
+// requests with the same ID are one charge.
 func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	if r.Price < 0 || r.HoldFor < 0 {
 		return nil, fmt.Errorf("billing: a request of price %d held for %s is not allowed: want neither below 0", r.Price, r.HoldFor)
@@ -78,8 +77,8 @@ func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	return c, nil
 }
 
-// Commit charges the owner. After an error of the ledger, call it again; otherwise the
-// credits are released after HoldFor.
+// Commit charges the owner. After an error of the ledger, call Commit again. Otherwise the
+// reservation ends after HoldFor, without a charge.
 func (c *Charge) Commit(ctx context.Context) error {
 	return c.settle(ctx, commit, func(ctx context.Context) error {
 		return c.ledger.Commit(ctx, c.req.ID, Entry{Kind: KindRequest, At: c.req.At, Endpoint: c.req.Endpoint, TierLabel: c.req.Tier})

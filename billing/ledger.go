@@ -19,12 +19,11 @@ const Credit Credits = 1000
 var (
 	// ErrInsufficient: the available balance does not cover the amount.
 	ErrInsufficient = errors.New("billing: insufficient credits")
-	// ErrResolved: the reservation was already resolved the other way.
+	// ErrResolved: the reservation has ended: it was committed, released or expired.
 	ErrResolved = errors.New("billing: reservation already resolved")
 	// ErrNotFound: no such reservation.
 	ErrNotFound = errors.New("billing: reservation not found")
-	// ErrAmount: the amount is not allowed. It is a negative reservation, or a balance
-	// would exceed an int64.
+	// ErrAmount: the amount of a reservation is negative, or a balance would exceed an int64.
 	ErrAmount = errors.New("billing: amount not allowed")
 	// ErrCursor: EntryQuery.Cursor is not the Next of a page.
 	ErrCursor = errors.New("billing: cursor not allowed: want the Next of a page of the same query")
@@ -33,7 +32,7 @@ var (
 // FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
-// Kind is what an entry charges for, or a top-up.
+// Kind tells what an entry charges for, or that it is a top-up.
 type Kind string
 
 // Kinds of entries.
@@ -60,9 +59,9 @@ type Entry struct {
 	TierLabel   string
 	Rate        Credits // per account and day
 
-	// Balance is the owner's balance after this entry: the sum of the owner's entries up
-	// to it, in the order of the ledger. Open reservations are not subtracted. The ledger
-	// sets it and ignores the caller's value.
+	// Balance is the sum of the owner's entries up to and including this one, in the order of the
+	// ledger. Open reservations are not subtracted. The ledger sets Balance and ignores the
+	// caller's value.
 	Balance Credits
 }
 
@@ -82,7 +81,7 @@ type Source struct {
 	ID    string // Entry.SourceID
 }
 
-// Source returns the stream that the entry is for; Ledger.Totals adds up entries by it. It
+// Source returns the stream that the entry is for. Ledger.Totals adds up entries by Source. It
 // reports false if the Kind is not KindMonitor or KindRule, or if SourceID is "".
 func (e *Entry) Source() (Source, bool) {
 	s := Source{Owner: e.Owner, Kind: e.Kind, ID: e.SourceID}
@@ -101,15 +100,14 @@ func AddTotal(total, amount Credits) Credits {
 	return total + amount
 }
 
-// Reservation keeps an amount from being spent until it is committed or released, or
+// Reservation keeps an amount from being spent until the reservation is committed, is released or
 // expires.
 type Reservation struct {
 	ID     string // unique over all owners and entries
 	Owner  string
 	Amount Credits // ≥ 0
-	// ExpiresAt is when the reservation ends as if released, by the store's clock. From
-	// that moment on the amount is available again. Zero means that the reservation does
-	// not expire.
+	// ExpiresAt is when the reservation ends by itself, by the store's clock. From then on the
+	// amount is available again. Zero means that the reservation does not expire.
 	ExpiresAt time.Time
 }
 
@@ -138,14 +136,14 @@ type EntryQuery struct {
 	// Since and Until select entries with an At from Since on and before Until. The zero
 	// time is no bound.
 	Since, Until time.Time
-	// Cursor is the Next of an earlier page of the same query, or "". It selects the
-	// entries after that page, even if entries were added or removed since then. Page is
-	// then ignored; PageSize may differ. For any other text, Entries returns ErrCursor.
+	// Cursor is the Next of an earlier page of the same query, or "". It selects the entries
+	// after that page, even if entries were added or removed since then. With a Cursor, Page is
+	// ignored, and PageSize may differ. For any other text, Entries returns ErrCursor.
 	Cursor   string
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
-	// NoTotal lets a store leave EntryPage.Total at 0, because counting may take long.
+	// NoTotal allows a store to leave EntryPage.Total at 0. Counting entries may take long.
 	NoTotal bool
 }
 
@@ -159,17 +157,16 @@ type EntryPage struct {
 	Next string
 }
 
-// Ledger keeps the balances. Every method is safe for concurrent use, does all or nothing,
-// and is idempotent by id: a caller that got no answer may repeat the call. The rules of
-// storage.Store for all ports apply, too. If Entry.Validate or Reservation.Validate
-// returns an error, the call fails with that error.
+// Ledger keeps the balances. Every method is safe for concurrent use, does all or nothing, and is
+// idempotent by id: a caller that got no answer may repeat the call. The requirements of
+// storage.Store for all ports apply as well. If Entry.Validate or Reservation.Validate returns an
+// error, the call fails with that error.
 //
-// No balance is ever below zero, and an owner's available and reserved credits
-// together never exceed an int64. They are the sum of the owner's entries, including
-// old entries that have been removed. The ids of removed entries and of resolved
-// reservations stay known.
+// No balance is ever below zero. An owner's available and reserved credits together are the sum
+// of the owner's entries, including old entries that have been removed, and never exceed an
+// int64. The ledger keeps the ids of removed entries and of ended reservations.
 type Ledger interface {
-	// Reserve reserves r.Amount. It returns the first of these that applies:
+	// Reserve reserves r.Amount. It returns the first of these results that applies:
 	//
 	//  1. the error of r.Validate;
 	//  2. nil, without a change, if a reservation with the id is open, even with another
@@ -177,36 +174,36 @@ type Ledger interface {
 	//  3. ErrResolved if a reservation with the id has ended, or an entry has the id;
 	//  4. ErrInsufficient if the available balance does not cover the amount.
 	//
-	// After an error, an id that was free is still free.
+	// After an error, an unused id can still be used.
 	Reserve(ctx context.Context, r Reservation) error
-	// Commit turns a reservation into a charge. It appends e with the reservation's id,
-	// its owner and its negated amount. If an entry with that id exists already, Commit
-	// only ends the reservation. A second Commit of the same id does nothing. After
-	// Release or expiry, Commit returns ErrResolved. It returns ErrNotFound if there is
-	// no such reservation, even if an entry has the id.
+	// Commit turns a reservation into a charge. It appends e with the id and owner of the
+	// reservation and its negated amount. If an entry with that id exists already, Commit only
+	// ends the reservation. A second Commit of the same id does nothing. After Release or expiry,
+	// Commit returns ErrResolved. If there is no such reservation, it returns ErrNotFound, even
+	// if an entry has the id.
 	Commit(ctx context.Context, id string, e Entry) error
-	// Release ends a reservation and makes its amount available again. After a Release of
-	// the same id, or after expiry, it does nothing; after Commit it returns ErrResolved.
-	// It returns ErrNotFound if there is no such reservation.
+	// Release ends a reservation and makes its amount available again. After Release or expiry of
+	// the same id, it does nothing. After Commit it returns ErrResolved. If there is no such
+	// reservation, it returns ErrNotFound.
 	Release(ctx context.Context, id string) error
-	// Append adds entries in order, all or none, including those with an amount of 0. It
-	// skips an entry with a known id, even of another owner or amount, and one with the id
-	// of an earlier entry in the call. It returns ErrInsufficient if the credits available
-	// at an entry's turn do not cover its charge, and ErrAmount if a balance would exceed
-	// an int64. The entries of one call follow each other without entries of other calls.
+	// Append adds entries in order, all or none, including entries with an amount of 0. It skips
+	// an entry with a known id, even of another owner or amount, and an entry with the id of an
+	// earlier one in the call. It returns ErrInsufficient if the credits available after the
+	// entries before do not cover a charge, and ErrAmount if a balance would exceed an int64. No
+	// entries of other calls come between the entries of one call.
 	Append(ctx context.Context, entries ...Entry) error
 	// Balance returns an owner's balance, zero for an unknown owner.
 	Balance(ctx context.Context, owner string) (Balance, error)
-	// Entries returns one page of an owner's entries in the order in which they were
-	// added, not by At: the last first, or the first if q.Asc.
+	// Entries returns one page of an owner's entries. The entry added last comes first or, if
+	// q.Asc is set, the entry added first. At does not affect the order.
 	Entries(ctx context.Context, q EntryQuery) (EntryPage, error)
-	// Totals returns, for each source in order, the sum of the amounts of all entries
-	// ever added for it: negative for charges, 0 if there are none. A source may occur
-	// twice. All sums are as of the same moment.
+	// Totals returns, for each source in order, the sum of the amounts of all entries ever added
+	// for it. The sum is negative for charges, and 0 without entries. A source may occur twice.
+	// All sums are as of the same moment.
 	//
-	// The transaction that adds an entry also changes the total (see Entry.Source and
-	// AddTotal). Retention removes entries and leaves totals as they are. The transaction
-	// that deletes a monitor or rule from the same store removes its total. A charge after
-	// that, for example by a Meter's tick that was under way, makes a new total.
+	// The transaction that adds an entry also changes the total (see Entry.Source and AddTotal).
+	// Retention removes entries, but does not change totals. The transaction that deletes a
+	// monitor or rule from the same store removes its total. A later charge, for example by a
+	// Meter's tick that was under way, starts a new total.
 	Totals(ctx context.Context, sources ...Source) ([]Credits, error)
 }

@@ -18,8 +18,8 @@ type Stream struct {
 	Accounts  int // of a monitor
 	Price     Price
 	CreatedAt time.Time
-	// Paused means that the stream is paused for lack of credits. Streams that are paused
-	// for another reason are not passed to a Meter.
+	// Paused means that the stream is paused for lack of credits. A Meter does not get streams
+	// that are paused for another reason.
 	Paused bool
 }
 
@@ -30,10 +30,9 @@ type Streams interface {
 	Each(ctx context.Context, fn func(Stream) error) error
 	// Pause pauses s for lack of credits. It does nothing if s is not active.
 	Pause(ctx context.Context, s Stream) error
-	// Resume resumes s. It does nothing if s is not paused for lack of credits. The stream
-	// then finds the posts that were published while it was paused. Resume returns
-	// ErrInsufficient, and s stays paused, if the credits have been spent since the Meter
-	// read the balance.
+	// Resume resumes s. It does nothing if s is not paused for lack of credits. The resumed
+	// stream finds the posts that were published while it was paused. If the credits have been
+	// spent since the Meter read the balance, s stays paused, and Resume returns ErrInsufficient.
 	Resume(ctx context.Context, s Stream) error
 }
 
@@ -44,19 +43,19 @@ type MeterConfig struct {
 	Streams Streams
 	// Thresholds are balances for OnThreshold, in any order. Defaults to none.
 	Thresholds []Credits
-	// OnThreshold is called when a tick finds that the balance of an owner with streams is
-	// at or below a threshold. It is called again for that threshold only after the balance
-	// was above it, the owner had no stream, or a restart. It must not block. Defaults to
-	// none.
+	// OnThreshold is called when a tick finds that the balance of an owner with streams is at or
+	// below a threshold. It is called again for the same owner and threshold only if, in between,
+	// the balance was above the threshold, the owner had no stream, or the program restarted. It
+	// must not block. Defaults to none.
 	OnThreshold func(Threshold)
 	// Logger receives errors and each pause or resume. Defaults to none.
 	Logger *slog.Logger
-	// Now is the wall clock by which minutes are charged; waiting uses the runtime's
-	// timers. Defaults to time.Now.
+	// Now is the wall clock that divides time into minutes. Waits use the runtime's timers
+	// instead. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Threshold reports that an owner's balance has fallen to a mark or below.
+// Threshold reports that an owner's balance is at or below a mark.
 type Threshold struct {
 	Owner   string
 	Mark    Credits // one of MeterConfig.Thresholds
@@ -83,23 +82,23 @@ type streamKey struct {
 	id   string
 }
 
-// payment records up to which minute a running stream has been charged.
+// payment records the minute up to which a running stream has been charged.
 type payment struct {
 	minute minute    // the last minute that is charged or free
-	wall   time.Time // the time of that tick, by MeterConfig.Now
-	at     time.Time // the same time by the runtime's clock, which does not jump
+	wall   time.Time // when the tick of that payment began, by MeterConfig.Now
+	at     time.Time // the same time, by the runtime's clock, which does not jump
 }
 
 const (
-	// catchUp is the most minutes that are charged later because a tick was late or failed.
+	// catchUp is the most missed minutes of a stream that a tick charges.
 	catchUp = 60
-	// tickTimeout limits how long a tick may charge. It is less than a minute: if the
-	// store hangs, one or two ticks are late and no more.
+	// tickTimeout limits how long a tick may charge. It is less than a minute, so if the store
+	// hangs, at most one or two ticks are late.
 	tickTimeout = 50 * time.Second
 	// balanceTimeout is the part of tickTimeout in which a tick may read balances.
 	balanceTimeout = 40 * time.Second
-	// changeTimeout is how long after its start a tick may pause and resume streams. The
-	// next tick makes the changes that are left.
+	// changeTimeout is the time, from the start of a tick, until which the tick may pause and
+	// resume streams. The next tick pauses and resumes the rest.
 	changeTimeout = 55 * time.Second
 	// appendBatch is the most entries that one call of the ledger adds.
 	appendBatch = 256
@@ -127,8 +126,8 @@ func NewMeter(cfg MeterConfig) (*Meter, error) {
 	return m, nil
 }
 
-// Run charges streams at once and then at the beginning of every minute of the wall
-// clock, until ctx ends. It may be called once.
+// Run charges streams immediately, and then at the beginning of every minute of the wall clock,
+// until ctx ends. It may be called only once.
 func (m *Meter) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -149,9 +148,9 @@ func (m *Meter) Run(ctx context.Context) error {
 }
 
 // Covers returns ErrInsufficient if an owner's available credits do not cover the next hour of
-// streams at these prices together. Call it before a stream is created, resumed or raised in
-// price, with the prices of all the owner's active streams after that change: otherwise the
-// next tick pauses those that are not covered.
+// streams with these prices together. Call it before a stream is created or resumed, or its price
+// is raised. Pass the prices of all active streams that the owner would then have. The next tick
+// pauses streams that are not covered.
 func (m *Meter) Covers(ctx context.Context, owner string, prices ...Price) error {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {

@@ -22,7 +22,7 @@ type Pricing interface {
 // Presets is the default price list.
 type Presets struct{}
 
-// Monitor returns a price by the number of accounts: with more accounts, each costs less.
+// Monitor returns a price by the number of accounts. With more accounts, each account costs less.
 func (Presets) Monitor(accounts int) Price {
 	p := Price{PerAccountPerDay: 833 * Credit, Tier: "over 100"}
 	switch {

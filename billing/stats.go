@@ -2,7 +2,7 @@ package billing
 
 import "sync"
 
-// Stats has a Meter's counters since it was made, and the state at its latest tick.
+// Stats has a Meter's counters since its creation, and the numbers of streams at its latest tick.
 type Stats struct {
 	// Charged is the sum of charges for streams. If several Meters share a store, each
 	// counts all charges.
@@ -10,7 +10,7 @@ type Stats struct {
 	Refused int64 // times that Covers returned ErrInsufficient
 	Paused  int64 // streams paused for lack of credits
 	Resumed int64 // streams resumed when credits covered them again
-	Failed  int64 // ticks that left charges for a later one
+	Failed  int64 // ticks that failed to make all charges
 
 	Running int64 // streams that are active now
 	Waiting int64 // streams that are paused for lack of credits now

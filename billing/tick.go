@@ -15,13 +15,13 @@ type bill struct {
 	owner   string
 	balance Credits // available before the charges
 	entries []Entry
-	streams []streamKey // the streams that go on, including free ones
-	// The streams that the balance no longer covers, and the paused ones that it covers again.
+	streams []streamKey // the active streams that the balance covers, including free ones
+	// Active streams that the balance no longer covers, and paused ones that it covers again.
 	pause, resume []Stream
 }
 
-// tick charges all streams up to the current minute. After that it pauses and resumes
-// streams: many such changes do not delay the charges.
+// tick charges all streams up to the current minute. Then it pauses and resumes streams. In this
+// order, many pauses do not delay the charges.
 func (m *Meter) tick(ctx context.Context) error {
 	at := time.Now()
 	bills, err := m.chargeAll(ctx, at)
@@ -73,7 +73,7 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 			delete(m.paid, k)
 		}
 	}
-	for k := range running { // a new stream owes this minute, even if the ledger fails at this tick
+	for k := range running { // a new stream owes this minute, even if this tick cannot charge it
 		if _, ok := m.paid[k]; !ok {
 			m.paid[k] = payment{now - 1, wall, at}
 		}
@@ -86,9 +86,9 @@ func (m *Meter) chargeAll(ctx context.Context, at time.Time) ([]*bill, error) {
 	return m.chargeEach(ctx, owners, payment{now, wall, at})
 }
 
-// chargeEach charges the streams of each owner in turn. It charges while it still reads the
-// balances of others. If the time is over, only the owners that are left are not charged, and
-// the next tick begins with these.
+// chargeEach charges the streams of each owner in turn. It charges in batches, before it has read
+// the balances of all owners. If the time runs out, the next tick begins with the owners that are
+// left.
 func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid payment) ([]*bill, error) {
 	reading, cancel := context.WithDeadline(ctx, paid.at.Add(balanceTimeout))
 	defer cancel()
@@ -106,7 +106,7 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 				continue
 			}
 			errs = append(errs, fmt.Errorf("billing: no time for %d of %d owners", len(turn)-i, len(turn)))
-			if i == 0 { // this owner's balance took all of the time: the others go first
+			if i == 0 { // reading this owner's balance took all of the time: begin with the next owner
 				i++
 			}
 			m.first = turn[i%len(turn)]
@@ -121,10 +121,10 @@ func (m *Meter) chargeEach(ctx context.Context, owners map[string][]Stream, paid
 	return bills, errors.Join(append(errs, m.charge(ctx, due, paid))...)
 }
 
-// billOf decides which of an owner's streams the balance pays for. Active streams
-// come first, oldest first: each goes on if the credits that are left cover what it owes
-// and its next hour. Paused streams follow, oldest first: each is resumed if the credits
-// that are left cover its next restart minutes. billOf itself changes no stream.
+// billOf decides which of an owner's streams the balance pays for. It begins with the active
+// streams, oldest first. A stream goes on if the remaining credits cover its uncharged minutes
+// and its next hour. Then come the paused streams, oldest first. A stream is to be resumed if the
+// remaining credits cover its next restart minutes. billOf itself changes no stream.
 func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now minute, at time.Time) (*bill, error) {
 	balance, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {
@@ -154,7 +154,7 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 		need := cost(s.Price.PerDay, now-minute(missed), missed) + cost(s.Price.PerDay, now, runway)
 		if left < need {
 			out.pause = append(out.pause, s)
-			delete(m.paid, key) // what is not covered is not charged, even if the pause fails
+			delete(m.paid, key) // its uncharged minutes are free, even if the pause fails
 			continue
 		}
 		left -= need
@@ -171,10 +171,10 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 	return out, nil
 }
 
-// missed returns how many minutes before now a stream was active and not charged. It counts
-// no more minutes than have passed since the last payment by the runtime's clock, so a jump
-// of the wall clock charges nothing. That time is rounded to the nearest minute, because
-// timers are not exact.
+// missed returns the number of minutes before now in which a stream was active and not charged.
+// It counts at most the minutes since the last payment by the runtime's clock, so a jump of the
+// wall clock charges nothing. It rounds that time to the nearest minute, because timers are not
+// exact.
 func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 	p, ok := m.paid[key]
 	if !ok || now <= p.minute {
@@ -206,9 +206,9 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 	m.cfg.Logger.Info("stream resumed, credits cover it", "kind", s.Kind, "stream", s.ID, "owner", s.Owner)
 }
 
-// charge appends the entries of several owners in one call of the ledger. If that returns
-// ErrInsufficient, because an owner has spent credits since the balance was read, it appends
-// the entries of each owner alone: the others are charged.
+// charge appends the entries of several owners in one call of the ledger. The call returns
+// ErrInsufficient if an owner has spent credits since the balance was read. Then charge appends
+// the entries of each owner separately, so the other owners are charged.
 func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	var errs []error
 	for len(bills) > 0 {
@@ -245,8 +245,8 @@ func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	return errors.Join(errs...)
 }
 
-// append adds entries to the ledger in batches. After an error some may have been added;
-// the next tick adds them again with the same ids, which changes nothing.
+// append adds entries to the ledger in batches. After an error, some entries may have been added.
+// The next tick adds them again with the same ids, so they are not charged twice.
 func (m *Meter) append(ctx context.Context, entries []Entry) error {
 	for batch := range slices.Chunk(entries, appendBatch) {
 		if err := m.cfg.Ledger.Append(ctx, batch...); err != nil {

@@ -15,16 +15,15 @@
 //
 // # Resolution
 //
-// Each power of two nanoseconds is divided into 16 buckets. So a quantile is never
-// below the true one and at most 1/16 above it, from 1 µs to 2^50 ns, about 13 days.
-// Durations shorter than 512 ns share one bucket, and longer ones than 13 days count as
-// 13 days. Negative durations, which occur if two clocks differ, count as 0. A histogram
-// takes 5 KB, and so does a snapshot.
+// Each power of two nanoseconds is divided into 16 buckets. So a quantile is never below the true
+// quantile, and at most 1/16 above it, from 1 µs to 2^50 ns (about 13 days). Durations below 512
+// ns share one bucket. Longer durations count as 2^50 ns. Negative durations, which occur if two
+// clocks differ, count as 0. A histogram or a snapshot takes 5 KB.
 //
 // # Why not hdrhistogram-go
 //
-// The buckets are those of an HDR histogram. The histogram of
+// The buckets are those of an HDR histogram. A histogram of
 // github.com/HdrHistogram/hdrhistogram-go (as of v1.4.0) has no synchronization, so every
-// recording would need a lock. Its range is fixed by a constructor, and it returns an
-// error for a value beyond it. Two of its histograms cannot be subtracted.
+// recording would need a lock. A constructor sets its range, and a value outside the range is an
+// error. It cannot be subtracted from another histogram.
 package latency

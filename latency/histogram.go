@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The buckets, in nanoseconds. Bucket 0 holds durations below 2^minExp; above it
-// each power of two is divided into 2^subBits buckets of the same width.
+// The buckets, in nanoseconds. Bucket 0 counts durations below 2^minExp. From there on, each
+// power of two is divided into 2^subBits buckets of the same width.
 const (
 	subBits = 4
 	minExp  = 9  // 512 ns
@@ -18,19 +18,19 @@ const (
 	longest = time.Duration(1<<maxExp - 1)
 )
 
-// Histogram counts durations. The zero value is empty and ready. Its methods
-// are safe for concurrent use; it must not be copied.
+// Histogram counts durations. The zero value is empty and ready. Its methods are safe for
+// concurrent use. Do not copy it.
 type Histogram struct {
 	counts [buckets]atomic.Uint64
 	micros atomic.Int64 // sum in µs: in ns it would overflow at 292 years
 	max    atomic.Int64 // in ns
 }
 
-// Record counts d. A negative d counts as 0, one longer than 2^50 ns (13 days) as 2^50 ns.
+// Record counts d. A negative d counts as 0. A d longer than 2^50 ns (13 days) counts as 2^50 ns.
 // Record takes no lock and does not allocate.
 func (h *Histogram) Record(d time.Duration) {
 	d = min(max(d, 0), longest)
-	// The bucket is updated last: a snapshot that counts d also has it in its maximum.
+	// Update the bucket last. Then the maximum of a snapshot that counts d is d or more.
 	for {
 		old := h.max.Load()
 		if int64(d) <= old || h.max.CompareAndSwap(old, int64(d)) {

@@ -24,28 +24,29 @@ func Shares(causes []Cause) []Cause {
 	return causes
 }
 
-// Parts divide the time from a post's publication to the commit of its event. Each part is
-// a histogram over all posts with a committed event, except those found while reading a
-// gap, which say nothing about the polls. The parts of one post add up to its Total.
+// Parts divides the time from a post's publication to the commit of its event. Each part is a
+// histogram over all posts with a committed event. Posts found while reading a gap are left out,
+// because their delays are not due to the polls. The parts of one post add up to its Total.
 type Parts struct {
-	// Schedule is from publication to the first poll due after it.
+	// Schedule is from the publication to the time when the next poll was due.
 	Schedule Snapshot
-	// Visibility is from the end of Schedule to the poll that found the post, if every poll in
-	// between succeeded and did not show the post: the platform was late.
+	// Visibility is from the end of Schedule to the time when the poll that found the post was
+	// due, if every poll in between succeeded. The platform was late to show the post.
 	Visibility Snapshot
-	// Failure is the same time if polls or commits in between failed.
+	// Failure is the same time as Visibility, but if polls or commits in between failed.
 	Failure Snapshot
-	// Queue is from when the poll was due until its call began: waiting for the
-	// budget, a rate limit or a free slot, and reading the pages before.
+	// Queue is from when the poll was due until the call that returned the post began. It
+	// includes the waits for the budget, a rate limit and a free slot, and the calls for earlier
+	// pages.
 	Queue Snapshot
-	// Fetch is how long the call lasted that returned the post.
+	// Fetch is the duration of the call that returned the post.
 	Fetch Snapshot
-	// Process is from that answer until the post was found to be new: reading
-	// the older pages, and waiting for the shard's goroutine.
+	// Process is from the end of that call until the post was found to be new. It includes the
+	// calls for older pages, and the wait for the shard's goroutine.
 	Process Snapshot
-	// Commit is from then until the journal had stored the event.
+	// Commit is from the end of Process until the journal had stored the event.
 	Commit Snapshot
-	// Total is from publication to the commit, Detection from publication to the
+	// Total is from the publication to the commit. Detection is from the publication to the
 	// detection of the post.
 	Total, Detection Snapshot
 }

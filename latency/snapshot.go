@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Snapshot has the counts of a Histogram at one time, or of the durations recorded
-// between two times. It does not change and may be copied; the zero value is empty.
-// Do not compare snapshots with ==: equal counts may compare as different.
+// Snapshot has the counts of a Histogram at one time, or of the durations recorded between two
+// times. It does not change and may be copied. The zero value is empty. Do not compare snapshots
+// with ==, because snapshots with the same counts may be unequal.
 type Snapshot struct{ r *record } // nil when empty
 
 // record is read-only once it is in a Snapshot.
@@ -57,10 +57,10 @@ func (s Snapshot) Max() time.Duration {
 	return s.r.max
 }
 
-// Quantile returns the q-quantile, as the upper bound of its bucket: at least a share q of
-// the durations are not longer. The result is never below the true quantile, at most 1/16
-// above it, and never above Max. A q below 0 or NaN counts as 0, a q above 1 as 1.
-// Quantile returns 0 if nothing was recorded.
+// Quantile returns the q-quantile: at least a share q of the durations are this long or shorter.
+// The result is the upper bound of a bucket, or Max if that is lower. It is never below the true
+// quantile, and at most 1/16 above it. A q below 0 or NaN counts as 0, a q above 1 as 1. Quantile
+// returns 0 if nothing was recorded.
 func (s Snapshot) Quantile(q float64) time.Duration {
 	if s.r == nil {
 		return 0
@@ -78,8 +78,8 @@ func (s Snapshot) Quantile(q float64) time.Duration {
 	return s.r.max
 }
 
-// AtMost returns how many durations are d or shorter. It counts whole buckets, and may
-// leave out durations that are less than 1/16 below d.
+// AtMost returns the number of durations that are d or shorter. It counts whole buckets, so it
+// may leave out durations that are less than 1/16 below d.
 func (s Snapshot) AtMost(d time.Duration) int64 {
 	switch {
 	case s.r == nil || d < 0:
@@ -94,8 +94,7 @@ func (s Snapshot) AtMost(d time.Duration) int64 {
 	return int64(n)
 }
 
-// Sub returns what was recorded between earlier and s, two snapshots of one
-// histogram.
+// Sub returns the durations recorded between earlier and s, two snapshots of one histogram.
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	if s.r == nil || earlier.r == nil {
 		return s

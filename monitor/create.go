@@ -22,8 +22,8 @@ type CreateRequest struct {
 // Created is a new monitor.
 type Created struct {
 	Monitor
-	// WebhookSecret is the generated signing secret, "" if one was given. It
-	// is shown only here; convert it to a string to see it.
+	// WebhookSecret is the generated signing secret, or "" if the request had one. It is shown
+	// only here. Convert it to a string to see it.
 	WebhookSecret secret.Value
 }
 

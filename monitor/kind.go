@@ -25,9 +25,9 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	}
 }
 
-// affects reports whether a failure of a monitor still concerns it after a change from was
-// to is. The failure of an account does if the monitor still has the account. A failure of
-// the whole monitor (what is "") does if its accounts, interval and weight are unchanged.
+// affects reports whether a failure of a monitor is still relevant after a change from was to is.
+// The failure of an account is if the monitor still has the account. A failure of the whole
+// monitor (what is "") is if its accounts, interval and weight are unchanged.
 func (m *Manager) affects(was, is *Monitor, what string) bool {
 	if what == "" {
 		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight
@@ -35,7 +35,7 @@ func (m *Manager) affects(was, is *Monitor, what string) bool {
 	return slices.ContainsFunc(is.Accounts, func(a Account) bool { return m.key(a.Username) == m.key(what) })
 }
 
-// restart sets Since of all accounts to now: only posts from then on become events.
+// restart sets Since of all accounts to now. Only posts published from now on become events.
 func restart(mon *Monitor, now time.Time) {
 	mon.Accounts = slices.Clone(mon.Accounts)
 	for i := range mon.Accounts {
@@ -43,7 +43,7 @@ func restart(mon *Monitor, now time.Time) {
 	}
 }
 
-// advance sets Since of each account to the time up to which it has been read.
+// advance sets Since of each account to the time up to which polls have read it.
 func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
 	until, err := m.cfg.Tracker.ReadUntil(ctx, *mon)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 
 // Tracker puts changes of monitors into effect while the engine runs.
 type Tracker interface {
-	// Track starts to poll the accounts of an active monitor. If the monitor is tracked
+	// Track starts to poll the accounts of an active monitor. If a monitor with m's ID is tracked
 	// already, Track replaces it with m.
 	Track(ctx context.Context, m Monitor) error
 	// Untrack stops a monitor. After it returns, no posts are detected for the monitor.
 	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns the time up to which each account of a tracked monitor has been
-	// read, less the overlap. The map's keys are the Key of the accounts' Canonical
-	// names. An account is missing if it was not read or the time is unknown.
+	// ReadUntil returns the times up to which polls have read the accounts of a tracked monitor,
+	// less the overlap. A key of the map is the Key of an account's Canonical name. An account is
+	// missing if it was not read or the time is unknown.
 	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
 
@@ -29,9 +29,10 @@ type Tracker interface {
 type Webhooks interface {
 	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	// Change changes the URL of a monitor's endpoint. If from is "", it creates the
-	// endpoint; if to is "", it removes it. A key replaces the signing secret. If key is
-	// "", the secret stays; for a new endpoint one is generated and returned.
+	// Change changes the URL of a monitor's endpoint. If from is "", it creates the endpoint. If
+	// to is "", it removes the endpoint. A key replaces the signing secret. If key is "", an
+	// existing endpoint keeps its secret, and Change generates and returns a secret for a new
+	// endpoint.
 	Change(ctx context.Context, m Monitor, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the monitor.
 	Unbind(ctx context.Context, m Monitor) error
@@ -48,31 +49,31 @@ type Config struct {
 	// DefaultInterval is the interval of a monitor that is created without one. Defaults
 	// to 60 s.
 	DefaultInterval time.Duration
-	// Paced means that a budget decides how often accounts are polled. A monitor that is
-	// created without an interval then has none; DefaultInterval is not used.
+	// Paced means that a budget decides how often accounts are polled. DefaultInterval is then
+	// not used: a monitor that is created without an interval has none.
 	Paced bool
 	// MinInterval is the shortest interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
-	// CheckAccount, if set, returns an error for a name that no account can have. The
-	// error says which names are allowed. Defaults to allowing all names.
+	// CheckAccount, if set, returns an error for a name that no account can have. The error tells
+	// which names are allowed. By default all names are allowed.
 	CheckAccount func(username string) error
-	// Canonical, if set, returns the same result for all names of one account: a monitor
-	// has each account once. Defaults to the name unchanged.
+	// Canonical, if set, returns the same result for all names of one account. A monitor has each
+	// account only once, even under several names. Defaults to the name unchanged.
 	Canonical func(username string) string
-	// Admit, if set, is called before a monitor is created, updated or restored; was is
-	// nil for a new monitor. If it returns an error, the change is refused with that
-	// error. done is called when the change has been stored or has failed.
-	// Admit must not call the manager.
+	// Admit, if set, is called before a monitor is created, updated or restored. was is nil for a
+	// new monitor. If Admit returns an error, the manager refuses the change with that error. The
+	// manager calls done when the change has been stored or has failed. Admit must not call the
+	// manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// Created, if set, is called after a monitor was created. The program can use it to
-	// notify other processes.
+	// Created, if set, is called after a monitor was created, for example to notify other
+	// processes.
 	Created func()
-	// Settle, if set, is called after a monitor was updated or deleted, and waits until
-	// the change is in effect in all processes. An error means that the change is stored,
-	// but not yet in effect everywhere.
+	// Settle, if set, is called after a monitor was updated or deleted. It waits until the change
+	// is in effect in all processes. An error means that the change is stored, but not yet in
+	// effect in all of them.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout limits how long a change may take, not counting the wait for earlier
-	// changes. Defaults to 10 s.
+	// ChangeTimeout is the longest time for a change, without the wait for earlier changes.
+	// Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
@@ -83,8 +84,8 @@ type Config struct {
 // MaxInterval is the longest poll interval.
 const MaxInterval = 24 * time.Hour
 
-// Manager creates and changes monitors. Its methods are safe for concurrent use; it
-// makes one change at a time.
+// Manager creates and changes monitors. Its methods are safe for concurrent use. It makes one
+// change at a time.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Monitor, struct{}]
@@ -130,7 +131,7 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
 	return m.effective(mon), err
 }
 
-// effective returns mon, with the manager's default interval if its own is 0.
+// effective returns mon with the manager's default interval in place of an interval of 0.
 func (m *Manager) effective(mon Monitor) Monitor {
 	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
 		mon.PollInterval = m.cfg.DefaultInterval
@@ -157,28 +158,29 @@ func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
 
-// Follow reads a monitor from the store and passes it to the Tracker, because another
-// process may have changed or deleted it.
+// Follow reads a monitor from the store and passes it to the Tracker. Call it when another
+// process may have changed or deleted the monitor.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores the errors of Report and Refused in the monitors' StatusReason, until ctx
-// ends. It may be called once.
+// Run stores the errors passed to Report and Refused in the StatusReason of the monitors, until
+// ctx ends. It may be called only once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops the errors reported for accounts that another process polls from now on. The
-// other process then updates the StatusReason of their monitors.
+// Forget drops the errors reported for accounts that another process polls from now on. That
+// process then updates the StatusReason of the monitors. elsewhere reports whether an account is
+// one of these.
 func (m *Manager) Forget(elsewhere func(username string) bool) {
 	m.control.Forget(func(_, what string) bool { return what != "" && elsewhere(what[1:]) })
 }
 
-// Report records that an account of a monitor fails permanently or, with a nil error,
-// that it has recovered. It does not block; Run stores the error.
+// Report records that an account of a monitor fails permanently or, if err is nil, that the
+// account has recovered. Report does not block. Run stores the error.
 func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }
 
-// Refused records that a stored monitor cannot be run, because of err, or, with a nil
-// error, that it can. It does not block; Run stores the error.
+// Refused records that the engine cannot run a stored monitor because of err or, if err is nil,
+// that it can. Refused does not block. Run stores the error.
 func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

@@ -19,8 +19,9 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. After an error of the platform the StatusReason is ReasonUpstream
-// followed by the error's text; the monitor stays active and recovers by itself.
+// Reasons for a status. After an error of the platform, StatusReason is ReasonUpstream followed
+// by the text of the error. The monitor stays active. When the error ends, StatusReason becomes
+// "".
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
 	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
@@ -30,7 +31,7 @@ const (
 // FilterType is a kind of posts that a monitor delivers.
 type FilterType string
 
-// Kinds of posts. An Original is none of the others; a reply that quotes a post is both
+// Kinds of posts. An Original is no reply, retweet or quote. A reply that quotes a post is both
 // Reply and Quote.
 const (
 	Original FilterType = "original"
@@ -43,8 +44,8 @@ const (
 type Account struct {
 	Username string // without @, in the user's spelling
 	// Since is when the account was added or the monitor was last resumed. Posts published
-	// before are not events of this monitor. Suspend sets it to the time up to which the
-	// account was read.
+	// earlier are not events of this monitor. Suspend sets Since to the time up to which polls
+	// have read the account.
 	Since time.Time
 }
 
@@ -55,12 +56,12 @@ type Monitor struct {
 	Name        string // unique per owner
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
-	// PollInterval is the time between two polls of an account. In a Store it is 0 if the
-	// request had none; a Manager then returns its default. If Config.Paced, it is the
+	// PollInterval is the time between two polls of an account. A Store has 0 if the request had
+	// none, and a Manager returns its default for 0. If Config.Paced is set, PollInterval is the
 	// longest time between two polls, and 0 means no limit.
 	PollInterval time.Duration
-	// Weight is the importance of this monitor's latency when Config.Paced shares out a
-	// budget; 0 means 1.
+	// Weight is the importance of this monitor's latency if a budget paces the polls
+	// (Config.Paced). 0 means 1.
 	Weight float64
 
 	WebhookURL       string
@@ -70,7 +71,7 @@ type Monitor struct {
 	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	ResumedAt    time.Time // when it was last resumed, zero for never
+	ResumedAt    time.Time // when the monitor was last resumed; zero for never
 	// Version counts changes: see Store.Update.
 	Version int64
 }
@@ -84,8 +85,8 @@ func (m *Monitor) Usernames() []string {
 	return names
 }
 
-// Key returns a username in the form that is compared: without @ and in lower case. In a URL
-// only the scheme and the host are made lower case.
+// Key returns a username in the form that is compared: without @ and in lower case. In a URL only
+// the scheme and the host become lower case.
 func Key(username string) string {
 	name := strings.TrimPrefix(username, "@")
 	before, after, ok := strings.Cut(name, "://")
@@ -122,27 +123,27 @@ type Page struct {
 	PageSize int
 }
 
-// Store stores monitors. Every method is safe for concurrent use; the rules of
-// storage.Store for all ports apply, too. Get, Update and Delete return ErrNotFound if the
-// owner has no monitor with the id. Records passed in or returned share no memory with
-// the store.
+// Store stores monitors. Every method is safe for concurrent use. The requirements of
+// storage.Store for all ports apply as well. Get, Update and Delete return ErrNotFound if the
+// owner has no monitor with the id. Records passed in or returned share no memory with the store.
 type Store interface {
 	// Create adds m with its Version. It returns ErrDuplicate if the owner has a monitor
 	// with exactly this name, or if any monitor of any owner has the id.
 	Create(ctx context.Context, m Monitor) error
 	Get(ctx context.Context, owner, id string) (Monitor, error)
-	// List returns a page of monitors in the order of their Create calls. The zero values
-	// of q.Page and q.PageSize mean page 1 and 20 records. Page and PageSize of the result
-	// are those of q, unchanged.
+	// List returns a page of monitors in the order of their Create calls. If q.Page is 0, it
+	// returns page 1; if q.PageSize is 0, a page has 20 monitors. It copies Page and PageSize of
+	// q to the result unchanged.
 	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces every field if the stored Version equals m.Version, and stores
-	// m.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
-	// ErrConflict for another Version, ErrDuplicate for a taken name.
+	// Update replaces every field if the stored Version equals m.Version, and stores m.Version+1
+	// as the Version. Otherwise it returns the first error that applies: ErrNotFound, ErrConflict
+	// for another Version, ErrDuplicate for a taken name.
 	Update(ctx context.Context, m Monitor) error
 	// Delete removes the monitor and frees its id and name.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every monitor of every owner, in any order. It stops if fn returns
-	// an error, which Scan returns, or if ctx ends between two calls. A monitor that exists
-	// during the whole Scan is passed once, even if it is changed. fn must not call the store.
+	// Scan calls fn for every monitor of every owner, in any order. If fn returns an error, Scan
+	// stops and returns it. Scan also stops if ctx ends between two calls. fn gets each monitor
+	// that exists during the whole Scan once, even if the monitor is changed. fn must not call
+	// the store.
 	Scan(ctx context.Context, fn func(Monitor) error) error
 }

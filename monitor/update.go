@@ -18,8 +18,8 @@ type UpdateRequest struct {
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
-	// Version is the expected version of the monitor. Update returns ErrConflict if it has
-	// another. 0 means any version.
+	// Version is the expected version of the monitor. Update returns ErrConflict if the monitor
+	// has another version. 0 means any version.
 	Version int64
 }
 
@@ -30,10 +30,10 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a monitor. Accounts that stay keep their Since. A new account, and each
-// account after a resume, is watched for posts published from now on. If the monitor was
-// suspended for lack of credits, a resume goes on from where its accounts were read. An error
-// returned together with a monitor means that the change is stored, but not yet in effect.
+// Update changes a monitor. Accounts that stay keep their Since. The monitor finds posts of new
+// accounts, and after a resume of all accounts, that are published from now on. A resumed monitor
+// that was suspended for lack of credits also finds the posts published during the suspension. If
+// Update returns both a monitor and an error, the change is stored but not yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	q := control.Request{WebhookURL: r.WebhookURL, WebhookSecret: r.WebhookSecret, Status: (*control.Status)(r.Status), Version: r.Version}
 	mon, generated, err := m.control.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
@@ -78,37 +78,37 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Mo
 	return u.Monitor, err
 }
 
-// Suspend pauses an active monitor on behalf of the program, not of its owner, for a reason
-// such as ReasonCredits. It does not change a paused monitor. It sets Since of each account
-// to the time up to which it was read. So Restore, unlike Resume, finds the posts that were
-// published during the pause, as far back as polls reach.
+// Suspend pauses an active monitor on behalf of the program, not of its owner, for a reason such
+// as ReasonCredits. It does not change a paused monitor. It sets Since of each account to the
+// time up to which polls have read the account. So after Restore, unlike after Resume, the
+// monitor finds the posts that were published during the pause, as far back as polls reach.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Suspend(ctx, owner, id, reason)
 	return m.effective(mon), err
 }
 
-// Restore resumes a monitor that was suspended for this reason. It does not change any
-// other monitor.
+// Restore resumes a monitor that was suspended for the given reason. It does not change any other
+// monitor.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Restore(ctx, owner, id, reason)
 	return m.effective(mon), err
 }
 
-// WebhookMoved changes a monitor's webhook_url from from to to, "" for none, after its
-// endpoint itself was changed or deleted. It reports false, and changes nothing, if the
-// monitor has another webhook_url or does not exist.
+// WebhookMoved records in a monitor that the URL of its endpoint was changed to to, or the
+// endpoint was deleted (""). If the monitor's webhook_url is not from, or the monitor does not
+// exist, WebhookMoved changes nothing and reports false.
 func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete removes a monitor and its endpoints. Its events stay in the logs. After an error of
-// the store the monitor may still be deleted, some seconds or minutes later.
+// Delete removes a monitor and its endpoints. Its events stay in the logs. After an error of the
+// store, the monitor may still be deleted some seconds or minutes later.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion deletes a monitor like Delete if it has this version, and returns
-// ErrConflict otherwise; 0 means any version.
+// DeleteVersion deletes a monitor like Delete, but returns ErrConflict if the monitor has another
+// version. 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	return m.control.Delete(ctx, owner, id, version)
 }

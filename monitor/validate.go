@@ -12,7 +12,7 @@ import (
 const (
 	maxName     = 100 // characters
 	maxWeight   = 1000
-	maxUsername = 253 // bytes; a handle may be or contain a host name
+	maxUsername = 253 // bytes: the longest host name, which a handle may be or contain
 	maxURL      = 512 // bytes of a username that is a URL
 )
 
@@ -40,9 +40,8 @@ func check(mon *Monitor) error {
 	return nil
 }
 
-// checkInterval checks the interval of a request; 0 means that it has none. Stored
-// intervals are not checked, because a manager with another Config may have allowed
-// them.
+// checkInterval checks the interval of a request. 0 means that the request has none. Stored
+// intervals are not checked, because a manager with another Config may have allowed them.
 func (m *Manager) checkInterval(iv time.Duration) error {
 	if iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
 		return nil
@@ -56,14 +55,14 @@ func (m *Manager) checkInterval(iv time.Duration) error {
 
 }
 
-// key returns a name in the form in which the manager compares names of accounts.
+// key returns an account's name in the form that the manager compares.
 func (m *Manager) key(username string) string {
 	return Key(m.cfg.Canonical(strings.TrimPrefix(username, "@")))
 }
 
-// accounts returns the accounts of a request, without @ and without repetitions: names with
-// the same key are one account, and the first spelling counts. Accounts in had keep their
-// Since; others get now.
+// accounts returns the accounts of a request, without @ and without repetitions. Names with the
+// same key are one account, which gets the first spelling. Accounts in had keep their Since.
+// Other accounts get now.
 func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]Account, error) {
 	allowed := fmt.Sprintf("1 to %d accounts", m.cfg.MaxAccounts)
 	since := make(map[string]time.Time, len(had))

@@ -35,9 +35,10 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 	}
 }
 
-// affects reports whether a failure of the old rule still concerns r. It does not if the query
-// has changed. Otherwise a failure of the whole rule does if the schedule is unchanged, one of
-// a search if the query makes that search, and one of an account if the query has the author.
+// affects reports whether a failure of the old rule still concerns r. If the query has changed,
+// no failure does. Otherwise it depends on what failed. The whole rule: the schedule must be
+// unchanged. A search: it must be the search of the query. An account: it must be an author in
+// the query.
 func (m *Manager) affects(old, r *Rule, what string) bool {
 	if r.Query != old.Query {
 		return false
@@ -58,8 +59,7 @@ func (m *Manager) affects(old, r *Rule, what string) bool {
 	return slices.ContainsFunc(p.Authors(), func(author string) bool { return name == author || strings.HasSuffix(name, ":"+author) })
 }
 
-// check validates the fields that only rules have, including the query and the schedule,
-// and returns these parsed.
+// check validates the fields that only rules have. It returns the parsed query and schedule.
 func (m *Manager) check(r *Rule) (Parsed, error) {
 	if strings.TrimSpace(r.Tag) == "" || !invalid.Printable(r.Tag) {
 		return Parsed{}, invalid.Field("rule", "tag", r.Tag, "1 to 100 printable characters")
@@ -81,8 +81,8 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 	return p, err
 }
 
-// ParseRule parses the query of a rule, and then its schedule. If the query cannot be
-// parsed, p.Query is nil; if only the schedule cannot, p.Query is set.
+// ParseRule parses the query of a rule, and then its schedule. If the error is of the query,
+// p.Query is nil. If it is of the schedule, p.Query is set.
 func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	if p.Query, _, err = query.Parse(r.Query, m.cfg.Parse); err != nil {
 		return Parsed{}, err
@@ -96,7 +96,7 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	return p, err
 }
 
-// advance sets Since to the time up to which the rule has been read.
+// advance sets Since to the time up to which polls have read the rule's posts.
 func (m *Manager) advance(ctx context.Context, r *Rule) error {
 	until, err := m.cfg.Tracker.ReadUntil(ctx, r.ID)
 	if err == nil && until.After(r.Since) {

@@ -14,14 +14,14 @@ import (
 
 // Tracker puts changes of rules into effect while the engine runs.
 type Tracker interface {
-	// Track starts to poll an active rule. If the rule is tracked already, Track replaces
-	// it with r. p is r's parsed query and schedule.
+	// Track starts to poll an active rule. If a rule with r's ID is tracked already, Track
+	// replaces it with r. p has r's parsed query and schedule.
 	Track(ctx context.Context, r Rule, p Parsed) error
 	// Untrack stops a rule. After it returns, no posts are detected for the rule.
 	// It does nothing for a rule that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns the time up to which a tracked rule has been read, less the
-	// overlap. It returns zero if nothing was read or the time is unknown.
+	// ReadUntil returns the time up to which polls have read a tracked rule's posts, less the
+	// overlap. It returns the zero time if nothing was read or the time is unknown.
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
@@ -29,9 +29,10 @@ type Tracker interface {
 type Webhooks interface {
 	// Check returns an error if a URL or a signing secret ("" for none) is not allowed.
 	Check(url string, key secret.Value) error
-	// Change changes the URL of a rule's endpoint. If from is "", it creates the
-	// endpoint; if to is "", it removes it. A key replaces the signing secret. If key is
-	// "", the secret stays; for a new endpoint one is generated and returned.
+	// Change changes the URL of a rule's endpoint. If from is "", it creates the endpoint. If to
+	// is "", it removes the endpoint. A key replaces the signing secret. If key is "", an
+	// existing endpoint keeps its secret, and Change generates and returns a secret for a new
+	// endpoint.
 	Change(ctx context.Context, r Rule, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the rule.
 	Unbind(ctx context.Context, r Rule) error
@@ -46,25 +47,24 @@ type Config struct {
 	// Parse has the options for parsing queries. Its MaxLength is at most query.MaxQuery;
 	// NewManager sets its Now.
 	Parse query.Options
-	// MinInterval is the shortest interval allowed. A schedule is allowed if Manager.Every
-	// returns at least this for it. Defaults to the constant MinInterval, 100 ms.
+	// MinInterval is the shortest interval allowed. For a schedule, Manager.Every must return at
+	// least MinInterval. Defaults to the constant MinInterval, 100 ms.
 	MinInterval time.Duration
 	// Platforms are the values allowed for Rule.Platform, besides "". Defaults to none.
 	Platforms []string
-	// Admit, if set, is called before a rule is created, updated or restored; was is nil
-	// for a new rule. If it returns an error, the change is refused with that error. done
-	// is called when the change has been stored or has failed.
-	// Admit must not call the manager.
+	// Admit, if set, is called before a rule is created, updated or restored. was is nil for a
+	// new rule. If Admit returns an error, the manager refuses the change with that error. The
+	// manager calls done when the change has been stored or has failed. Admit must not call the
+	// manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// Created, if set, is called after a rule was created. The program can use it to
-	// notify other processes.
+	// Created, if set, is called after a rule was created, for example to notify other processes.
 	Created func()
-	// Settle, if set, is called after a rule was updated or deleted, and waits until the
-	// change is in effect in all processes. An error means that the change is stored, but
-	// not yet in effect everywhere.
+	// Settle, if set, is called after a rule was updated or deleted. It waits until the change is
+	// in effect in all processes. An error means that the change is stored, but not yet in effect
+	// in all of them.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout limits how long a change may take, not counting the wait for earlier
-	// changes. Defaults to 10 s.
+	// ChangeTimeout is the longest time for a change, without the wait for earlier changes.
+	// Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger receives errors that an operator should see. Defaults to none.
 	Logger *slog.Logger
@@ -72,8 +72,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Manager creates and changes rules. Its methods are safe for concurrent use; it makes
-// one change at a time.
+// Manager creates and changes rules. Its methods are safe for concurrent use. It makes one change
+// at a time.
 type Manager struct {
 	cfg     Config
 	control *control.Manager[Rule, Parsed]
@@ -141,31 +141,31 @@ func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
 
-// Follow reads a rule from the store and passes it to the Tracker, because another process
-// may have changed or deleted it.
+// Follow reads a rule from the store and passes it to the Tracker. Call it when another process
+// may have changed or deleted the rule.
 func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 	return m.control.Follow(ctx, owner, id)
 }
 
-// Run stores the errors of Report and Refused in the rules' StatusReason, until ctx ends.
-// It may be called once.
+// Run stores the errors passed to Report and Refused in the StatusReason of the rules, until ctx
+// ends. It may be called only once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Forget drops the errors reported for sources that another process polls from now on. The
-// other process then updates the StatusReason of their rules. elsewhere gets the rule's id
-// and the what of Report.
+// Forget drops the errors reported for sources that another process polls from now on. That
+// process then updates the StatusReason of the rules. elsewhere reports whether a source is one
+// of these; its arguments are the id and the what of Report.
 func (m *Manager) Forget(elsewhere func(id, what string) bool) {
 	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
 }
 
-// Report records that a source of a rule's posts fails permanently or, with a nil err,
-// that it has recovered. what names the source: "?" and the canonical query for a search,
-// "@" and the name for an account's timeline, "" for the whole rule. Report does not
-// block; Run stores the error.
+// Report records that a source of a rule's posts fails permanently or, if err is nil, that the
+// source has recovered. what names the source: "?" and the canonical query for a search, "@" and
+// the name for an account's timeline, "" for the whole rule. Report does not block. Run stores
+// the error.
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }
 
-// Refused records that a stored rule cannot be run, because of err, or, with a nil err,
-// that it can. It does not block; Run stores the error.
+// Refused records that the engine cannot run a stored rule because of err or, if err is nil, that
+// it can. Refused does not block. Run stores the error.
 func (m *Manager) Refused(owner, id string, err error) { m.control.Report(owner, id, "", err) }

@@ -21,8 +21,8 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. After an error of the platform the StatusReason is ReasonUpstream
-// followed by the error's text; the rule stays active and recovers by itself.
+// Reasons for a status. After an error of the platform, StatusReason is ReasonUpstream followed
+// by the text of the error. The rule stays active. When the error ends, StatusReason becomes "".
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
 	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
@@ -50,8 +50,8 @@ type Rule struct {
 	Interval   time.Duration
 	Schedule   string // a cron expression, in place of Interval: see ParseSchedule
 	MaxResults int    // posts read in a poll, 1 to MaxResults
-	// Since is when the rule was created, resumed or given another query. The rule does not
-	// find earlier posts. Suspend sets it to the time up to which the rule was read.
+	// Since is when the rule was created, resumed or given another query. The rule does not find
+	// earlier posts. Suspend sets Since to the time up to which polls have read the rule's posts.
 	Since time.Time
 
 	WebhookURL       string
@@ -61,7 +61,7 @@ type Rule struct {
 	StatusReason string // "" for none
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	ResumedAt    time.Time // when it was last resumed, zero for never
+	ResumedAt    time.Time // when the rule was last resumed; zero for never
 	// Version counts changes: see Store.Update.
 	Version int64
 }
@@ -115,27 +115,27 @@ type Page struct {
 	PageSize int
 }
 
-// Store stores rules, separately from monitors: a rule and a monitor may have the same
-// id. Every method is safe for concurrent use; what storage.Store requires of all ports
-// applies, too. Get, Update and Delete return ErrNotFound if the owner has no rule with
-// the id. A Store does not call Validate.
+// Store stores rules, separately from monitors: a rule and a monitor may have the same id. Every
+// method is safe for concurrent use. The requirements of storage.Store for all ports apply as
+// well. Get, Update and Delete return ErrNotFound if the owner has no rule with the id. A Store
+// does not call Validate.
 type Store interface {
 	// Create adds r with its Version. It returns ErrDuplicate if the owner has a rule with
 	// exactly this tag, or if any rule of any owner has the id.
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
-	// List returns a page of rules in the order of their Create calls. The zero values of
-	// q.Page and q.PageSize mean page 1 and 20 records. Page and PageSize of the result are
-	// those of q, unchanged.
+	// List returns a page of rules in the order of their Create calls. If q.Page is 0, it returns
+	// page 1; if q.PageSize is 0, a page has 20 rules. It copies Page and PageSize of q to the
+	// result unchanged.
 	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces every field if the stored Version equals r.Version, and stores
-	// r.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
-	// ErrConflict for another Version, ErrDuplicate for a taken tag.
+	// Update replaces every field if the stored Version equals r.Version, and stores r.Version+1
+	// as the Version. Otherwise it returns the first error that applies: ErrNotFound, ErrConflict
+	// for another Version, ErrDuplicate for a taken tag.
 	Update(ctx context.Context, r Rule) error
 	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner, in any order. It stops if fn returns an
-	// error, which Scan returns, or if ctx ends between two calls. A rule that exists during
-	// the whole Scan is passed once, even if it is changed. fn must not call the store.
+	// Scan calls fn for every rule of every owner, in any order. If fn returns an error, Scan
+	// stops and returns it. Scan also stops if ctx ends between two calls. fn gets each rule that
+	// exists during the whole Scan once, even if the rule is changed. fn must not call the store.
 	Scan(ctx context.Context, fn func(Rule) error) error
 }

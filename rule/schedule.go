@@ -17,10 +17,10 @@ type Schedule struct{ next cron.Schedule }
 // maxSchedule is the longest cron expression allowed, in bytes.
 const maxSchedule = 256
 
-// ParseSchedule parses a cron expression: the five fields minute, hour, day of
-// month, month and day of week; or @hourly, @daily, @weekly, @monthly or @yearly;
-// or @every and a duration in whole seconds. Times are in UTC unless expr begins with
-// "CRON_TZ=Area/City ". The error is a *FieldError.
+// ParseSchedule parses a cron expression. It has the five fields minute, hour, day of month,
+// month and day of week; or is @hourly, @daily, @weekly, @monthly or @yearly; or is @every and a
+// duration in whole seconds. Times are in UTC unless expr begins with "CRON_TZ=Area/City ". The
+// error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
 	s, allowed := parseSchedule(expr)
 	if s == nil {
@@ -29,7 +29,8 @@ func ParseSchedule(expr string) (*Schedule, error) {
 	return s, nil
 }
 
-// parseSchedule returns nil and a text that says what is allowed if expr is not a schedule.
+// parseSchedule returns the schedule. If expr is not a schedule, s is nil, and allowed describes
+// what is allowed.
 func parseSchedule(expr string) (s *Schedule, allowed string) {
 	if expr == "" || len(expr) > maxSchedule {
 		return nil, fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule)
@@ -66,8 +67,7 @@ func (s *Schedule) Next(t time.Time) time.Time {
 // scheduleSample is the number of intervals that Every compares.
 const scheduleSample = 100
 
-// Every returns the shortest of the schedule's next 100 intervals after from, at most 366
-// days.
+// Every returns the shortest of the schedule's first 100 intervals after from, at most 366 days.
 func (s *Schedule) Every(from time.Time) time.Duration {
 	shortest := 366 * 24 * time.Hour
 	last := s.Next(from)
@@ -82,8 +82,8 @@ func (s *Schedule) Every(from time.Time) time.Duration {
 	return shortest
 }
 
-// paces caches the results of Schedule.Every. The price of a rule depends on them and is
-// needed every minute; computing one takes a hundred calls of Schedule.Next.
+// paces caches the results of Schedule.Every, which makes a hundred calls of Schedule.Next. The
+// prices of rules depend on the results, and are needed every minute.
 type paces struct {
 	mu    sync.Mutex
 	day   time.Time
@@ -93,9 +93,9 @@ type paces struct {
 // maxPaces is the most schedules that are cached, of at most 256 bytes each.
 const maxPaces = 10_000
 
-// Every returns the interval that decides a rule's price: its Interval or, for a rule
-// with a Schedule, the result of Schedule.Every from the start of the UTC day, which is
-// the same all day. It returns 0 for a schedule that cannot be parsed.
+// Every returns the interval that decides a rule's price. That is its Interval or, for a rule
+// with a Schedule, the result of Schedule.Every from the start of the UTC day, so it is the same
+// all day. It is 0 for a schedule that cannot be parsed.
 func (m *Manager) Every(r Rule) time.Duration {
 	if r.Schedule == "" {
 		return r.Interval
@@ -109,10 +109,9 @@ func (m *Manager) Every(r Rule) time.Duration {
 	return m.paces.add(r.Schedule, s, now)
 }
 
-// checkPace checks the interval or schedule of a request against Config.MinInterval;
-// Validate and ParseSchedule check the limits that hold for all rules. Stored intervals
-// and schedules are not checked, because a manager with another Config may have allowed
-// them.
+// checkPace checks the interval or schedule of a request against Config.MinInterval. Validate and
+// ParseSchedule check the limits of all rules. Stored intervals and schedules are not checked,
+// because a manager with another Config may have allowed them.
 func (m *Manager) checkPace(r *Rule) error {
 	every := m.Every(*r)
 	switch {

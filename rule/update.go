@@ -18,8 +18,8 @@ type UpdateRequest struct {
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
-	// Version is the expected version of the rule. Update returns ErrConflict if it has
-	// another. 0 means any version.
+	// Version is the expected version of the rule. Update returns ErrConflict if the rule has
+	// another version. 0 means any version.
 	Version int64
 }
 
@@ -30,10 +30,10 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a rule. After a change of its query or a pause, the rule finds posts
-// published from now on. A rule that was suspended, for example for lack of credits, goes
-// on from where it was read. An error returned together with a rule means that the change
-// is stored, but not yet in effect.
+// Update changes a rule. After a change of its query or a pause, the rule finds posts published
+// from now on. A resumed rule that was suspended, for example for lack of credits, also finds the
+// posts published during the suspension. If Update returns both a rule and an error, the change
+// is stored but not yet in effect.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
 	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
@@ -89,27 +89,27 @@ func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, 
 	return m.control.Suspend(ctx, owner, id, reason)
 }
 
-// Restore resumes a rule that was suspended for this reason. It does not change any other
+// Restore resumes a rule that was suspended for the given reason. It does not change any other
 // rule.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Restore(ctx, owner, id, reason)
 }
 
-// WebhookMoved changes a rule's webhook_url from from to to, "" for none, after its
-// endpoint itself was changed or deleted. It reports false, and changes nothing, if the
-// rule has another webhook_url or does not exist.
+// WebhookMoved records in a rule that the URL of its endpoint was changed to to, or the endpoint
+// was deleted (""). If the rule's webhook_url is not from, or the rule does not exist,
+// WebhookMoved changes nothing and reports false.
 func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete removes a rule and its endpoints. Its events stay in the logs. After an error of
-// the store the rule may still be deleted, some seconds or minutes later.
+// Delete removes a rule and its endpoints. Its events stay in the logs. After an error of the
+// store, the rule may still be deleted some seconds or minutes later.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion deletes a rule like Delete if it has this version, and returns
-// ErrConflict otherwise; 0 means any version.
+// DeleteVersion deletes a rule like Delete, but returns ErrConflict if the rule has another
+// version. 0 means any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	return m.control.Delete(ctx, owner, id, version)
 }

@@ -3,5 +3,5 @@
 //
 // Some uses still show the credential: fmt prints unexported fields of a struct without calling
 // their methods, and encoding/gob and map keys use the string itself. So keep a Value in an
-// exported field, or do not print the struct.
+// exported field, or do not print the struct with fmt.
 package secret
