@@ -11,27 +11,27 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// link is one number of a part, as the store has it in an event.
+// link is one of the numbers that workers write to a part, as an event in the store has it.
 type link struct {
 	Term  string
 	Taken uint64
 	N     uint64
 }
 
-// tenure is the time for which a term had a part. A term can have the same part more than
-// once, and takes it in another generation each time.
+// tenure is a period in which a term had a part. A term can have the same part several times, each
+// time from another generation on.
 type tenure struct {
 	part  fleet.Part
 	term  string
 	taken uint64
 }
 
-// chains are the confirmed numbers of all parts.
+// chains records the numbers that the store has confirmed to workers, for all parts.
 type chains struct {
 	mu      sync.Mutex
 	acked   map[tenure]uint64 // the highest number
 	term    [fleet.Parts]string
-	handed  int // hand-overs: an estimate, as the lines of workers come in any order
+	handed  int // hand-overs, an estimate: lines of different workers arrive in any order
 	refused int
 	last    time.Time // when a number was confirmed last
 }
@@ -58,8 +58,8 @@ func (c *chains) heard(s written) {
 	}
 }
 
-// counts returns the hand-overs and the refused commits so far, and for how long nothing
-// was written.
+// counts returns the number of hand-overs and of refused commits so far, and the time since the
+// last confirmed number.
 func (c *chains) counts() (handed, refused int, silence time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,8 @@ func (v *verdict) add(count *int, invariant, format string, args ...any) {
 	v.found = append(v.found, violation{invariant, fmt.Sprintf(format, args...)})
 }
 
-// check compares the numbers of a part in the store, in the order of their commits, with
-// the confirmed ones.
+// check compares the numbers that the store has for a part with the confirmed ones. list is in the
+// order of the commits.
 func (v *verdict) check(p fleet.Part, list []link, acked map[tenure]uint64) {
 	v.writes += len(list)
 	v.order(p, list)
@@ -103,9 +103,9 @@ func (v *verdict) check(p fleet.Part, list []link, acked map[tenure]uint64) {
 	}
 }
 
-// order finds writes of terms that did not have the part any more (F1): a write that comes
-// after one of a later term, and a write that a later term did not find in the store when
-// it took the part, which shows in that it began with the same number.
+// order finds writes of a term that no longer had the part (F1). Such a write comes after a write
+// of a later term. Or the later term did not see it in the store when it took the part, and began
+// with the same number.
 func (v *verdict) order(p fleet.Part, list []link) {
 	ended := make(map[tenure]bool)
 	var now tenure

@@ -14,12 +14,13 @@ type violation struct {
 
 func (v violation) String() string { return v.Invariant + ": " + v.Text }
 
-// slack is how far the store's stamp of a commit may be from when it took
-// effect, where an endpoint was removed at about that time.
+// slack is the tolerance for the commit time of an event near the deletion of an endpoint. The
+// store's stamp and the moment when the commit took effect may differ by that much.
 const slack = time.Second
 
-// checker compares the platform's posts, the receiver's requests, the customers' facts
-// and the store's state. It restates the engine's promises and uses none of its code.
+// checker compares the platform's posts, the receiver's requests, the customers' facts and the
+// state of the store. It has its own version of the engine's promises, and uses none of the
+// engine's code.
 type checker struct {
 	*outcome
 	found []violation
@@ -30,9 +31,9 @@ type checker struct {
 	to     map[string]map[string]bool // endpoints of deliveries, by event
 }
 
-// check checks what must hold at any moment, also right after a kill. With rest, it also
-// checks what must hold once the process has had the time to finish everything and has
-// stopped. ends has what an earlier check of the round found delivered.
+// check checks what must hold at any moment, even right after a kill. If rest is set, it also
+// checks what must hold after the process had time to finish everything and has stopped. ends has
+// the deliveries that an earlier check of the round found delivered: see staysDelivered.
 func check(o *outcome, ends map[string]int, rest bool) []violation {
 	c := newChecker(o)
 	if c.State.Damage != "" {
@@ -74,9 +75,9 @@ func (c *checker) add(invariant, format string, args ...any) {
 // known says whether a detection was recorded.
 func (c *checker) known(event string) bool { return c.events[event] != nil }
 
-// detections checks that each detection is of a post that was shown, for a
-// monitor that watched its account at that time, and that no monitor has two of
-// one post (I1, the half that says "at most once").
+// detections checks that each detection is of a post that the platform has shown, for a monitor
+// that watched the account at that time. It also checks that no monitor has two detections of the
+// same post: the "at most once" half of I1.
 func (c *checker) detections() {
 	type pair struct{ source, tweet string }
 	pairs := make(map[pair]string)
@@ -102,8 +103,7 @@ func (c *checker) detections() {
 	}
 }
 
-// wasWatched checks that the post of an event was published while its monitor
-// watched the account, and not before.
+// wasWatched checks that the post of an event was published while its monitor watched the account.
 func (c *checker) wasWatched(e *event) {
 	p, w := c.posts[e.Tweet], c.Customers.Watches[e.Source]
 	switch {
@@ -120,8 +120,8 @@ func (c *checker) wasWatched(e *event) {
 	}
 }
 
-// allDetected checks that each post shown to an active monitor was detected (I1,
-// the half that says "at least once").
+// allDetected checks that each post shown to an active monitor was detected: the "at least once"
+// half of I1.
 func (c *checker) allDetected() {
 	for _, w := range c.State.Monitors {
 		if !w.Active {
@@ -144,9 +144,9 @@ func (c *checker) allDetected() {
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// cursors checks that what was visible at the beginning of the last complete
-// poll has been detected (I6), for the monitors that never change. The others
-// are checked by allDetected, at the end.
+// cursors checks that all posts visible at the beginning of an account's last complete poll were
+// detected (I6). It covers the monitors that never change. allDetected checks the others at the
+// end.
 func (c *checker) cursors() {
 	for id, w := range c.Customers.Watches {
 		if !w.Fixed {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// deliveries checks that each event has one delivery to the handler and one to
-// each webhook its monitor had (I2), and that the recorded attempts of each
-// delivery fit its state (I3).
+// deliveries checks that each event has one delivery to the handler, and one to each webhook of its
+// monitor (I2). It also checks that the recorded attempts of each delivery fit its state (I3).
 func (c *checker) deliveries() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
@@ -47,15 +46,15 @@ func (c *checker) deliveries() {
 	}
 }
 
-// mustReceive says whether a webhook must have a delivery of an event: it was
-// confirmed before the commit, and nobody asked to delete it until after.
+// mustReceive reports whether a webhook must have a delivery of an event: the webhook was confirmed
+// before the commit, and no request to delete it came before the commit.
 func (c *checker) mustReceive(endpoint string, e *event) bool {
 	ef := c.Customers.Endpoints[endpoint]
 	return !ef.Told.IsZero() && ef.Told.Before(e.Committed) &&
 		(ef.DeleteAsked.IsZero() || e.Committed.Before(ef.DeleteAsked.Add(-slack)))
 }
 
-// mayReceive checks that a delivery goes to a webhook that its event's monitor had.
+// mayReceive checks that a delivery goes to a webhook that the event's monitor had.
 func (c *checker) mayReceive(d *delivery, e *event) {
 	if d.Endpoint == handlerEndpoint {
 		return
@@ -71,9 +70,9 @@ func (c *checker) mayReceive(d *delivery, e *event) {
 	}
 }
 
-// attempts checks the attempts of a delivery: they are numbered from 1, at most
-// four of them count, and the delivery's state follows from them. One answered with
-// 429 does not count: the receiver asked to wait.
+// attempts checks the attempts of a delivery. They are numbered from 1, at most four of them count,
+// and the state of the delivery follows from them. An attempt answered with 429 does not count,
+// because the receiver asked to wait.
 func (c *checker) attempts(d *delivery) {
 	n := len(d.Attempts)
 	answers, counted := 0, 0
@@ -119,8 +118,8 @@ func (c *checker) attempts(d *delivery) {
 	}
 }
 
-// requests checks that what reached the receiver is recorded, is signed with the
-// webhook's key, and has the same bytes at each attempt and for each receiver (I4).
+// requests checks the requests that reached the receiver. Each is recorded and signed with the
+// webhook's key, and the body has the same bytes in every attempt and for every receiver (I4).
 func (c *checker) requests() {
 	bodies := make(map[string]sum) // by event
 	same := func(event, what string, body sum) {
@@ -157,8 +156,8 @@ func (c *checker) requests() {
 	}
 }
 
-// allSettled checks that every delivery has ended, and that the receiver accepted each
-// one recorded as delivered (I3).
+// allSettled checks that every delivery has ended, and that the receiver has accepted each one
+// recorded as delivered (I3).
 func (c *checker) allSettled() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
@@ -174,17 +173,16 @@ func (c *checker) allSettled() {
 	}
 }
 
-// sentOnce checks that an ended delivery was sent once for each recorded attempt, except
-// for attempts that a process had no time to record before it died (I3).
+// sentOnce checks that an ended delivery was sent once for each recorded attempt, except attempts
+// that a process could not record before it died (I3).
 //
-// A process sends a delivery again only after it has recorded its last attempt, or found
-// that another process has recorded an attempt of that number. So it sends each number
-// once; and no number is above the last one recorded, which ended the delivery.
+// A process sends a delivery again only after it has recorded its last attempt, or has seen that
+// another process has recorded an attempt with that number. Hence it sends each number once. No
+// number is above the last recorded one, which ended the delivery.
 //
-// Of processes that run one after the other, each may die before it records its last
-// attempt of a delivery, except the one that ended the delivery. When a delivery was ended
-// by the removal of its webhook, one more attempt may be under way: both bounds are one
-// higher.
+// If processes run one after the other, each may die before it records its last attempt of a
+// delivery, except the process that ended the delivery. If deleting the webhook ended the delivery,
+// one more attempt may have been in progress: both bounds are higher by one.
 func (c *checker) sentOnce() {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
@@ -207,9 +205,9 @@ func (c *checker) sentOnce() {
 	}
 }
 
-// staysDelivered checks that what an earlier look found delivered is delivered, and was
-// not sent again by a later process (I3). ends has the process of that look, by delivery;
-// staysDelivered adds to it.
+// staysDelivered checks that a delivery found delivered by an earlier check still is, and that no
+// later process has sent it again (I3). ends has, by delivery, the process that ran at that check.
+// staysDelivered adds the deliveries that it finds delivered.
 func (c *checker) staysDelivered(ends map[string]int) {
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]

@@ -2,9 +2,8 @@ package main
 
 import "strings"
 
-// entries checks that the ledger has exactly the charges and top-ups that it
-// should, each once, that no balance was ever below zero, and that each balance is
-// the sum of its entries (I5).
+// entries checks the ledger (I5): it has each charge and top-up that it must have exactly once, and
+// no other. No balance was ever below zero, and each balance is the sum of its entries.
 func (c *checker) entries() {
 	there := make(map[string]bool)
 	sums := make(map[string]int64)
@@ -44,8 +43,8 @@ func (c *checker) entries() {
 	}
 }
 
-// mayCharge checks that an entry charges for a recorded detection, or that a
-// customer asked for it and was not refused.
+// mayCharge checks that an entry either charges for a recorded detection, or was requested by a
+// customer and not refused.
 func (c *checker) mayCharge(e entry) {
 	if event, ok := strings.CutPrefix(e.ID, chargeID("")); ok {
 		if !c.known(event) {

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// noOrphans checks that every webhook belongs to a monitor or rule that exists,
-// also when a process died while it created or deleted one.
+// noOrphans checks that every webhook belongs to a monitor or rule that exists, even if a process
+// died while it created or deleted one.
 func (c *checker) noOrphans() {
 	for _, e := range c.State.Endpoints {
 		if !slices.ContainsFunc(c.State.Monitors, func(w watch) bool { return w.ID == e.Source }) &&
@@ -13,8 +13,8 @@ func (c *checker) noOrphans() {
 	}
 }
 
-// rulesShowTheirs checks that a rule has the webhook that it shows and no other,
-// also when a process died while it changed the rule.
+// rulesShowTheirs checks that each rule has the webhook in its record and no other, even if a
+// process died while it changed the rule.
 func (c *checker) rulesShowTheirs() {
 	for _, r := range c.State.Rules {
 		var want, urls []string
@@ -32,8 +32,8 @@ func (c *checker) rulesShowTheirs() {
 	}
 }
 
-// recordsKept checks that the store has every confirmed record, as confirmed, and no
-// deleted one.
+// recordsKept checks that the store has every confirmed record as it was confirmed, and no deleted
+// record.
 func (c *checker) recordsKept() {
 	there := make(map[string]bool)
 	for _, r := range c.State.Rules {

@@ -21,32 +21,32 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// childVariable names the environment variable that makes this binary the
-// process that is killed; its value is a childConfig.
+// childVariable is the environment variable that makes this program the child, the process that is
+// killed. Its value is a childConfig in JSON.
 const childVariable = "STREAMWATCH_CRASHTEST_CHILD"
 
-// childConfig says what a process is to do.
+// childConfig tells the child what to do.
 type childConfig struct {
 	Life     int    // number of the process in its round
 	Node     string // its name in a fleet, "" for an engine that is alone
 	Platform string // URL
 	Receiver string // URL
 	Store    storeConfig
-	Point    string // at which to die, "" for none, after Skip passes
+	Point    string // where it dies after passing it Skip times; "" for nowhere
 	Skip     int
 	Bug      string // a planted fault, see bugs; "" for none
-	// Worker has the process be a node of a fleet without an engine; nil for none.
+	// Worker makes the child a node of a fleet without an engine, unless it is nil.
 	Worker *workerTask
 }
 
-// bugs are, by name, wrappers that put a fault into a store, to see that the
-// checks find it. Only tests use them.
+// bugs has wrappers that add a fault to a store, by name. Tests use them to see that the checks
+// find the fault.
 var bugs = map[string]func(storage.Store) storage.Store{}
 
-// sendingBugs are such faults in the engine's configuration.
+// sendingBugs has functions that add a fault to the engine's configuration, by name.
 var sendingBugs = map[string]func(*streamwatch.Config){}
 
-// Times of the process under test: short, for much to happen before it dies.
+// Times of the child. They are short, because much must happen before it dies.
 const (
 	pollInterval   = tempo * 50 * time.Millisecond
 	attemptTimeout = tempo * 400 * time.Millisecond
@@ -54,9 +54,8 @@ const (
 	stopsWithin    = tempo * 30 * time.Second
 )
 
-// runChild is the process that is killed: an engine on a store, as a service
-// would embed it. It reads what its customers ask from lines on standard input,
-// and ends when that is closed.
+// runChild runs the child: an engine on a store, as a service would embed it. It reads the
+// operations of customers from lines on standard input, and ends when standard input is closed.
 func runChild(setting string) error {
 	var cfg childConfig
 	if err := json.Unmarshal([]byte(setting), &cfg); err != nil {
@@ -103,7 +102,7 @@ func runChild(setting string) error {
 	return c.serve(ctx, os.Stdin)
 }
 
-// newEngine returns an engine that is set up to do much in little time.
+// newEngine returns an engine with short intervals, which does much in little time.
 func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error) {
 	source, err := mastodon.New(mastodon.Config{BaseURL: cfg.Platform, UserAgent: lifeAgent(cfg.Life), PageSize: pageSize})
 	if err != nil {
@@ -133,17 +132,17 @@ func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error
 	return streamwatch.New(ec)
 }
 
-// lifeAgent is the user agent that tells the platform which process asks.
+// lifeAgent returns the user agent by which the platform recognises the process.
 func lifeAgent(life int) string { return fmt.Sprintf("crashtest/%d", life) }
 
-// child answers its customers, many at once.
+// child carries out operations of customers and answers them, many at the same time.
 type child struct {
 	service
 	mu    sync.Mutex
 	lines *json.Encoder
 }
 
-// send writes a line in one go: a killed process leaves no half of it.
+// send writes a line with a single write, so that a killed process leaves no part of one.
 func (c *child) send(r reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +166,7 @@ func (c *child) serve(ctx context.Context, in io.Reader) error {
 			}
 		}()
 	}
-	return errors.Join(errors.New("crashtest: nobody asks any more"), lines.Err())
+	return errors.Join(errors.New("crashtest: standard input was closed"), lines.Err())
 }
 
 // stop ends gracefully, as a service does that is updated.
@@ -183,7 +182,7 @@ func (c *child) stop(ctx context.Context, o op) error {
 	return c.send(reply{N: o.N})
 }
 
-// sink is the in-process handler: it passes events on to the parent.
+// sink is the in-process handler. It sends the events that it gets to the parent.
 type sink struct {
 	url    string
 	client *http.Client

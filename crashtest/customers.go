@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Customers: one has plenty of credits, the other runs out of them.
+// The customers. rich always has enough credits, poor runs out of them.
 const (
 	rich = "ada"
 	poor = "bob"
 )
 
-// task is an operation that a customer asks for until it is answered.
+// task is an operation that a customer asks for again and again until it is answered.
 type task struct {
 	op
 	tries int
@@ -25,21 +25,20 @@ const (
 	maxTries    = 100 // of one operation, each after a kill or a failure
 )
 
-// customers ask the process for operations, one at a time for each monitor, rule,
-// webhook or reservation, and remember the answers. They are in the parent
-// and outlive the process.
+// customers asks the child for operations, one at a time for each monitor, rule, webhook or
+// reservation, and records the answers. It is in the parent, and continues when the child dies.
 type customers struct {
 	*facts
 	rand    *rand.Rand
 	urls    string // of the receiver
 	asked   int    // number of the last operation that was asked
-	made    int    // number in the last new name, see number
+	made    int    // number in the last name given: see number
 	waiting []*task
 	flight  map[int]*task
 
 	monitors, rules, endpoints, money [3]slot
-	// Creations that were answered with an error: of monitors, and of webhooks by the
-	// monitor's id. The engine may have made and removed them.
+	// Creations that were answered with an error, and that the engine may have made and undone: the
+	// number of monitors, and of webhooks by the monitor's id.
 	failedMonitors  int
 	failedEndpoints map[string]int
 
@@ -50,8 +49,8 @@ func newCustomers(seed uint64, urls string) *customers {
 	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, flight: make(map[int]*task), failedEndpoints: make(map[string]int)}
 }
 
-// settle asks for what a round begins with, before anything is killed: monitors
-// that are never changed, with two webhooks each, and credits.
+// settle asks for the records that a round begins with, before any kill: credits, and monitors that
+// are never changed, with two webhooks each.
 func (c *customers) settle(names []string) {
 	for i, of := range [][]string{names[:6], names[4:10], names, names[8:]} {
 		owner, name := []string{rich, poor}[i%2], fmt.Sprintf("fixed-%d", i)
@@ -84,8 +83,8 @@ func (c *customers) next() *task {
 	return t
 }
 
-// answered handles a reply. An operation that failed for a reason other than what
-// the customers did themselves is asked again.
+// answered handles a reply. It asks for the operation again if that failed, unless another
+// operation of the customers explains the failure.
 func (c *customers) answered(r reply) {
 	t := c.flight[r.N]
 	if t == nil {
@@ -111,7 +110,8 @@ func (c *customers) answered(r reply) {
 	c.waiting = append(c.waiting, t)
 }
 
-// orphaned asks the open operations again that lost reports: their process has died.
+// orphaned asks again for the open operations for which lost returns true, because their process
+// has died.
 func (c *customers) orphaned(lost func(n int) bool) {
 	for n, t := range c.flight {
 		if lost(n) {
@@ -125,8 +125,8 @@ func (c *customers) ask(o op, done func(reply)) {
 	c.waiting = append(c.waiting, &task{op: o, done: done})
 }
 
-// want adds an operation to ask for when none is waiting: the given kind of
-// operation, if there is something to do it to, or any kind for "".
+// want adds an operation of the kind do, or of any kind if do is "". It adds none while another
+// operation waits, or if there is nothing that the operation could change.
 func (c *customers) want(do string) {
 	if len(c.waiting) > 0 {
 		return
@@ -164,9 +164,9 @@ func (c *customers) number(what string) string {
 	return fmt.Sprintf("%s-%d", what, c.made)
 }
 
-// noteUndone records monitors and webhooks that were created while the store was cut off
-// or late. The engine had no confirmation, and deleted them again, after posts were
-// detected for them.
+// noteUndone records monitors and webhooks that were created while the store was cut off or slow.
+// The engine got no confirmation of them and deleted them again, but posts had been detected for
+// them in between.
 func (c *customers) noteUndone(s *state, began time.Time) {
 	there := make(map[string]bool)
 	for _, m := range s.Monitors {

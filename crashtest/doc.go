@@ -1,39 +1,37 @@
-// Crashtest kills processes that run the engine on a durable store, again and again, and
-// then checks that every promise was kept.
+// Crashtest kills processes that run the engine on a durable store, again and again. Then it checks
+// that the engine has kept all of its promises.
 //
 //	go run ./crashtest -store sqlite -kills 500
 //	go run ./crashtest -store redis -kills 200
 //	go run ./crashtest -store redis -fleet 3 -kills 100 -pauses 100 -cuts 30
 //	go run ./crashtest -store redis -fleet 4 -handovers 10000
 //
-// A run that is well ends with "0 violations" and exit status 0; any other lists what was
-// violated, and the ids to look at, and exits with status 1. With -json the figures come
-// as one JSON object a line.
+// A run without violations ends with "0 violations" and exit status 0. Any other run lists the
+// violations, with the ids to look at, and exits with status 1. With -json the figures are printed
+// as one JSON object per line.
 //
 // # What is killed
 //
-// The process under test is this program, started again as a child: an engine the way a
-// service embeds it, with the real Mastodon adapter and the real webhook client. It polls a
-// fake platform, on which people post at random moments and in bursts, and posts appear
-// late and out of order. It delivers to a receiver that answers 200, 500, 429, slowly, too
-// late, or not at all, and to an in-process handler, which gets every event. Meanwhile
-// customers create, change and delete monitors, rules and webhooks, and top up, reserve,
-// commit and release credits. Platform, receiver and customers are in the parent process
-// and go on when the child dies. Each detection is charged for in its commit.
+// The process under test is this program, started again as a child. It runs an engine as a service
+// would embed it, with the real Mastodon adapter and the real webhook client. It polls a fake
+// platform. People post there at random moments and in bursts, and posts appear late and out of
+// order. It delivers to a receiver that answers 200, 500 or 429, slowly, too late, or not at all,
+// and to an in-process handler, which gets every event. Meanwhile customers create, change and
+// delete monitors, rules and webhooks, and top up, reserve, commit and release credits. Platform,
+// receiver and customers are in the parent process and continue when the child dies. Each detection
+// is charged for in its commit.
 //
-// An engine that is alone dies by SIGKILL at a random moment, up to 500 ms after its start,
-// or at a named point (see points.go), such as between a COMMIT and the answer to its
-// caller. With Redis, its server is killed now and then, too. In a fleet, nodes are killed,
-// stopped (SIGSTOP) for up to three leases of a second, or cut off from Redis for as long
-// by a proxy.
+// An engine without a fleet dies by SIGKILL: at a random moment up to 500 ms after its start, or at
+// a named point (see points.go), for example between a COMMIT and the answer to its caller. If the
+// store is Redis, its server is sometimes killed, too. In a fleet, nodes are killed, stopped
+// (SIGSTOP) for up to three leases of a second, or cut off from Redis by a proxy for as long.
 //
 // # What is checked
 //
-// One checker compares the platform's posts, the receiver's requests, the answers to
-// customers and the state of the store: after every kill of an engine that is alone, and at the
-// end of each round of 25 kills, when all processes were allowed to finish and have stopped.
-// It restates the rules it checks and uses no code of the engine; a copy of an SQLite file
-// is read with SQL.
+// A checker compares the platform's posts, the receiver's requests, the answers to customers and
+// the state of the store. It does so after every kill of an engine without a fleet, and at the end
+// of each round of 25 kills, when all processes had time to finish and have stopped. It has its own
+// version of the rules and uses no code of the engine. It reads a copy of an SQLite file with SQL.
 //
 //	I1  every post shown to an active monitor is detected, exactly once
 //	I2  every detection has exactly one delivery to the handler, and one to each
@@ -48,16 +46,16 @@
 //	I6  no cursor passes a post that was not detected
 //	I7  a restarted process polls within 5 s
 //
-// It also checks that a process which is asked to stop does stop, and that the store has
-// every monitor, rule and webhook that was confirmed to a customer, as confirmed.
+// It also checks that a process stops when it is asked to. And it checks that the store has every
+// monitor, rule and webhook as it was confirmed to a customer.
 //
 // # Hand-overs
 //
-// With -handovers, nodes without an engine take parts from each other until so many parts
-// have changed hands. A node writes numbers to the parts it holds, and never asks whether
-// its lease is over: only the store's fence keeps it from writing to a part that it has
-// lost. Afterwards the store is read. A number is stale when it comes after one of a later
-// term, or when a later term did not find it as it took the part (F1). Every confirmed
-// number is there once. With -plant nofence, every commit shows a fence that is always
-// right, as if the store did not look at it, and the check must find that.
+// With -handovers, nodes without an engine take parts from each other until parts have changed
+// hands that many times. A node writes numbers to its parts and never asks whether its lease is
+// over. Only the store's fence prevents it from writing to a part that it has lost. At the end the
+// numbers are read from the store. A number is stale if it comes after a number of a later term, or
+// if a later term did not see it when it took the part (F1). Every confirmed number must be there
+// once. With -plant nofence, every commit carries a fence that is always valid, as if the store
+// ignored fences. The check must notice that.
 package main

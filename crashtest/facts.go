@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// facts are the requests of customers and the answers to them. An answer is a promise.
-// A request without an answer may have been carried out or not.
+// facts has the requests of customers and their answers. An answer is a promise. A request without
+// an answer may have been carried out or not.
 type facts struct {
 	Watches   map[string]*watchFacts    // by monitor id
 	Rules     map[string]*recordFacts   // by id
@@ -23,7 +23,8 @@ type recordFacts struct {
 	Deleted     time.Time // when the deletion was confirmed
 }
 
-// kept says whether a record is there if it must be, and gone if it must be.
+// kept reports whether it is right that a record is there, or not there. Either is right if a
+// request about it has no answer.
 func (f *recordFacts) kept(there bool) bool {
 	if there {
 		return f.Deleted.IsZero()
@@ -35,13 +36,13 @@ func (f *recordFacts) kept(there bool) bool {
 type watchFacts struct {
 	recordFacts
 	Owner, Name string
-	// Since are the moments from which an account was known to be watched: more
-	// than one when it was taken out and added again, or paused.
+	// Since has the times at which an account began to be watched. There are several if the account
+	// was removed and added again, or the monitor was paused.
 	Since map[string][]time.Time
-	// Last is the last answer. It is nil before the first one, and while a change is
-	// under way.
+	// Last is the monitor in the last answer. It is nil before the first answer, and while a change
+	// is in progress.
 	Last *watch
-	// Fixed: it is never changed after the beginning of the round.
+	// Fixed means that it is not changed after the beginning of the round.
 	Fixed bool
 }
 
@@ -55,7 +56,8 @@ type endpointFacts struct {
 type entryFacts struct {
 	Owner  string
 	Amount int64
-	// Must: it was confirmed. Never: it was refused. Neither: nobody knows.
+	// Must means that it was confirmed, Never that it was refused. If neither is set, the outcome
+	// is unknown.
 	Must, Never bool
 }
 
@@ -68,7 +70,7 @@ func (f *facts) broke(invariant, format string, args ...any) {
 	f.Broken = append(f.Broken, violation{invariant, fmt.Sprintf(format, args...)})
 }
 
-// noteWatch records a monitor, and since when it watches each of its accounts.
+// noteWatch records a monitor, and since when it has watched each of its accounts.
 func (f *facts) noteWatch(w *watch) *watchFacts {
 	wf := f.Watches[w.ID]
 	if wf == nil {
@@ -93,8 +95,7 @@ func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 	return ef
 }
 
-// webhooksOf returns the facts about the webhooks of a monitor or rule that are not
-// deleted.
+// webhooksOf returns the facts about the webhooks of a monitor or rule, without deleted ones.
 func (f *facts) webhooksOf(source string) (list []*recordFacts) {
 	for _, e := range f.Endpoints {
 		if e.Source == source && e.Deleted.IsZero() {
@@ -104,8 +105,8 @@ func (f *facts) webhooksOf(source string) (list []*recordFacts) {
 	return list
 }
 
-// noteState records the monitors and webhooks that the store shows, also those of
-// operations that the kill left without an answer.
+// noteState records the monitors and webhooks in the store. Some may be from operations that a kill
+// left without an answer.
 func (f *facts) noteState(s *state) {
 	for i := range s.Monitors {
 		f.noteWatch(&s.Monitors[i])

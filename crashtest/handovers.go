@@ -17,20 +17,20 @@ import (
 // stalledAfter bounds the time in which nothing is written.
 const stalledAfter = time.Minute
 
-// refusesWithin is a number of hand-overs in which some commit must have been refused.
+// refusesWithin is the number of hand-overs from which on some commit must have been refused.
 const refusesWithin = 1000
 
-// workerProcess is a worker, in a process of its own, or in the tests in this one.
+// workerProcess runs a worker: in its own process, or for tests in this process.
 type workerProcess interface {
 	lines() <-chan reply // closed when it has ended
-	stop()               // has it stand still until resume
+	stop()               // pauses it until resume
 	resume()
 	kill()
 	wait() end
 }
 
-// handovers has workers take parts from each other while they are stopped and killed, and
-// then looks for writes to a part by a worker that had lost it.
+// handovers runs workers that take parts from each other, and pauses and kills them. Then it looks
+// for writes to a part by a worker that had lost the part.
 type handovers struct {
 	options
 	chains *chains
@@ -49,8 +49,8 @@ func newHandovers(o options, log io.Writer) *handovers {
 	return &handovers{options: o, chains: newChains(), log: log}
 }
 
-// play runs workers until parts have changed hands as often as wanted. The error is one
-// of the harness itself.
+// play runs workers until parts have changed hands as often as wanted. It returns an error if the
+// harness itself fails.
 func (h *handovers) play(ctx context.Context) (rep report, err error) {
 	dir, err := os.MkdirTemp(h.dir, "crashtest")
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *handovers) play(ctx context.Context) (rep report, err error) {
 	return rep, errors.Join(err, os.RemoveAll(dir))
 }
 
-// work does what play does, once the server of the store runs.
+// work does the same as play, once the server of the store runs.
 func (h *handovers) work(ctx context.Context) (rep report, err error) {
 	begin := time.Now()
 	store, err := h.open(ctx)
@@ -82,7 +82,7 @@ func (h *handovers) work(ctx context.Context) (rep report, err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
 	if h.plant == plantNoFence {
-		// This member takes no part, and nobody suspects it: its fence is valid to the end.
+		// This member takes no part, and no node suspects it. Its fence stays valid to the end.
 		st, err := store.(storage.Sharing).Members().Join(ctx, fleet.Node{Name: plantNoFence, Weight: 1, Lease: fleetLease})
 		if err != nil {
 			return rep, err
@@ -104,9 +104,9 @@ func (h *handovers) work(ctx context.Context) (rep report, err error) {
 	switch h.found = append(h.found, v.found...); {
 	case len(h.found) > 0:
 	case v.handovers < h.handovers:
-		h.violated("handovers", "%d of %d came before the end", v.handovers, h.handovers)
+		h.violated("handovers", "only %d of %d happened", v.handovers, h.handovers)
 	case refused == 0 && h.refuses():
-		h.violated("refused", "no commit was: nothing has shown that one would be")
+		h.violated("refused", "the store refused no commit: the run does not show that it would")
 	}
 	rep = report{store: h.kind + " handovers", found: h.found}
 	for _, n := range []struct {
@@ -122,12 +122,11 @@ func (h *handovers) work(ctx context.Context) (rep report, err error) {
 	return rep, nil
 }
 
-// refuses says whether the run is long enough that some commit must have been refused: a
-// worker has to be stopped for longer than its lease.
+// refuses reports whether the run is long enough that some commit must have been refused. For that,
+// a worker must have been paused for longer than its lease.
 func (h *handovers) refuses() bool { return h.plant == "" && h.handovers >= refusesWithin }
 
-// disturb has all workers run, and stops and kills them, until there were enough
-// hand-overs.
+// disturb runs all workers, and pauses and kills them until there were enough hand-overs.
 func (h *handovers) disturb(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -148,7 +147,7 @@ func (h *handovers) disturb(ctx context.Context) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// done says whether enough has happened, or something that ends the run.
+// done reports whether there were enough hand-overs, or the run must end for another reason.
 func (h *handovers) done() bool {
 	handed, refused, silence := h.chains.counts()
 	if silence > stalledAfter {
@@ -156,14 +155,14 @@ func (h *handovers) done() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// Some more hand-overs than asked for, as a few are counted twice. If no commit was
-	// refused by then, the run goes on up to four times as long.
+	// Some more hand-overs than wanted, because a few are counted twice. If no commit has been
+	// refused by then, the run continues up to four times as long.
 	enough := h.handovers + h.handovers/50 + h.fleet
 	return len(h.found) > 0 || handed >= enough && (refused > 0 || !h.refuses() || handed >= 4*enough)
 }
 
-// lives runs one process of worker i after the other until ctx ends. Each is stopped for
-// up to three leases now and then, until it is killed.
+// lives runs processes of worker i, one after the other, until ctx ends. It pauses each several
+// times for up to three leases, then kills it.
 func (h *handovers) lives(ctx context.Context, i int) error {
 	rnd := rand.New(rand.NewPCG(h.seed, 8+uint64(i)))
 	upTo := func(leases float64) bool {

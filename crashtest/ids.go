@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// The ids that the promises rest on, written again from their description, lest a
-// mistake in the engine's code be repeated here: a prefix, 8 digits to sort by, and
-// 128 bits of SHA-256 over the parts, each ended by a NUL, in lower-case base32 with
-// the extended hex alphabet (RFC 4648), without padding.
+// These functions make the ids that the promises depend on. They follow the documentation, because
+// the engine's code may have a mistake. An id is a prefix, 8 digits to sort by, and 128 bits of
+// SHA-256 over the parts, each ended by a NUL, in lower-case base32 with the extended hex alphabet
+// (RFC 4648), without padding.
 
 func eventID(source, tweet string) string {
 	return "evt_" + magnitude(tweet) + hashed(source, tweet)
@@ -24,7 +24,7 @@ func deliveryID(event, endpoint string) string {
 	return "dlv_" + event[len("evt_"):][:8] + hashed(event, endpoint)
 }
 
-// chargeID is the id of the charge for an event: see chargedJournal.
+// chargeID returns the id of the charge for an event: see chargedJournal.
 func chargeID(event string) string { return "chg_" + event }
 
 func hashed(parts ...string) string {
@@ -36,9 +36,8 @@ func hashed(parts ...string) string {
 	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:16]))
 }
 
-// magnitude returns the digits to sort by, for a post's id that is a decimal number:
-// how many bits the number has, in 7 bits, and then the 33 bits after its first one,
-// written as 8 digits of 5 bits.
+// magnitude returns the digits to sort by. The post's id is a decimal number. The digits have the
+// number of its bits, in 7 bits, then the 33 bits after its first one. They are 8 digits of 5 bits.
 func magnitude(tweet string) string {
 	n, ok := new(big.Int).SetString(tweet, 10)
 	if !ok {

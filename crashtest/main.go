@@ -15,35 +15,35 @@ import (
 	"time"
 )
 
-// options are what the command line sets, and what follows from it.
+// options has the settings of the command line, and the settings that follow from them.
 type options struct {
 	kind      string // of the store
 	seed      uint64
 	json      bool
-	fleet     int // nodes that share the store; 0 for an engine that is alone
+	fleet     int // number of nodes that share the store; 0 for one engine without a fleet
 	kills     int
 	pauses    int
 	cuts      int
-	handovers int    // wanted of nodes without an engine; 0 for engines
-	plant     string // the fault that such nodes have, "" for none
+	handovers int    // hand-overs between workers, nodes without an engine; 0 to run engines
+	plant     string // the fault to add to the workers' commits; "" for none
 
 	dir      string        // for the stores; "" for the system's temporary directory
-	bug      string        // the fault of the engine's process; for tests only
-	patience time.Duration // for a process to finish, and then to stop
+	bug      string        // the fault to add to the child; only tests set it
+	patience time.Duration // how long a process may take to finish, and then to stop
 	every    int           // kills in a round
 	want     int           // hits that each point must get
 }
 
 const (
 	killsPerRound = 25
-	killsPerHit   = 62 // each point must be hit once in so many kills
-	// restsWithin leaves time for a circuit breaker to open twice, for 30 s and then
-	// for 60: the few deliveries that the receiver never accepts can be
-	// most of what a new process sends it.
+	killsPerHit   = 62 // each point must be hit once in this many kills
+	// restsWithin is long enough for a circuit breaker to open twice, for 30 s and for 60 s. It may
+	// open because the few deliveries that the receiver never accepts can be most of what a new
+	// process sends.
 	restsWithin = 3 * time.Minute
 )
 
-// shared fills in the options that follow from others.
+// shared sets the options that follow from others.
 func (o options) shared() options {
 	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, restsWithin
 	return o
@@ -54,9 +54,9 @@ func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("crashtest", flag.ContinueOnError)
 	fs.StringVar(&o.kind, "store", kindSQLite, "which `store`: "+strings.Join(kinds, " or "))
-	fs.IntVar(&o.kills, "kills", 1000, "how many kills")
-	fs.Uint64Var(&o.seed, "seed", 1, "what is left to chance follows from it, as far as processes can be repeated")
-	fs.IntVar(&o.fleet, "fleet", 0, "so many nodes that share the store, which is redis")
+	fs.IntVar(&o.kills, "kills", 1000, "number of kills")
+	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random choices; the timing of processes still differs")
+	fs.IntVar(&o.fleet, "fleet", 0, "number of nodes that share the store, which must be redis")
 	fs.IntVar(&o.pauses, "pauses", 0, "with -fleet: how often engines are stopped for a while")
 	fs.IntVar(&o.cuts, "cuts", 0, "with -fleet: how often engines are cut off from the store")
 	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
@@ -106,7 +106,7 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// childStatus is how the process under test ends when nobody kills it.
+// childStatus returns the exit status of the child if nothing kills it.
 func childStatus(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -115,7 +115,7 @@ func childStatus(err error) int {
 	return 0
 }
 
-// command runs the program, and returns its exit status: 0 when nothing was violated.
+// command runs the program and returns its exit status, 0 if nothing was violated.
 func command(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// startsWithin bounds the time from the start of a process to its first poll (I7).
+// startsWithin is the maximum time from the start of a process to its first poll (I7).
 const startsWithin = 5 * time.Second
 
 // stopNumber is the number of the request to stop.
 const stopNumber = -1
 
-// maxFails is how often in a row a node of a fleet may fail to start.
+// maxFails is how many starts of a node in a fleet may fail in a row.
 const maxFails = 10
 
-// node is an engine, alone or in a fleet: one process after the other.
+// node is an engine, alone or in a fleet. It runs one process after the other.
 type node struct {
-	name  string // in a fleet, "" for an engine that is alone
+	name  string // in a fleet; "" for an engine without one
 	proxy *proxy // between it and the store; nil in a run without cuts
 	life  int
 	proc  *process // nil while there is none
@@ -25,7 +25,7 @@ type node struct {
 	state nodeState
 	fails int       // how many starts in a row have failed
 	due   time.Time // when its state is to change next
-	// suffers is when the backend is to be disturbed; zero for never.
+	// suffers is when to disturb the backend; zero for never.
 	suffers time.Time
 }
 
@@ -50,7 +50,7 @@ const (
 	aCut
 )
 
-// said is a line of a node's process, or the news that it has ended.
+// said is a line from a node's process, or tells that the process has ended.
 type said struct {
 	node *node
 	reply
@@ -72,7 +72,7 @@ func (r *round) upTo(leases float64) time.Duration {
 	return time.Duration(r.rand.Float64() * leases * float64(fleetLease))
 }
 
-// next has a node take the next step, once that is due.
+// next makes the next change of a node's state if it is due.
 func (r *round) next(n *node, now time.Time) error {
 	if n.state == isUp && !n.suffers.IsZero() && now.After(n.suffers) {
 		r.disturb(n)
@@ -107,8 +107,8 @@ func (r *round) next(n *node, now time.Time) error {
 	return nil
 }
 
-// start runs the node's next process. An engine that is alone has a plan for its end; in a
-// fleet, what befalls a node is drawn when that is due.
+// start starts the node's next process. It plans how the process of an engine without a fleet ends.
+// In a fleet, each disturbance of a node is drawn when it is due.
 func (r *round) start(n *node) error {
 	r.lived++
 	n.life, n.plan, n.suffers = r.lived, plan{after: r.upTo(3)}, time.Time{}
@@ -141,7 +141,7 @@ func (r *round) start(n *node) error {
 	return nil
 }
 
-// fate draws the next disturbance of a node, if any is left.
+// fate draws the next disturbance of a node. ok is false if none is left.
 func (r *round) fate(n *node) (f fate, ok bool) {
 	if r.phase != disturbing {
 		return 0, false
@@ -206,7 +206,7 @@ func (r *round) disturb(n *node) {
 	n.suffers = time.Time{}
 	did, err := r.backend.disturb()
 	if err != nil {
-		r.violated("store", "its server was killed: %v", err)
+		r.violated("store", "cannot restart the killed server: %v", err)
 	}
 	if did {
 		r.tally.disturbed++
@@ -214,8 +214,7 @@ func (r *round) disturb(n *node) {
 	}
 }
 
-// disturbed reports whether all that was to happen in the round has happened, and every
-// node is up again.
+// disturbed reports whether all disturbances of the round have happened and every node is up again.
 func (r *round) disturbed() bool {
 	left := 0
 	for _, n := range r.left {
@@ -241,8 +240,8 @@ func (r *round) states() (text string) {
 	return text
 }
 
-// ended handles the end of a node's process. In a fleet, one that could not start is
-// started again, as any service would be.
+// ended handles the end of a node's process. In a fleet it starts a node again that could not
+// start, as a service would.
 func (r *round) ended(ctx context.Context, n *node) {
 	proc, was := n.proc, n.state
 	how := proc.wait()
@@ -279,7 +278,7 @@ func (r *round) ended(ctx context.Context, n *node) {
 	}
 }
 
-// killAll kills the processes that are left, and waits for their end.
+// killAll kills the processes that still run, and waits for their end.
 func (r *round) killAll() {
 	for _, n := range r.nodes {
 		if n.proc != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// What a customer asks of the process, which may die while it does so. Each can be
-// asked again when no answer came.
+// The operations that a customer asks of the child. The child may die during one. Each can be asked
+// again if no answer came.
 const (
 	doCreateMonitor  = "create monitor"
 	doUpdateMonitor  = "update monitor"
@@ -55,7 +55,7 @@ type op struct {
 type reply struct {
 	N         int    // of the op
 	Err       string // "" or one of the words below, or an error's text
-	ID        string // of the monitor, rule or endpoint that was made
+	ID        string // of the monitor, rule or endpoint that was created
 	Watch     *watch
 	Endpoints []endpoint
 	Open      bool
@@ -71,7 +71,7 @@ const (
 	wasResolved     = "resolved"
 )
 
-// service carries out what customers ask, with the engine in the process.
+// service carries out the operations with the child's engine.
 type service struct {
 	engine *streamwatch.Engine
 	store  storage.Store
@@ -140,8 +140,8 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
 }
 
-// createMonitor creates a monitor with a webhook. If an earlier try that nobody
-// answered has made it already, it returns that one.
+// createMonitor creates a monitor with a webhook. If an earlier attempt without an answer has
+// created it already, it returns that monitor.
 func (s service) createMonitor(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Monitors().Create(ctx, monitor.CreateRequest{
 		Owner: o.Owner, Name: o.Name, Usernames: o.Accounts, PollInterval: o.Interval, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),
@@ -169,7 +169,7 @@ func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
 	return page.Monitors[i], nil
 }
 
-// createEndpoint creates a webhook, or returns the one an earlier try has made.
+// createEndpoint creates a webhook. If an earlier attempt has created it, it returns that one.
 func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Endpoints().Create(ctx, endpoints.NewEndpoint{
 		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key),
@@ -204,8 +204,8 @@ func watchOf(m monitor.Monitor) *watch {
 	return w
 }
 
-// createRule creates a rule with a webhook. If an earlier try that nobody answered has
-// made it already, it returns that one.
+// createRule creates a rule with a webhook. If an earlier attempt without an answer has created it
+// already, it returns that rule.
 func (s service) createRule(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Rules().Create(ctx, rule.CreateRequest{
 		Owner: o.Owner, Tag: o.Name, Query: ruleQuery, Interval: time.Minute, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),

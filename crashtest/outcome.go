@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// outcome is everything that is known about a round, from four sources that do not
-// depend on each other: the platform, the receiver, the customers and the store.
-// The checks look at nothing else.
+// outcome is everything that is known about a round. It comes from four independent sources: the
+// platform, the receiver, the customers and the store. The checks use nothing else.
 type outcome struct {
-	Shown     []post             // what the platform has shown until now
+	Shown     []post             // all posts that the platform has shown
 	Requests  map[string][]visit // to the receiver, by delivery id, in order
 	Handled   map[string][]visit // calls of the in-process handler, by event id, in order
 	Customers *facts
 	State     state
-	// Life is the number of the last process so far. Shared: several ran at the same
+	// Life is the number of the latest process. Shared means that several processes ran at the same
 	// time.
 	Life   int
 	Shared bool
@@ -40,8 +39,8 @@ type post struct {
 	Visible   time.Time
 }
 
-// visit is one request that the receiver got, or one call of the in-process handler,
-// which has no endpoint, signature, source and post.
+// visit is a request to the receiver, or a call of the in-process handler. A call has no endpoint,
+// signature, source or post.
 type visit struct {
 	Path     string
 	Endpoint string // X-Webhook-Id
@@ -50,7 +49,7 @@ type visit struct {
 	Source   string // what the body says: the monitor's id
 	Tweet    string
 	At       time.Time
-	Status   int // of the answer; 0 when the connection was cut
+	Status   int // of the answer; 0 if the connection was cut
 	Life     int // of the process that it came from
 }
 
@@ -59,8 +58,7 @@ func taken(visits []visit) bool {
 	return slices.ContainsFunc(visits, func(v visit) bool { return v.Status == http.StatusOK })
 }
 
-// state is what a store holds, read by code other than the store's own where that
-// is possible.
+// state is the content of a store. Where possible it is read without the store's own code.
 type state struct {
 	Events     []event
 	Deliveries []delivery

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// endWithParent does nothing where the kernel has no such service: a parent that
-// is killed leaves what it started.
+// endWithParent does nothing, because this kernel cannot end a process with its parent. If the
+// parent is killed, the processes that it started keep running.
 func endWithParent(*exec.Cmd) {}
 
 // Fleets run on Linux only: see parse.

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// plan is how one life is to end.
+// plan says how the life of a process, the time from its start to its end, is to end.
 type plan struct {
 	point point // none when its name is ""
 	skip  int
-	// after is how long after its start the process is killed or, for a point in a
-	// graceful stop, asked to stop.
+	// after is the time from the start of the process until it is killed. If point is in a graceful
+	// stop, it is the time until the process is asked to stop.
 	after time.Duration
-	// disturbed is how long after its start the backend is disturbed as well; 0 for never.
+	// disturbed is the time from the start until the backend is disturbed too; 0 for never.
 	disturbed time.Duration
 }
 
-// Bounds of a life, after its start.
+// Bounds of plan.after.
 const (
 	soonest = 5 * time.Millisecond
 	latest  = tempo * 500 * time.Millisecond
-	// patience is how long the parent waits for the process to die at a point that
-	// is passed while the engine runs.
+	// patience is how long the parent waits for the process to die at a point that is passed while
+	// the engine runs.
 	patience = tempo * 2 * time.Second
 )
 
-// disturbEvery: in one of so many lives, the backend is disturbed as well.
+// disturbEvery is the number of lives of which one, on average, has a disturbed backend.
 const disturbEvery = 5
 
-// chooser decides how lives end. Each point gets its share.
+// chooser plans how lives end. Each point gets its share of the kills.
 type chooser struct {
 	rand *rand.Rand
 	of   []point
@@ -40,11 +40,11 @@ func newChooser(seed uint64, store string, want int) *chooser {
 	return &chooser{rand: rand.New(rand.NewPCG(seed, 4)), of: pointsOf(store), want: max(1, want), hits: make(map[string]int)}
 }
 
-// namedShare is the share of the kills that are at named points, while some still
-// lack hits; the others come at any moment.
+// namedShare is the share of kills at named points while some points still need hits. The other
+// kills come at any moment.
 const namedShare = 0.85
 
-// next plans a life, on a store that is fresh if it was never opened.
+// next plans a life. fresh means that the store was never opened before.
 func (c *chooser) next(fresh bool) plan {
 	p := plan{after: soonest + time.Duration(c.rand.Int64N(int64(latest-soonest)))}
 	if c.rand.IntN(disturbEvery) == 0 {

@@ -2,17 +2,17 @@ package main
 
 import "slices"
 
-// point is a moment at which a process may be made to die.
+// point is a moment at which a process can be made to die.
 type point struct {
 	name string
-	// skip is the most times that a process passes the point before it dies there; how
-	// often it does is drawn from 0 to skip.
+	// skip is the maximum number of times that a process passes the point before it dies there. The
+	// actual number is drawn from 0 to skip.
 	skip int
-	// when says in which phase of a process the point is passed.
+	// when is the phase of a process in which it passes the point.
 	when moment
-	// do is the operation that leads there, "" when polling and delivering do.
+	// do is the operation during which the point is passed; "" for polling and delivering.
 	do string
-	// store is the backend that has it, "" for all.
+	// store is the kind of store that has the point; "" for all.
 	store string
 }
 
@@ -25,10 +25,10 @@ const (
 	stopped                // in a graceful stop
 )
 
-// points are all named moments. Those that begin with "sqlite." are inside the
-// store's transactions. The others are in the wrappers around the store's ports, the
-// fetcher, the webhook transport and the handler: "x.asked" is just before the call
-// of x, "x.done" is after it took effect and before its caller has the answer.
+// points lists all points. Those that begin with "sqlite." are inside the store's transactions. The
+// others are in the wrappers around the store's ports, the fetcher, the webhook transport and the
+// handler. "x.asked" is just before the call of x. "x.done" is after the call took effect, before
+// the caller has the answer.
 var points = []point{
 	{name: "commit.asked", skip: 10},
 	{name: "commit.done", skip: 10},
@@ -64,7 +64,7 @@ var points = []point{
 	{name: "sqlite.close.stopped", when: stopped, store: "sqlite"},
 }
 
-// pointsOf are the points that an engine on a kind of store passes.
+// pointsOf returns the points that an engine on a kind of store passes.
 func pointsOf(store string) []point {
 	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return p.store != "" && p.store != store })
 }

@@ -18,7 +18,7 @@ type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	asks    *json.Encoder
-	replies chan reply // closed when the process has ended and all of them are read
+	replies chan reply // closed when the process has ended and all replies were read
 	stderr  bytes.Buffer
 	started time.Time
 	killed  bool // kill was called
@@ -54,8 +54,8 @@ func startProcess(cfg childConfig) (*process, error) {
 	return p, nil
 }
 
-// listen passes on what the process writes. What it wrote before it was killed is
-// still in the pipe.
+// listen passes on the lines of the process. After a kill the pipe still has the lines that the
+// process wrote before.
 func (p *process) listen(out io.Reader) {
 	defer close(p.replies)
 	lines := bufio.NewScanner(out)
@@ -67,8 +67,7 @@ func (p *process) listen(out io.Reader) {
 	}
 }
 
-// ask sends an operation. If that fails the process has ended, and replies will be
-// closed.
+// ask sends an operation. If that fails, the process has ended and replies will be closed.
 func (p *process) ask(o op) { _ = p.asks.Encode(o) }
 
 func (p *process) lines() <-chan reply { return p.replies }

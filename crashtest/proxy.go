@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// proxy passes bytes between a node and the server of its store, and can cut them off
-// from each other.
+// proxy passes bytes between a node and the server of its store. It can cut their connections.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -22,8 +21,8 @@ type proxyState int
 
 const (
 	passes  proxyState = iota
-	refuses            // they are closed, and so is each new one at once
-	silent             // they stay open, and nothing gets through any more
+	refuses            // connections are closed, new ones immediately
+	silent             // connections stay open, but no bytes get through
 	ended
 )
 
@@ -39,7 +38,7 @@ func newProxy(server string) (*proxy, error) {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// cut separates the two: the node notices at once or, with silent, only by getting no
+// cut cuts the connections. The node notices immediately or, if to is silent, only by getting no
 // answer.
 func (p *proxy) cut(to proxyState) {
 	p.mu.Lock()
@@ -97,7 +96,7 @@ func (p *proxy) adopt(conns ...net.Conn) bool {
 	return true
 }
 
-// pass copies from one side to the other, and closes both when one has ended.
+// pass copies bytes from one side to the other. It closes both when one has ended.
 func (p *proxy) pass(to, from net.Conn) {
 	defer func() {
 		to.Close()

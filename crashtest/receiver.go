@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// receiver gets the webhook requests, and the events that the in-process handler
-// passes on, and remembers all of them. What it answers follows from the seed, the
-// delivery, and how often that has come.
+// receiver gets the webhook requests, and the events that the in-process handler passes on. It
+// records all of them. Its answer follows from the seed, the delivery, and how often the delivery
+// has come.
 type receiver struct {
 	seed uint64
 
@@ -65,7 +65,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Source string `json:"monitor_id"`
 		Tweet  string `json:"tweet_id"`
 	}
-	_ = json.Unmarshal(body, &said) // what cannot be read has no ids, which the check finds
+	_ = json.Unmarshal(body, &said) // if it cannot be read, it has no ids, and the check reports that
 	v := visit{
 		Path: req.URL.Path, Endpoint: req.Header.Get("X-Webhook-Id"), Body: sha256.Sum256(body),
 		Signed: req.Header.Get("X-Signature-256") == signature(webhookKey(req.URL.Path), body),
@@ -93,7 +93,7 @@ func (r *receiver) handle(w http.ResponseWriter, req *http.Request, body []byte)
 	w.WriteHeader(v.Status)
 }
 
-// chance is a number from 0 up to 1 for the nth time that an id comes.
+// chance returns a number from 0 up to 1 for the nth time that an id comes.
 func (r *receiver) chance(id string, n int) float64 {
 	b := binary.BigEndian.AppendUint64(nil, r.seed)
 	b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -109,8 +109,8 @@ type answer struct {
 }
 
 func (r *receiver) answer(id string, n int) answer {
-	// A few deliveries are never accepted. With more of them, the circuit breaker would
-	// make the run wait for minutes.
+	// A few deliveries are never accepted. If there were more, the circuit breaker would make the
+	// run wait for minutes.
 	if r.chance(id, -1) < 0.01 {
 		return answer{status: http.StatusInternalServerError}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// redisServer is the store under test on a redis-server of its own, which syncs
-// every write to the disk, and is killed now and then itself.
+// redisServer is a Redis store with its own redis-server, which syncs every write to the disk. The
+// server is sometimes killed, too.
 type redisServer struct {
 	dir     string
 	address string
@@ -72,8 +72,8 @@ func (s *redisServer) start() error {
 	}
 }
 
-// answers says whether the server answers. It asks over a new connection: after a
-// failure to connect, a pool does not try again for a while.
+// answers reports whether the server answers. It opens a new connection, because a pool does not
+// try again for a while after it failed to connect.
 func (s *redisServer) answers() (bool, error) {
 	conn, err := net.DialTimeout("tcp", s.address, time.Second)
 	if err != nil {
@@ -109,8 +109,8 @@ func openRedis(ctx context.Context, cfg storeConfig) (storage.Store, error) {
 	return redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{cfg.Address}}, redisstore.Options{Name: redisName})
 }
 
-// alone waits until the server has carried out what the killed process had sent. It
-// then closes that process's connections, and only the harness's own is left.
+// alone waits until the server has carried out all that the killed process has sent. It then closes
+// the connections of that process. Only the harness's connection stays.
 func (s *redisServer) alone(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -126,8 +126,8 @@ func (s *redisServer) alone(ctx context.Context) error {
 	}
 }
 
-// read reads through the store's own ports, because the format of its records is
-// its own affair.
+// read reads the state through the store's ports, because the format of its records is not
+// documented.
 func (s *redisServer) read(ctx context.Context) (st state, err error) {
 	if err := s.alone(ctx); err != nil {
 		return st, err

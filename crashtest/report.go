@@ -17,7 +17,7 @@ type report struct {
 	found   []violation
 }
 
-// figure is one line of JSON, as the benchmark programs print them.
+// figure is one line of JSON, in the format of the benchmark programs.
 type figure struct {
 	Bench  string  `json:"bench"`
 	Case   string  `json:"case"`
@@ -37,7 +37,7 @@ func (r *report) milliseconds(metric string, d time.Duration) {
 	r.add(metric, float64(d.Microseconds())/1000, "ms")
 }
 
-// value returns a figure by its name, 0 if there is none.
+// value returns a figure by its name, or 0 if there is none.
 func (r *report) value(metric string) int {
 	for _, f := range r.figures {
 		if f.Metric == metric {
@@ -47,7 +47,7 @@ func (r *report) value(metric string) int {
 	return 0
 }
 
-// write prints a figure a line, as a table or as JSON, and then the violations.
+// write prints the figures, one per line, as a table or as JSON. Then it prints the violations.
 func (r *report) write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(w)

@@ -2,13 +2,13 @@ package main
 
 import "time"
 
-// finishing is how far resting nodes have come: until every post is visible, every
-// account was read after that, and no delivery is open.
+// finishing is the progress of nodes that rest at the end of a round: every post becomes visible,
+// then every account is read, then all deliveries end.
 type finishing struct {
 	*round
-	visible time.Time // when every post is visible, and leftovers are cleaned up
+	visible time.Time // time when every post is visible and leftovers are cleaned up
 	stage   stage
-	quiet   int // answers in a row that no delivery is open
+	quiet   int // number of consecutive answers that no delivery is open
 }
 
 type stage int
@@ -20,12 +20,12 @@ const (
 	finished
 )
 
-// mendedAfter is how long a process takes at most to remove what others left half
-// done when they died: it looks twice, claimLasts apart.
+// mendedAfter is the maximum time in which a process removes what dead processes left half done. It
+// looks for that twice, claimLasts apart.
 const mendedAfter = 3 * claimLasts
 
-// How many good polls and quiet answers it takes: more than one, so an answer that was
-// wrong or too early does not end the rest.
+// The number of complete polls, and of quiet answers, after which the rest ends. It is more than
+// one, because a single answer may be wrong or too early.
 const (
 	readOften  = 5
 	quietOften = 3
@@ -33,7 +33,7 @@ const (
 
 // done takes one step, if one can be taken.
 func (f *finishing) done() bool {
-	if f.visible.IsZero() { // nodes are up: their starts are not part of the wait
+	if f.visible.IsZero() { // nodes are up now: the wait does not include their starts
 		f.visible = time.Now().Add(max(lateUpTo, mendedAfter))
 	}
 	if !f.customers.idle() {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// round is the life of a store, from its first opening over many kills to a rest.
+// round is the life of a store: from its first opening, over many kills, to a rest of all nodes.
 type round struct {
 	*run
 	seed uint64
-	left map[fate]int // how often each is still to happen
+	left map[fate]int // how often each is still to come
 	rand *rand.Rand
 
 	dir       string
@@ -23,7 +23,7 @@ type round struct {
 	backend   backend
 	nodes     []*node
 	said      chan said
-	asked     map[int]*node // the node that was asked an operation, by its number
+	asked     map[int]*node // the node asked for an operation, by the operation's number
 	phase     phase
 	began     time.Time
 	lived     int            // processes so far
@@ -36,7 +36,7 @@ type phase int
 
 const (
 	settling   phase = iota // customers set up what a round begins with
-	disturbing              // nodes are killed, paused and cut off, and customers want more
+	disturbing              // nodes are killed, paused and cut off, and customers ask for more
 	resting                 // nodes finish what they have to do
 	stopping                // they were asked to stop
 )
@@ -49,8 +49,8 @@ func newRound(r *run, seed uint64, left map[fate]int) *round {
 		said: make(chan said, 1024), asked: make(map[int]*node), began: time.Now(), ends: make(map[string]int)}
 }
 
-// play runs the round, and leaves the violations in found. The error is one of the
-// harness itself.
+// play runs the round and stores the violations in found. It returns an error if the harness itself
+// fails.
 func (r *round) play(ctx context.Context) (err error) {
 	if r.dir, err = os.MkdirTemp(r.options.dir, "crashtest"); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (r *round) live(ctx context.Context) error {
 	return nil
 }
 
-// loop serves customers and nodes until done says so or something was violated.
+// loop serves customers and nodes until done returns true or a violation is found.
 func (r *round) loop(ctx context.Context, p phase, done func() bool) error {
 	if len(r.found) > 0 {
 		return nil
@@ -162,7 +162,7 @@ func (r *round) posting(ctx context.Context) (stop func()) {
 	}
 }
 
-// serve has customers ask one thing of a node that can answer.
+// serve sends a customer's next operation to a node that can answer.
 func (r *round) serve() {
 	var up []*node
 	for _, n := range r.nodes {

@@ -25,7 +25,7 @@ type tally struct {
 	posts, events            int
 	deliveries, delivered    int
 	failed, attempts         int
-	requests, again          int // to the receiver; again: of deliveries that it had accepted before
+	requests, again          int // requests to the receiver; again: those for deliveries that it had accepted before
 	entries, charges         int
 	firstPolls               []time.Duration
 	found                    []violation
@@ -35,8 +35,8 @@ func newRun(o options, log io.Writer) *run {
 	return &run{options: o, chooser: newChooser(o.seed, o.kind, o.want), log: log}
 }
 
-// play runs rounds until enough has happened or something was violated. The error is
-// one of the harness itself.
+// play runs rounds until enough has happened or a violation is found. It returns an error if the
+// harness itself fails.
 func (r *run) play(ctx context.Context) (report, error) {
 	begin := time.Now()
 	rounds := (max(r.kills, r.pauses, r.cuts) + r.every - 1) / r.every

@@ -14,8 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// sqliteFile is the store under test as the parent has it: a file that it reads
-// with SQL of its own.
+// sqliteFile is an SQLite store as the parent sees it: a file that it reads with its own SQL.
 type sqliteFile struct{ dir string }
 
 func (s sqliteFile) path() string { return filepath.Join(s.dir, "store.db") }
@@ -28,7 +27,7 @@ func openSQLite(ctx context.Context, cfg storeConfig) (storage.Store, error) {
 	return sqlite.Open(ctx, cfg.Address, sqlite.Options{})
 }
 
-// read reads a copy of the files: the next process finds them as the kill has left them.
+// read reads a copy of the files. The next process finds the originals as the kill has left them.
 func (s sqliteFile) read(ctx context.Context) (state, error) {
 	dir, err := os.MkdirTemp(s.dir, "copy")
 	if err != nil {
@@ -50,8 +49,8 @@ func (s sqliteFile) read(ctx context.Context) (state, error) {
 	return readSQLite(ctx, filepath.Join(dir, "copy.db"))
 }
 
-// readSQLite reads a whole file with SQL. It reads tables, except where a view that
-// the store has for people shows the same without rounding.
+// readSQLite reads a whole file with SQL. It reads tables, or one of the store's views where that
+// has the same values without rounding.
 func readSQLite(ctx context.Context, path string) (s state, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
@@ -109,7 +108,7 @@ func readSQLite(ctx context.Context, path string) (s state, err error) {
 	return s, r.err
 }
 
-// stamp is SQL for a time in nanoseconds as JSON has it.
+// stamp returns SQL that formats a time in nanoseconds for JSON.
 func stamp(column string) string {
 	return `strftime('%Y-%m-%dT%H:%M:%S', ` + column + ` / 1000000000, 'unixepoch') || printf('.%09dZ', ` + column + ` % 1000000000)`
 }
@@ -121,7 +120,7 @@ type reader struct {
 	err error
 }
 
-// query returns the rows of a query, each of which is one JSON text.
+// query returns the rows of a query. Each row is one JSON text.
 func query[T any](r *reader, text string) (list []T) {
 	if r.err != nil {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// backend is the store under test, as the parent process sees it. All that the
-// harness has to know of a kind of store is behind it.
+// backend is the store under test as the parent sees it. It hides the differences between the kinds
+// of stores from the harness.
 type backend interface {
-	// config is what a process needs to open the store.
+	// config returns what a process needs to open the store.
 	config() storeConfig
-	// read returns what the store holds. No process may have it open.
+	// read returns the content of the store. No process may have the store open.
 	read(ctx context.Context) (state, error)
-	// disturb has the server behind the store fail and come back, and reports
-	// whether there is one.
+	// disturb makes the server behind the store fail and come back. It returns false if there is no
+	// server.
 	disturb() (bool, error)
 	close() error
 }
@@ -41,7 +41,7 @@ func openStore(ctx context.Context, cfg storeConfig) (storage.Store, error) {
 	return openSQLite(ctx, cfg)
 }
 
-// newBackend makes a store for a round, in a directory of its own.
+// newBackend makes a store for a round, in its own directory.
 func newBackend(kind, dir string) (backend, error) {
 	if kind == kindRedis {
 		return startRedis(dir)

@@ -2,6 +2,6 @@
 
 package main
 
-// tempo multiplies the times of a run. It is more than 1 here because the race
-// detector makes SQLite, which is translated C, about ten times slower.
+// tempo multiplies the times of a run. It is above 1 here, because the race detector makes SQLite,
+// which is translated from C, about ten times slower.
 const tempo = 5

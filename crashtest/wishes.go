@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// slot is a monitor, rule, webhook or reservation that comes and goes. A busy one has an
-// operation under way.
+// slot is a monitor, rule, webhook or reservation that customers create and delete. It is busy
+// while an operation on it is in progress.
 type slot struct {
 	busy, paused bool
 	owner, id    string
@@ -23,8 +23,8 @@ func (c *customers) free(slots []slot) *slot {
 
 func (c *customers) anybody() string { return []string{rich, poor}[c.rand.IntN(2)] }
 
-// create asks for a monitor, a rule or a webhook, with the webhook of that name, and calls
-// then with the id once it is made.
+// create asks for a monitor, rule or webhook with a webhook of the name o.Name. It calls then with
+// the id once it is created.
 func (c *customers) create(s *slot, o op, then func(id string)) {
 	path := "/hook/" + o.Name
 	o.URL, o.Key, s.busy = c.urls+path, webhookKey(path), true
@@ -75,8 +75,8 @@ func (c *customers) change(s *slot, o op, gone ...*recordFacts) {
 	})
 }
 
-// changeMonitors asks for a change of one of the monitors that come and go, or first
-// for what that change needs.
+// changeMonitors asks for a change of one of the monitors in slots. If the change needs something
+// first, it asks for that.
 func (c *customers) changeMonitors(do string) {
 	s := c.free(c.monitors[:])
 	switch {
@@ -107,31 +107,31 @@ func (c *customers) monitor(owner, name string, accounts []string) op {
 	return op{Do: doCreateMonitor, Owner: owner, Name: name, Accounts: accounts, Interval: pollInterval}
 }
 
-// someAccounts chooses 1 to 6 accounts that follow each other in the list.
+// someAccounts returns 1 to 6 accounts that follow each other in the list.
 func (c *customers) someAccounts() []string {
 	names := accountNames()
 	from := c.rand.IntN(len(names) - 6)
 	return names[from : from+1+c.rand.IntN(6)]
 }
 
-// changeEndpoints asks to create or delete one of the webhooks of the first fixed
-// monitor that come and go.
+// changeEndpoints asks to create or delete one of the webhooks in slots. They belong to the first
+// fixed monitor.
 func (c *customers) changeEndpoints(do string) {
 	s := c.free(c.endpoints[:])
 	switch {
 	case s == nil || c.fixed == "":
 	case s.id == "":
 		c.create(s, op{Do: doCreateEndpoint, Owner: rich, Name: c.number("hook"), ID: c.fixed}, func(string) {})
-	case do == doDeleteEndpoint || c.rand.IntN(4) == 0: // mostly it is left to receive for a while
+	case do == doDeleteEndpoint || c.rand.IntN(4) == 0: // in most cases the webhook stays for a while to receive events
 		c.change(s, op{Do: doDeleteEndpoint}, &c.Endpoints[s.id].recordFacts)
 	}
 }
 
-// ruleQuery finds nothing: the run tests how rules and their webhooks are created,
-// changed and deleted.
+// ruleQuery matches no post. The run tests only how rules and their webhooks are created, changed
+// and deleted.
 const ruleQuery = `from:account0001 "nobody posts this"`
 
-// changeRules asks for a change of a rule, or first for what that change needs.
+// changeRules asks for a change of a rule. If the change needs something first, it asks for that.
 func (c *customers) changeRules(do string) {
 	s := c.free(c.rules[:])
 	switch {

@@ -18,11 +18,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fleetLease is how long a node keeps its term without a beat: the shortest allowed.
+// fleetLease is how long a node keeps its term without a beat. It is the shortest lease allowed.
 const fleetLease = time.Second
 
-// A worker beats about four times a lease, and commits in between, the next number of
-// some of its parts each time.
+// A worker beats about four times per lease. It commits several times between beats. Each commit
+// writes the next number of some of its parts.
 const (
 	commitsPerBeat = 10
 	partsPerCommit = 16
@@ -30,23 +30,23 @@ const (
 	callWithin     = 5 * time.Second
 )
 
-// plantNoFence is the fault that the store ignores fences.
+// plantNoFence is the name of a fault: the store ignores fences.
 const plantNoFence = "nofence"
 
 // workerTask says what a worker does.
 type workerTask struct {
 	Name string
 	Seed uint64
-	// Shown is the fence that every commit shows in place of the worker's, with
-	// plantNoFence: that of a term which nobody ends, so the store refuses nothing.
+	// Shown is the fence that every commit carries instead of the worker's, for plantNoFence. It is
+	// of a term that nothing ends, so the store refuses no commit.
 	Shown fleet.Fence
 }
 
-// written is a line from a worker: what one commit has written.
+// written is a line from a worker. It tells what one commit has written.
 type written struct {
 	Term    string
 	Acks    []ack `json:",omitempty"`
-	Refused bool  `json:",omitempty"` // by the store, which ends the term
+	Refused bool  `json:",omitempty"` // the store refused the commit; the term is over
 }
 
 // ack is a number that was confirmed.
@@ -56,10 +56,9 @@ type ack struct {
 	N     uint64
 }
 
-// worker is a node of a fleet without an engine: all it does with a part is to write the
-// numbers 1, 2, 3 …, from where the part's cursor is. It never asks whether its own lease
-// may be over, as an engine does, so only the store keeps it from writing to a part that it
-// has lost.
+// worker is a node of a fleet without an engine. It only writes the numbers 1, 2, 3 … to its parts,
+// continuing from each part's cursor. Unlike an engine, it never asks whether its lease may be
+// over. Thus only the store prevents it from writing to a part that it has lost.
 type worker struct {
 	workerTask
 	store   storage.Store
@@ -73,7 +72,7 @@ type worker struct {
 	own    map[fleet.Part]*chain
 	queue  []*chain        // the next one to write first
 	others map[string]bool // terms: whether the lease is over
-	rests  int             // beats in which it takes no part, as it has just given some
+	rests  int             // number of next beats in which it takes no parts, because it has just given some
 }
 
 // chain is a part that the term has.
@@ -91,7 +90,7 @@ func newWorker(task workerTask, store storage.Store, say func(written) error) (*
 	return &worker{workerTask: task, store: store, members: shared.Members(), say: say, rand: rand.New(rand.NewPCG(task.Seed, 7))}, nil
 }
 
-// run serves one term after the other, until ctx ends or nobody listens.
+// run serves one term after the other, until ctx ends or nobody reads its lines.
 func (w *worker) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		st, err := w.members.Join(ctx, fleet.Node{Name: w.Name, Weight: 1, Lease: fleetLease, Fingerprint: "crashtest", Seen: w.seen})
@@ -111,22 +110,21 @@ func (w *worker) run(ctx context.Context) error {
 // serve beats and commits until the store refuses the term or the worker leaves.
 func (w *worker) serve(ctx context.Context) error {
 	for w.beat(ctx) {
-		for range commitsPerBeat { // not a time: who was stopped goes on with its commits
+		for range commitsPerBeat { // a number, not a time: a paused worker continues with its commits
 			if goesOn, err := w.commit(ctx); !goesOn {
 				return err
 			}
 			pause(ctx, time.Duration((0.9+0.2*w.rand.Float64())*float64(commitEvery)))
 		}
 		if w.rand.IntN(100) == 0 {
-			_ = w.members.Leave(ctx, w.fence) // if that fails, others end the term when its lease is over
+			_ = w.members.Leave(ctx, w.fence) // if that fails, other nodes end the term after its lease
 			return nil
 		}
 	}
 	return nil
 }
 
-// beat gives parts, takes parts, and shows that the worker is alive. It reports whether
-// the term goes on.
+// beat gives and takes parts, and extends the lease. It reports whether the term continues.
 func (w *worker) beat(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -147,8 +145,8 @@ func (w *worker) keep(ok func(fleet.Part) bool) {
 	w.queue = slices.DeleteFunc(w.queue, func(c *chain) bool { return !ok(c.part) })
 }
 
-// choose decides which parts to give, and how many to have. It gives the parts
-// above its share, and now and then some more, to keep parts changing hands.
+// choose returns the parts to give and the number of parts to have. It gives the parts above its
+// share, and sometimes more, which keeps parts changing hands.
 func (w *worker) choose() (give fleet.Set, want int) {
 	share := (fleet.Parts + len(w.others)) / (1 + len(w.others))
 	own := slices.Sorted(maps.Keys(w.own))
@@ -187,8 +185,8 @@ func (w *worker) suspects() (list []string) {
 	return list
 }
 
-// take begins to write the parts that the term got with the last beat, each from where
-// its cursor is. It reports whether the term goes on.
+// take begins to write to the parts that the last beat gave to the term. It continues from the
+// cursor of each. It reports whether the term continues.
 func (w *worker) take(ctx context.Context, parts fleet.Set) bool {
 	var list []*chain
 	of := make(map[string]*chain) // by target
@@ -218,8 +216,8 @@ func (w *worker) take(ctx context.Context, parts fleet.Set) bool {
 	return true
 }
 
-// commit writes the next number of some parts. A commit without a clear outcome is made
-// again with the same ids. It reports whether the term goes on.
+// commit writes the next number of some parts. If the outcome is unclear, it repeats the commit
+// with the same ids. It reports whether the term continues.
 func (w *worker) commit(ctx context.Context) (bool, error) {
 	n := min(partsPerCommit, len(w.queue))
 	if n == 0 {
@@ -264,7 +262,7 @@ func (c *chain) batch(term string) *detect.Batch {
 	return &detect.Batch{
 		Cursor: &detect.Cursor{Target: targets()[c.part], Position: number},
 		Events: []deliver.Event{{
-			// With the term: the same number written by another term is another event.
+			// The id contains the term: the same number written by another term is another event.
 			ID:     fmt.Sprintf("%s-%s-%s-%d", owner, number, term, c.taken),
 			Source: deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}, TweetID: number,
 			DetectedAt: time.Now(), Body: body,
@@ -287,7 +285,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // ownerOf is the owner of all events of a part.
 func ownerOf(p fleet.Part) string { return fmt.Sprintf("part-%04d", p) }
 
-// targets has, for each part, a cursor target that is in it.
+// targets has a target in each part, by the number of the part.
 var targets = sync.OnceValue(func() (names [fleet.Parts]string) {
 	for left, i := fleet.Parts, 0; left > 0; i++ {
 		name := fmt.Sprintf("account:%d", i)

@@ -23,8 +23,8 @@ const (
 	overlap    = 4 * time.Second         // how far the engine looks back: well above lateUpTo
 )
 
-// world is the outside of the process under test: a platform that people post on,
-// and a receiver. It goes on when the process dies.
+// world is what surrounds the child: a platform on which people post, and a receiver. It continues
+// when the child dies.
 type world struct {
 	names       []string
 	platform    *enginetest.Platform
@@ -33,9 +33,9 @@ type world struct {
 	receiverURL string
 
 	mu    sync.Mutex
-	began map[string]time.Time // first request of each process, by its user agent
+	began map[string]time.Time // time of the first request of each process, by its user agent
 	polls map[string]int       // good answers since watchPolls, by path
-	there map[string]time.Time // when the platform surely had a post, by id
+	there map[string]time.Time // when the platform had a post at the latest, by id
 
 	ending sync.WaitGroup
 	end    []func()
@@ -84,7 +84,7 @@ func (w *world) close() {
 	w.ending.Wait()
 }
 
-// watched records who asks the platform, and how often each account was read.
+// watched records which processes ask the platform, and how often each account is read.
 func (w *world) watched(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		w.noteLife(req.UserAgent())
@@ -122,7 +122,7 @@ func (w *world) watchPolls() {
 	w.polls = make(map[string]int)
 }
 
-// polled says whether every account was read n times or more since watchPolls.
+// polled reports whether every account was read at least n times since watchPolls.
 func (w *world) polled(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,8 +135,8 @@ func (w *world) polled(n int) bool {
 	return enough == accounts
 }
 
-// post publishes posts at random moments until ctx ends. Some become visible late,
-// some are dated back, and now and then there is a burst of more than a page.
+// post publishes posts at random moments until ctx ends. Some become visible late, some have an
+// earlier date, and sometimes there is a burst of more than a page.
 func (w *world) post(ctx context.Context, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	timer := time.NewTimer(0)
@@ -164,8 +164,8 @@ func (w *world) post(ctx context.Context, seed uint64) {
 	}
 }
 
-// publish publishes a post, and records when the platform had it, which is a little
-// later than the post says.
+// publish publishes a post, and records when the platform had it. That is a little later than the
+// time in the post.
 func (w *world) publish(name, text string, published, visible time.Time) {
 	id := w.platform.PostAt(name, text, published, visible).ID
 	w.mu.Lock()

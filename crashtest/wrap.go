@@ -15,7 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// passed returns the outcome of a call, after passing the point that follows it.
+// passed returns the outcome of a call. If the call succeeded, the process may die at the named
+// point.
 func passed(name string, err error) error {
 	if err == nil {
 		crashpoint.Hit(name)
@@ -26,8 +27,7 @@ func passed(name string, err error) error {
 // pointedStore is a store with points around the calls of its ports.
 type pointedStore struct{ storage.Store }
 
-// pointedSharing is a pointedStore that several engines may share, and that can erase
-// the data of owners.
+// pointedSharing is a pointedStore that several engines may share and that can erase owners.
 type pointedSharing struct {
 	storage.Store
 	storage.Sharing
@@ -52,8 +52,7 @@ func (m pointedMonitors) Update(ctx context.Context, mon monitor.Monitor) error 
 	return passed("monitors.update.done", m.Store.Update(ctx, mon))
 }
 
-// Delete is called when the manager has already ended the watching and removed the
-// endpoints.
+// Delete is called after the manager has ended the watching and removed the endpoints.
 func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
 	crashpoint.Hit("monitors.delete.asked")
 	return m.Store.Delete(ctx, owner, id)
@@ -67,13 +66,12 @@ func (p pointedRules) Create(ctx context.Context, r rule.Rule) error {
 	return p.Store.Create(ctx, r)
 }
 
-// Update is called when the manager has not changed the endpoint yet.
+// Update is called before the manager changes the endpoint.
 func (p pointedRules) Update(ctx context.Context, r rule.Rule) error {
 	return passed("rules.update.done", p.Store.Update(ctx, r))
 }
 
-// Delete is called when the manager has already ended the search and removed the
-// endpoints.
+// Delete is called after the manager has ended the search and removed the endpoints.
 func (p pointedRules) Delete(ctx context.Context, owner, id string) error {
 	crashpoint.Hit("rules.delete.asked")
 	return p.Store.Delete(ctx, owner, id)
@@ -88,11 +86,10 @@ func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
 // detectionPrice is charged for each event, in thousandths of a credit.
 const detectionPrice = 7
 
-// chargedJournal charges for each event in the commit that records it, as a service
-// would that sells detections: a commit writes every kind of record it can.
-// A commit also claims deliveries for the process that made it; chargedJournal has
-// these claims end as early as a dispatcher accepts, because only then can another
-// process send what a killed one had claimed.
+// chargedJournal charges for each event in the commit that records it, as a service would that
+// sells detections. Thus a commit writes every kind of record. A commit also claims deliveries for
+// its process. chargedJournal makes these claims as short as a dispatcher accepts, because another
+// process can send the deliveries of a killed one only after that.
 type chargedJournal struct{ detect.Journal }
 
 func (j chargedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
