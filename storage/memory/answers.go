@@ -13,9 +13,9 @@ import (
 // answers implements fleet.Answers.
 type answers struct{ s *Store }
 
-// kept holds the requests that have begun, and the answers of those that have finished.
+// kept has the requests in progress, and the answers to finished requests.
 type kept struct {
-	underWay map[requestKey]*request // may include requests whose lease has expired: see begin
+	underWay map[requestKey]*request // requests in progress, and some whose lease has expired: see begin
 	sweepAt  int                     // length of underWay at which begin removes expired requests
 	answered map[requestKey]*request
 	order    []*request     // the requests in answered, oldest first
@@ -32,7 +32,7 @@ type requestKey struct{ owner, id string }
 type request struct {
 	requestKey
 	asked, by string
-	until     time.Time // end of the lease; once answered, when the answer expires
+	until     time.Time // end of the lease; of an answered request, when the answer expires
 	text      []byte    // of the answer
 }
 
@@ -95,8 +95,8 @@ func (k *kept) expire(now time.Time) {
 	}
 }
 
-// begin records that a request is under way. When the number of such requests has doubled since
-// the last sweep, it first removes those with an expired lease.
+// begin records a request in progress. If the number of these has doubled since the last sweep, it
+// first removes those with an expired lease.
 func (k *kept) begin(r *request, now time.Time) {
 	if len(k.underWay) >= k.sweepAt {
 		maps.DeleteFunc(k.underWay, func(_ requestKey, r *request) bool { return !now.Before(r.until) })
@@ -105,7 +105,7 @@ func (k *kept) begin(r *request, now time.Time) {
 	k.underWay[r.requestKey] = r
 }
 
-// keep stores an answer, then removes the oldest answers until the limits are met.
+// keep stores an answer, then removes the oldest answers while there are too many.
 func (k *kept) keep(r *request) {
 	k.answered[r.requestKey] = r
 	k.order = append(k.order, r)

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// balances holds all owners' accounts, the ledger's entries, and the open reservations. The
-// caller holds the store's lock.
+// balances has all owners' accounts, the ledger's entries, and the open reservations. Its callers
+// must have locked the store.
 type balances struct {
 	maxEntries int
 	owners     map[string]*account
@@ -49,7 +49,7 @@ func newBalances(opts Options) balances {
 	return balances{
 		maxEntries: opts.MaxEntries,
 		owners:     make(map[string]*account),
-		// Large enough that the id of a retained entry is never forgotten.
+		// Large enough to never forget the id of a retained entry.
 		ids:      newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
 		totals:   make(map[billing.Source]billing.Credits),
 		holds:    make(map[string]*hold),
@@ -67,8 +67,8 @@ func (b *balances) account(owner string) *account {
 	return a
 }
 
-// peek returns the owner's account for reading, or an empty one if there is none. It
-// creates no entry: reading the balance of unknown owners takes no memory.
+// peek returns the owner's account for reading, or an empty one if there is none. It does not
+// create the account: reading the balances of unknown owners takes no memory.
 func (b *balances) peek(owner string) *account {
 	if a := b.owners[owner]; a != nil {
 		return a
@@ -76,7 +76,7 @@ func (b *balances) peek(owner string) *account {
 	return new(account)
 }
 
-// reserve opens a reservation. The caller has checked that the balance covers it.
+// reserve opens a reservation. The caller must have checked that the balance covers it.
 func (b *balances) reserve(r billing.Reservation) {
 	a := b.account(r.Owner)
 	a.available -= r.Amount
@@ -107,8 +107,8 @@ func (b *balances) resolve(h *hold, as outcome) {
 	b.resolved.put(keyOf(h.ID), as)
 }
 
-// resolvedAs returns the result of a Commit or Release of a reservation that is not open: nil if
-// the reservation was resolved the same way before, otherwise an error.
+// resolvedAs returns the result of a Commit or Release of a reservation that is not open. It is nil
+// if the reservation was resolved in the same way before, otherwise an error.
 func (b *balances) resolvedAs(id string, as outcome) error {
 	switch b.resolved.values[keyOf(id)] {
 	case as:
@@ -119,8 +119,8 @@ func (b *balances) resolvedAs(id string, as outcome) error {
 	return billing.ErrResolved
 }
 
-// post adds one entry, then removes the oldest entries above the maximum. It does nothing if the
-// entry's id is known, and returns an error if the amount is refused.
+// post adds an entry unless its id is known, then removes the oldest entries above the maximum. It
+// returns an error if the amount is refused.
 func (b *balances) post(e billing.Entry) error {
 	k := keyOf(e.ID)
 	if b.ids.has(k) {

@@ -24,9 +24,9 @@ func placeOf(cursor string) (p place, ok bool) {
 	return p, errN == nil && errSub == nil
 }
 
-// cut returns the bounds of a page among n rows: of the page with the given number if cursor is
-// empty, otherwise of the page after cursor. next is the cursor for the page that follows. ok is
-// false if cursor is malformed.
+// cut returns the bounds of a page among n rows. If cursor is empty it is the page with the given
+// number, otherwise the page after cursor. next is the cursor of the page that follows. ok is false
+// if cursor is malformed.
 func cut(n int, at func(i int) place, cursor string, asc bool, page, size int) (from, to int, next string, ok bool) {
 	from, to = pageBounds(n, page, size)
 	if cursor != "" {

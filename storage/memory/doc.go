@@ -4,19 +4,18 @@
 //	store := memory.New(memory.Options{})
 //	defer store.Close(context.Background())
 //
-// Each role keeps the contract of its port. One mutex guards all of them: readers see a commit
-// whole or not at all. Calls are short, start no goroutines, and block on nothing but the mutex.
-// If the context ends before a call takes effect, the call returns ctx.Err() and changes
-// nothing.
+// Each role keeps the contract of its port. One mutex guards all of them, so readers see a commit
+// whole or not at all. Calls are short, start no goroutines, and wait only for the mutex. If the
+// context ends before a call takes effect, the call returns ctx.Err() and changes nothing.
 //
 // # What is kept, and how long
 //
-// Open deliveries (those that are not final) are never removed, whatever the Options say, and
-// their number is not limited. An event stays while one of its deliveries is open. Once all are
-// final, the event, its deliveries and their attempts are removed after Options.Retention, or
-// sooner if there are more than Options.MaxEvents events. The events that became final first are
-// removed first. Each call removes about 1,000 events more than it adds, to keep other callers
-// from waiting. An event past its retention is not shown, even before it is removed.
+// Open deliveries (those that are not final) are never removed, whatever the Options say, and their
+// number is not limited. An event stays while one of its deliveries is open. When all are final,
+// the event, its deliveries and their attempts are removed after Options.Retention, or sooner if
+// there are more than Options.MaxEvents events. The events that became final first are removed
+// first. A call removes up to about 1,000 events more than it adds: otherwise other callers would
+// wait. An event past its retention is not shown, even before it is removed.
 //
 // The ids of the last Options.MaxEventIDs removed events are remembered: a post found again is
 // still a duplicate. Balances are exact, however many ledger entries were removed. Cursors,

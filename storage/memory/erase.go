@@ -11,7 +11,7 @@ import (
 
 var _ storage.Eraser = (*Store)(nil)
 
-// Erase implements storage.Eraser, with the store locked: some ten thousand events take a
+// Erase implements storage.Eraser. It has the store locked all the time: ten thousand events take a
 // few milliseconds.
 func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
 	if err := s.lock(ctx); err != nil {
@@ -61,7 +61,7 @@ func (t *table[T]) erase(owner string) (n int) {
 	return n
 }
 
-// erase removes an owner's events with their deliveries, and keeps no ids.
+// erase removes an owner's events and deliveries without remembering their ids.
 func (l *events) erase(owner string, e *storage.Erased) {
 	h := l.owners[owner]
 	if h == nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// events holds the retained events with their deliveries, and the queue of open deliveries. The
-// caller holds the store's lock.
+// events has the retained events with their deliveries, and the queue of open deliveries. Its
+// callers must have locked the store.
 type events struct {
 	retention  time.Duration
 	maxEvents  int
 	owners     map[string]*history
-	erased     uint64         // highest sequence number of any erased owner; a new owner's numbers start after it
+	erased     uint64         // highest sequence number of all erased owners; a new owner's numbers follow it
 	byID       map[key]*event // retained events only
 	removed    recent[struct{}]
 	settled    []*event // retained events without open deliveries, in the order in which they were settled
@@ -87,8 +87,8 @@ func (l *events) owner(name string) *history {
 	return h
 }
 
-// peek returns the owner's history for reading, or an empty one if there is none. It creates no
-// entry: reading the log of unknown owners takes no memory.
+// peek returns the owner's history for reading, or an empty one if there is none. It does not
+// create the history: reading the log of unknown owners takes no memory.
 func (l *events) peek(owner string) *history {
 	if h := l.owners[owner]; h != nil {
 		return h
@@ -113,8 +113,8 @@ func (l *events) record(ev deliver.Event, now time.Time) *event {
 	return e
 }
 
-// deliverTo creates the event's delivery to an endpoint. It returns nil if that delivery exists,
-// for example if a handler is named twice.
+// deliverTo creates the event's delivery to an endpoint. It returns nil if there is one already,
+// for example because a handler is named twice.
 func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *delivery {
 	id := deliver.DeliveryID(e.ev.ID, endpointID)
 	if l.deliveries[id] != nil {
@@ -132,7 +132,7 @@ func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *del
 	return d
 }
 
-// deliverLate creates a delivery of an event after its commit, for a replay.
+// deliverLate creates a delivery for a replay, after the event's commit.
 func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delivery {
 	if e.open == 0 {
 		l.unsettle(e)

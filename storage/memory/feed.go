@@ -13,7 +13,7 @@ const feedKept = 10_000
 // feedView implements fleet.Feed.
 type feedView struct{ s *Store }
 
-// feed holds the most recent changes of records. The caller holds the store's lock.
+// feed has the most recent changes of records. Its callers must have locked the store.
 type feed struct {
 	last    uint64         // number of the newest change
 	changes []fleet.Change // oldest first, consecutive numbers

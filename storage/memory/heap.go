@@ -1,7 +1,7 @@
 package memory
 
-// ordered is an element of a minHeap. heapIndex returns a pointer to the element's index in the
-// heap, which is -1 while the element is in none.
+// ordered is an element of a minHeap. heapIndex returns a pointer to its index in the heap. The
+// index is -1 while the element is in no heap.
 type ordered[T any] interface {
 	before(T) bool
 	heapIndex() *int

@@ -57,7 +57,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 type cursor struct {
 	since  time.Time
 	userID string
-	rare   *rareCursor // nil if all its fields are empty, as for most targets
+	rare   *rareCursor // nil if all its fields would be empty, as for most targets
 }
 
 // rareCursor holds the fields of a detect.Cursor that are usually empty.

@@ -10,7 +10,7 @@ import (
 // keys implements apikey.Store.
 type keys struct{ s *Store }
 
-// keyRecords holds the API keys by id, and by the value of Key.Lookup.
+// keyRecords has the API keys by id and by Key.Lookup.
 type keyRecords struct {
 	*table[apikey.Key]
 	byLookup map[string]*row[apikey.Key]

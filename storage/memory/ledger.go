@@ -43,7 +43,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 	if h == nil {
 		return b.resolvedAs(id, committed)
 	}
-	// The lock is held: nobody sees the amount available before it is charged.
+	// The store is locked: no caller sees the amount available before it is charged.
 	b.resolve(h, committed)
 	e.ID, e.Owner, e.Amount = id, h.Owner, -h.Amount
 	return b.post(e)
@@ -69,7 +69,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	// Tried on copies of the accounts first: if one entry is refused, none is added.
+	// Try the entries on copies of the accounts first. If one entry is refused, none is added.
 	trial := make(map[string]*account)
 	ids := make(map[string]bool)
 	for i := range entries {

@@ -16,7 +16,7 @@ import (
 // members implements fleet.Members.
 type members struct{ s *Store }
 
-// roster holds the terms of a fleet. The caller holds the store's lock.
+// roster has the terms of a fleet. Its callers must have locked the store.
 type roster struct {
 	terms map[string]*term
 	free  fleet.Set
@@ -41,8 +41,8 @@ func newRoster() roster { return roster{terms: make(map[string]*term), free: fle
 
 func (t *term) over(now time.Time) bool { return !t.until.After(now) }
 
-// Members returns the members of the fleet. Terms end with the process: this store can only be
-// shared by engines of one process.
+// Members returns the members of the fleet. Terms end with the process, because only engines of one
+// process can share this store.
 func (s *Store) Members() fleet.Members { return members{s} }
 
 func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
@@ -127,11 +127,11 @@ func (r *roster) end(t *term) {
 	r.free = r.free.Plus(t.parts)
 }
 
-// count counts a join or beat. It draws a new epoch if a node has seen more of them than were
-// counted, which means that this store has lost some.
+// count counts a join or beat. If the node has seen a greater number than was counted, this store
+// has lost some joins or beats; count then draws a new epoch.
 func (r *roster) count(seen uint64, lost bool) {
 	if seen > r.beats || lost {
-		// 53 bits: a JSON reader may keep it in a float64.
+		// 53 bits, because a JSON reader may store it in a float64.
 		var b [8]byte
 		for was := r.epoch; r.epoch == was || r.epoch == 0; {
 			rand.Read(b[:])
@@ -141,8 +141,8 @@ func (r *roster) count(seen uint64, lost bool) {
 	r.beats = max(r.beats, seen) + 1
 }
 
-// grant replaces a term's grants. Each is the rate asked for, limited to the part of the total
-// that other terms do not have.
+// grant replaces a term's grants. Each is the rate asked for, limited to the part of the total that
+// the grants of other terms leave.
 func (r *roster) grant(t *term, asks []fleet.Ask) {
 	t.grants = make(map[string]float64, len(asks))
 	for _, a := range asks {
@@ -177,8 +177,8 @@ func (s *Store) stateOf(t *term, now time.Time) fleet.State {
 	return st
 }
 
-// fenced returns nil if the batches may be committed, otherwise ErrFenced or ErrShared. For an
-// engine without a fleet it ends all terms, provided that their leases have expired.
+// fenced returns nil if the batches may be committed, otherwise ErrFenced or ErrShared. If a batch
+// has no fence, all leases must have expired, and fenced ends all terms.
 func (r *roster) fenced(batches []*detect.Batch, now time.Time) error {
 	alone := false
 	for _, b := range batches {

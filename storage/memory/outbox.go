@@ -19,8 +19,8 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	defer s.mu.Unlock()
 	now := r.Now.Round(0) // see queue.add
 	skipped := s.events.open.detach(r.Skip)
-	// All deliveries are taken out before any is put back. Otherwise a lease of length zero
-	// would let this call claim the same delivery again.
+	// Take all deliveries out of the queue before any is put back. Otherwise, with a lease of
+	// length zero, this call would claim the same delivery again.
 	var claimed []*delivery
 	for len(claimed) < r.Limit {
 		d := s.events.open.first()

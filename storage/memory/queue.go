@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// queue holds the open deliveries: a lane for each endpoint, ordered by due time, and the lanes
-// ordered by their first delivery. Every step takes O(log n) time, including leaving out an
+// queue has the open deliveries. There is a lane for each endpoint, ordered by due time. The lanes
+// are ordered by their first delivery. Every step takes O(log n) time. So does leaving out an
 // endpoint, however long its lane is.
 type queue struct {
 	byEndpoint map[string]*lane // no lane is empty
@@ -35,8 +35,8 @@ func (d *delivery) heapIndex() *int { return &d.index }
 func (l *lane) before(o *lane) bool { return l.due[0].before(o.due[0]) }
 func (l *lane) heapIndex() *int     { return &l.index }
 
-// add queues a delivery. It removes the monotonic reading of the due time, because the monotonic
-// clock stops while the machine is suspended.
+// add adds a delivery to the queue. It removes the monotonic reading of the due time, because the
+// monotonic clock stops while the machine is suspended.
 func (q *queue) add(d *delivery) {
 	d.due = d.due.Round(0)
 	l := q.byEndpoint[d.endpointID]
@@ -44,7 +44,7 @@ func (q *queue) add(d *delivery) {
 		l = &lane{part: fleet.PartOf(d.endpointID)}
 		heap.Push(&l.due, d)
 		q.byEndpoint[d.endpointID] = l
-		heap.Push(&q.lanes, l) // lanes are compared by their first delivery, hence after the push above
+		heap.Push(&q.lanes, l) // after the push above, because lanes are compared by their first delivery
 		return
 	}
 	heap.Push(&l.due, d)
@@ -95,8 +95,8 @@ func (q *queue) takeLane(endpointID string) []*delivery {
 	return l.due
 }
 
-// firstIn is like first, limited to endpoints in the given parts. It visits only lanes that are
-// due before the result, and in each only the first delivery.
+// firstIn is like first, for the endpoints in the given parts. It looks only at lanes due before
+// its result, and only at the first delivery of each.
 func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
 	look := []int{0} // indices of heap nodes still to be visited
 	for len(look) > 0 {
@@ -114,8 +114,8 @@ func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
 	return first
 }
 
-// detach hides the lanes of these endpoints until attach. Callers must not change the deliveries
-// in a detached lane.
+// detach hides the lanes of these endpoints until attach. Do not change deliveries in a hidden
+// lane.
 func (q *queue) detach(endpointIDs []string) (detached []*lane) {
 	for _, id := range endpointIDs {
 		if l := q.byEndpoint[id]; l != nil && l.index >= 0 {

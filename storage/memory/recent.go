@@ -10,7 +10,7 @@ func keyOf(id string) key {
 	return key(sum[:16])
 }
 
-// recent keeps the last max ids put into it, each with a value.
+// recent keeps the last max ids put into it, and a value for each.
 type recent[V any] struct {
 	max    int
 	values map[key]V
@@ -35,8 +35,8 @@ func (r *recent[V]) has(k key) bool {
 	return ok
 }
 
-// popFront removes and returns the first element. The array does not grow for ever: the next
-// append that has to grow it copies only the remaining elements.
+// popFront removes and returns the first element. The array does not grow for ever: when append has
+// to grow it, only the remaining elements are copied.
 func popFront[T any](q *[]T) T {
 	first := (*q)[0]
 	clear((*q)[:1])

@@ -18,7 +18,7 @@ func (l *events) conclude(st *deliver.Settlement, now time.Time) {
 	case d.attempted(st.Attempt.N):
 	default:
 		d.attempts = append(d.attempts, *st.Attempt)
-		if d.orphaned { // the attempt was under way when the endpoint was deleted
+		if d.orphaned { // the attempt was in progress when the endpoint was deleted
 			if st.State == deliver.StateDelivered {
 				d.state, d.orphaned = st.State, false
 			}
@@ -52,13 +52,13 @@ func (l *events) orphan(d *delivery, now time.Time) {
 	l.finish(d, deliver.StateFailed, now)
 }
 
-// finish ends an open delivery, and settles the event if it has no other open delivery.
+// finish ends an open delivery. If the event has no other open delivery, it settles the event.
 func (l *events) finish(d *delivery, state deliver.State, now time.Time) {
 	l.open.remove(d)
 	l.end(d, state, now)
 }
 
-// end is finish for a delivery that is no longer in the queue.
+// end is like finish, for a delivery that is no longer in the queue.
 func (l *events) end(d *delivery, state deliver.State, now time.Time) {
 	d.state = state
 	if d.event.open--; d.event.open == 0 {

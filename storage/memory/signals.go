@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// signalQueue is the maximum number of signals that wait for a receiver. One more replaces all
-// of them with a SignalLook.
+// signalQueue is the maximum number of signals that wait for a receiver. If there is one more, a
+// SignalLook replaces all of them.
 const signalQueue = 1024
 
 // signals implements fleet.Signals.

@@ -28,13 +28,12 @@ type Options struct {
 	// Retention is how long an event, its deliveries and their attempts are kept after the last
 	// of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many events are kept. Events with open deliveries count towards it but
-	// are never removed, even above this number. Defaults to 100,000.
+	// MaxEvents is how many events are kept. Events with open deliveries are counted, but never
+	// removed, even above this number. Defaults to 100,000.
 	MaxEvents int
-	// MaxEventIDs is how many ids of removed events are remembered to recognise duplicates; the
-	// oldest are forgotten first. The same number applies to the ids of removed ledger entries,
-	// and to the ids of resolved reservations. An id takes about 60 bytes. Defaults to
-	// 1,000,000.
+	// MaxEventIDs is how many ids of removed events are remembered to recognise duplicates. The
+	// oldest are forgotten first. The same number limits the ids of removed ledger entries, and
+	// those of resolved reservations. An id takes about 60 bytes. Defaults to 1,000,000.
 	MaxEventIDs int
 	// MaxEntries is how many ledger entries are kept for all owners together; the oldest are
 	// removed first. Defaults to 100,000.
@@ -136,7 +135,7 @@ func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
 // Close makes every later call return ErrClosed, including a second Close. It does not wait for
-// calls in progress, and ignores the context.
+// calls in progress, and it ignores the context.
 func (s *Store) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +149,8 @@ func (s *Store) Close(context.Context) error {
 	return nil
 }
 
-// lock locks the mutex unless it returns an error. It checks the context after locking, because
-// the context may end while lock waits.
+// lock locks the mutex, or returns an error without locking it. It checks the context after the
+// mutex is locked, because the context may end during the wait.
 func (s *Store) lock(ctx context.Context) error {
 	s.mu.Lock()
 	err := ctx.Err()

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// table holds records by id. Each record has a second key, unique for its owner. The caller
-// holds the store's lock.
+// table has records by id. Each record has a second key, which is unique per owner. Its callers
+// must have locked the store.
 type table[T any] struct {
 	keys   func(*T) (owner, id, unique string)
 	byID   map[string]*row[T]
@@ -19,8 +19,8 @@ type table[T any] struct {
 	last   uint64               // n of the newest row
 }
 
-// row is a record in a table. The value behind rec never changes: an update replaces the
-// pointer, and a copy of the row can be read without the lock.
+// row is a record in a table. The value that rec points to never changes, because an update
+// replaces the pointer. Therefore a copy of the row can be read without the lock.
 type row[T any] struct {
 	n   uint64 // counts up in order of creation
 	rec *T
@@ -61,8 +61,8 @@ func (t *table[T]) get(owner, id string) *row[T] {
 	return r
 }
 
-// replace replaces r's record with rec, which must have the same owner and id. It returns false
-// and changes nothing if another record has rec's unique key.
+// replace replaces r's record with rec, which must have the same owner and id. If another record
+// has rec's unique key, it returns false and changes nothing.
 func (t *table[T]) replace(r *row[T], rec *T) bool {
 	owner, _, before := t.keys(r.rec)
 	_, _, after := t.keys(rec)
@@ -90,8 +90,8 @@ func (t *table[T]) remove(r *row[T]) {
 	}
 }
 
-// records implements the methods that monitor.Store and rule.Store share: all but List. A record
-// has a version and is changed by compare-and-set.
+// records implements the methods that monitor.Store and rule.Store share, which are all but List. A
+// record has a version, and an update compares it.
 type records[T any] struct {
 	s          *Store
 	t          *table[T]
@@ -191,7 +191,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return nil
 }
 
-// list returns a page of the owner's matching records, and the number of all that match.
+// list returns a page of the owner's matching records, and the number of matching records.
 func (rs records[T]) list(ctx context.Context, owner string, match func(*T) bool, page, size int) ([]T, int, error) {
 	if err := rs.s.lock(ctx); err != nil {
 		return nil, 0, err
