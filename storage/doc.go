@@ -1,5 +1,5 @@
-// Package storage defines Store, the interface of a backend: a set of accessors to the ports
-// that the other packages own. This page helps to choose a backend and to write one.
+// Package storage defines Store, the interface of a backend. A Store returns implementations of the
+// ports that the other packages own. This page helps to choose a backend and to write one.
 //
 // # Which store
 //
@@ -10,12 +10,12 @@
 //     Back it up with Store.Backup while it is in use. Watch Options.Logger and the views
 //     delivery_log, attempt_log and billing_log.
 //   - storage/redisstore: for several machines, on a single Redis, Sentinel or Cluster. All
-//     keys of a Name have the same hash tag, hence are on one shard; several Names can share
-//     a cluster. A power loss takes no acknowledged write with appendfsync always, and those
-//     of the last second or two with everysec; a failover may take the last writes. Polls
-//     overlap: posts whose detection was lost are found again, and may be delivered again
-//     with the same id. Keeps as much as sqlite. Backups are made on the server. Watch its
-//     memory, Options.Logger and Store.Stats.
+//     keys of a Name are on one shard, because they have the same hash tag; several Names
+//     can share a cluster. A power loss loses no acknowledged write with appendfsync always,
+//     and those of the last second or two with everysec. A failover may lose the last
+//     writes. If a detection was lost, an overlapping poll finds the post again, and it may
+//     be delivered again with the same id. Keeps as much as sqlite. Make backups on the
+//     server. Watch its memory, Options.Logger and Store.Stats.
 //   - your own: the rest of this page. examples/customstore is a complete one, durable in a
 //     file of JSON lines, written from this documentation.
 //
@@ -23,10 +23,10 @@
 //
 // # What a store is
 //
-// A store has eight roles. Each is an interface of two to seven methods, in the package of
-// the records it keeps; its doc comment is the contract. The rules common to all are in the
-// doc comment of Store: read it first, because it decides how records are encoded. Write the
-// roles in this order, because each needs those before it:
+// A store has eight roles. Each is an interface of two to seven methods, in the package of the
+// records that it stores. Its doc comment is the contract. The doc comment of Store has the rules
+// for all roles: read it first, because it decides how records are encoded. Write the roles in this
+// order, because each needs those before it:
 //
 //  1. Monitors and Rules (monitor.Store, rule.Store): records with a version,
 //     replaced by compare-and-set. One table can serve both kinds.
@@ -42,21 +42,20 @@
 //     while it was disabled. A step is a small Commit of deliveries.
 //  8. Retention, and Close.
 //
-// Arguments are checked by methods of the ports' types, which makes all stores refuse the
-// same arguments with the same errors. Before any change, call detect.Batch.Validate for each
-// batch of a Commit, deliver.Settlement.Validate for each settlement of Settle,
-// billing.Entry.Validate for each entry of Append, billing.Reservation.Validate in Reserve and
-// deliver.LogQuery.Validate in Deliveries, and return the errors that they return. A store
-// itself checks only the cursors of its own pages.
+// Methods of the ports' types check arguments, so that all stores refuse the same arguments with
+// the same errors. Before any change, call detect.Batch.Validate for each batch of a Commit,
+// deliver.Settlement.Validate for each settlement of Settle, billing.Entry.Validate for each entry
+// of Append, billing.Reservation.Validate in Reserve and deliver.LogQuery.Validate in Deliveries,
+// and return their errors. A store itself checks only the cursors of its own pages.
 //
 // Two more roles, apikey.Store and fleet.Answers, keep a service's API keys and the answers to
-// requests that clients may repeat. A store that has them is a Keyed. Each is a table of its
-// own, and shares no transaction with the others.
+// requests that clients may repeat. A store that has them is a Keyed. Each role needs one table,
+// and shares no transaction with other roles.
 //
 // # One transaction
 //
-// Endpoints, Journal, Outbox, Log, Replays and Ledger are views of one set of
-// data. These calls change several of them at once, or nothing:
+// Endpoints, Journal, Outbox, Log, Replays and Ledger share one set of data. Each of these calls
+// changes several parts of it, or nothing:
 //
 //   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
 //   - Outbox.Settle: every delivery of the call, its attempts, and the start of an event's
@@ -69,51 +68,50 @@
 //     the reservation.
 //   - Monitors.Delete and Rules.Delete: the record and its total in the ledger.
 //
-// No reader sees a part of such a change, in whatever order it calls the roles. A single
-// mutex or writer is fast enough, because the engine groups its writes. Decide every refusal
-// before the first change, or be able to undo changes. The engine sends nothing before its
-// Commit has returned nil: return nil only once the change is as safe as the store promises.
-// After a failed sync the contents of the disk are unknown: refuse further calls until the
-// data has been read again, or acknowledge only what has been written and synced once more.
+// No reader sees a part of such a change, in whatever order it calls the roles. A single mutex or
+// writer is fast enough, because the engine groups its writes. Make every check that can refuse a
+// call before the first change, or be able to undo changes. The engine sends nothing before its
+// Commit has returned nil. Return nil only once the change is as safe as the store promises. After
+// a failed sync the contents of the disk are unknown: refuse further calls until the data was read
+// again, or acknowledge only data that was written and synced once more.
 //
 // # Panics
 //
-// A store must not panic. An engine recovers from panics of Fetchers, Senders, handlers and
-// hooks, but not from a panic of a store: that ends the process, and the next process
-// continues from what was acknowledged. Recovering would be worse: the store may hold a lock
-// that every later call waits for, or have half of an atomic change in memory. A store that
-// runs other people's code within a call, such as a driver's hook, recovers from its panics,
-// rolls back, and returns an error.
+// A store must not panic. An engine recovers from panics of Fetchers, Senders, handlers and hooks,
+// but not from a panic of a store. That ends the process, and the next process continues from the
+// acknowledged state. Recovering would be worse: the store may have locked a mutex that every later
+// call needs, or have half of an atomic change in memory. If a store runs other people's code
+// within a call, for example a driver's hook, it must recover from panics of that code, roll back,
+// and return an error.
 //
 // # Several engines
 //
-// A Keyed that several engines may share is a Sharing, too. Every other store is for one
-// engine at a time, and its author need not read this section. A Sharing has three more
-// roles, in package fleet, and adds a few rules to those above:
+// A Keyed that several engines may share is a Sharing, too. Every other store is for one engine at
+// a time, and its author need not read this section. A Sharing has three more roles, in package
+// fleet, and adds a few rules:
 //
-//   - Members: the terms, with each one's parts, grants and the end of its lease. A Beat is
-//     one transaction; its steps have the order given in its doc comment. Hand out free
-//     parts under a lock, or with statements that skip locked rows: a part belongs to one
-//     term or to none.
+//   - Members: the terms of nodes. Each has parts, grants and a lease. A Beat is one
+//     transaction; its doc comment lists the steps in order. Hand out free parts under a
+//     lock, or with statements that skip locked rows: a part belongs to one term or to none.
 //   - The fence: Journal.Commit looks up the term of Batch.Fence in its own transaction,
-//     under a shared lock. Commits then do not wait for each other, while Beat, Join and
-//     Leave wait for the commits in progress whose fence they end. Looking it up before the
-//     transaction is wrong: the term may end in between. The cost of the look-up does not
+//     under a shared lock. Then commits do not wait for each other, but Beat, Join and
+//     Leave wait for the commits in progress whose fence they end. Do not look it up before
+//     the transaction: the term may end in between. The cost of the look-up must not
 //     depend on the number of parts. ErrFenced and ErrShared change nothing.
-//   - Lanes and parts: Commit makes deliveries to endpoints outside Batch.Lanes due at
-//     once, but never those to handlers. Claim and NextDue select by the parts of endpoints
-//     and are called often: index the part together with Due.
-//   - Feed: a number for each change of a monitor, rule, endpoint or key, drawn from
-//     a counter that the transaction holds locked until it commits. A sequence or
-//     auto-increment gives numbers that become visible out of order.
+//   - Lanes and parts: Commit makes deliveries to endpoints outside Batch.Lanes due
+//     immediately, except those to handlers. Claim and NextDue select by the parts of
+//     endpoints and are called often: index the part together with Due.
+//   - Feed: a number for each change of a monitor, rule, endpoint or key. It comes from
+//     a counter that the transaction locks until it commits. A sequence or auto-increment
+//     is wrong: its numbers become visible out of order.
 //   - Signals: hints. A lost signal costs a second; a Send that waits for its receivers
 //     delays a commit. A store without signals does nothing here.
 //
-// All engines must use one clock for leases: the server's. A jump of the clock does not
-// evict a node that beats, provided that Beat shortens leases that end too late, as its doc
-// comment says. Terms, generations, parts, the count of beats, the epoch and the feed survive
-// a restart. A store that loses its last writes, as in a failover, must lose those of all
-// these from the same moment on.
+// All engines must use the same clock for leases: the server's. If that clock jumps, no node that
+// beats is evicted, provided that Beat shortens leases that end too late, as its doc comment says.
+// Terms, generations, parts, the count of beats, the epoch and the feed survive a restart. A store
+// may lose its last writes, for example in a failover. It must then lose the writes to all of these
+// from the same moment on.
 //
 // # What must always hold
 //
@@ -121,12 +119,11 @@
 //   - The numbers of an owner's events are 1, 2, 3 … in the order of the commits.
 //     They continue after restarts, refused commits and removals: store the last
 //     number given, do not count events.
-//   - An event has one delivery for each receiver it had at its Commit, and one for
-//     each endpoint that a replay sent it to: never two to the same endpoint.
+//   - An event has one delivery for each receiver at its Commit, and one for each
+//     endpoint that a replay sent it to. It never has two to the same endpoint.
 //   - A delivery that is not final is never removed, and Claim finds it when it is
-//     due. A final one does not change, with one exception: if it became final because its
-//     endpoint was deleted during an attempt, see Outbox.Settle. Attempts is the length of
-//     its log.
+//     due. A final delivery does not change, unless it became final because its endpoint
+//     was deleted during an attempt: see Outbox.Settle. Attempts is the length of its log.
 //   - For a retried attempt with a Settlement.Wait above 0, Settle adds the Wait to the
 //     delivery's Waited, and 1 to Uncounted. Reopen sets Waited to 0 and Uncounted to
 //     Attempts.
@@ -140,46 +137,44 @@
 //
 // # Claims
 //
-// A claim is just a Due in the future. There is no list of claimants: when one dies, its
-// deliveries become due by themselves. A store never compares Due with its own clock, and
-// Settle does not check who claimed the delivery: the number of the attempt tells whether
-// the settlement is new.
+// A claim is just a Due in the future. There is no list of claimants. When a claimant dies, its
+// deliveries become due by themselves. A store never compares Due with its own clock. Settle does
+// not check who claimed the delivery: the number of the attempt shows whether the settlement is
+// new.
 //
 // # On a network
 //
-// A database on another machine may answer late, twice, or not at all. A store that uses one
+// A database on another machine may answer late, twice, or not at all. A store on such a database
 // follows these rules:
 //
-//   - The context before COMMIT: pass it to every statement, to free the connection of a
-//     caller who has gone. If it ends before COMMIT is sent, roll back and return ctx.Err():
+//   - The context before COMMIT: pass it to every statement, to free the connection when
+//     the caller gives up. If it ends before COMMIT is sent, roll back and return ctx.Err():
 //     nothing has changed.
-//   - The context during COMMIT: a COMMIT that was sent cannot be taken back. Either
-//     wait for the answer under a context of your own (context.WithoutCancel, with
-//     a timeout), or give up and return ctx.Err(). Hence ctx.Err() means that nothing was
-//     done only if the context had ended before the call. If it ended during the call, the
-//     change may have been made, and may even become visible after the call has returned.
-//     Either way it is whole or absent.
+//   - The context during COMMIT: a COMMIT that was sent cannot be cancelled. Either wait
+//     for the answer under another context (context.WithoutCancel, with a timeout), or give
+//     up and return ctx.Err(). If the context ended before the call, nothing was done. If it
+//     ended during the call, the change may have been made, and may become visible only
+//     after the call has returned. It is whole or absent.
 //   - A lost answer: the connection broke after COMMIT was sent. Return the error, wrapped,
-//     but no error that a port names: those mean that nothing was changed. Repeat the
-//     transaction only if it recognises by ids what it did the first time and then gives
-//     the caller the same results: Seq and Deliveries of the new events, and ErrDuplicate
-//     only for a record that existed before. Returning the error is enough, because callers
-//     try again. Turn off a driver's own retries, or the second of two equal writes is
-//     refused because of the first.
-//   - A reconnect: a new connection has none of the session's settings, prepared
+//     but no error that a port names: those mean that nothing was changed. That is enough,
+//     because callers try again. Repeat the transaction only if it recognises its earlier
+//     work by ids, and gives the caller the same results: Seq and Deliveries of the new
+//     events, and ErrDuplicate only for a record that existed before. Turn off a driver's
+//     own retries: the second of two equal writes would be refused because of the first.
+//   - A reconnect: a new connection has none of the old one's settings, prepared
 //     statements, advisory locks or open transactions. Set up every connection in the
-//     pool's hook, and hold no lock longer than the transaction. After a failover the
-//     server may have lost its last writes: do not cache numbers, balances or known ids in
+//     pool's hook, and keep no lock longer than the transaction. After a failover the
+//     server may have lost its last writes. Do not cache numbers, balances or known ids in
 //     the process, or check with each write that the rows they came from still exist.
 //   - A serialization failure or deadlock (SQLSTATE 40001, 40P01, a lost WATCH): the
 //     server has rolled back. Run the whole transaction again, reads included, about ten
 //     times with growing, random pauses, within the caller's context. Callers do not expect
 //     these errors, and no port names them. A lock per owner, taken in the order of the
 //     owners, makes them rare.
-//   - The isolation: numbers, balances, versions and claims are read and then
-//     written. With READ COMMITTED that takes SELECT … FOR UPDATE on the row that the
-//     decision depends on. A row that does not exist yet cannot be locked: let a unique key
-//     refuse the second insert. Claims may use SKIP LOCKED.
+//   - The isolation: numbers, balances, versions and claims are read and then written.
+//     With READ COMMITTED, read the row that decides with SELECT … FOR UPDATE. A row that
+//     does not exist yet cannot be locked: let a unique key refuse the second insert.
+//     Claims may use SKIP LOCKED.
 //   - The pool: give it a maximum, and let a caller wait for a connection no longer
 //     than its context. Reads must not starve Commit: reserve a connection or two for
 //     Commit, Settle and Claim. No call holds two connections, because a full pool would
@@ -192,29 +187,29 @@
 //   - The clock: use one, the process's or the server's, for everything that the store
 //     stamps and expires. The server's is the same for several processes.
 //
-// Test your service with storetest.FaultyStore around its store, and the store itself with a
-// proxy that cuts connections before and after COMMIT.
+// Test your service with storetest.FaultyStore around its store. Test the store itself with a proxy
+// that cuts connections before and after COMMIT.
 //
 // # What may be removed
 //
-// An event is removed, with its deliveries and attempts, once its retention has passed since
-// the last of the deliveries became final, or since the Commit if it has none. The store
-// chooses the retention, and measures it by its own clock at that call, not by Attempt.At.
-// It may also limit the number of events: then those that became final first are removed
-// first. Remove a few with each write rather than all at once.
+// An event is removed, with its deliveries and attempts, when its retention has passed. The
+// retention begins when the last of its deliveries becomes final, or at the Commit if it has none.
+// The store chooses its length, and measures it by its own clock at that call, not by Attempt.At. A
+// store may also limit the number of events; it then removes those first that became final first.
+// Remove a few with each write rather than all in one call.
 //
-// The ids of events, entries and resolved reservations must outlive them, or a repetition
-// would count as new. They may be removed a week after their records at the earliest: by then
-// no poll or caller repeats them. Old ledger entries may be removed, too. Last numbers,
-// balances, totals and cursors stay. TestStore checks removal by age if Kit gives the
-// retention; a store that limits the number tests that itself, with small numbers.
+// The ids of events, entries and resolved reservations must be kept longer than the records, or a
+// repetition would count as new. Keep them for at least a week after the record: after that no poll
+// or caller repeats them. Old ledger entries may be removed, too. Last numbers, balances, totals
+// and cursors stay. TestStore checks removal by age if Kit gives the retention. A store that limits
+// the number must test that itself, with small numbers.
 //
 // # Forgetting an owner
 //
-// A store that can forget an owner is an Eraser, too. Remove the owner's name from every
-// table, including keys and records that contain it. Keep the highest sequence number of any
-// erased owner, as one number for the whole store that does not reveal who was there. With
-// Kit.Dump the suite searches all rows or keys.
+// A store that can forget an owner is an Eraser, too. Remove the owner's name from every table,
+// including keys and records that contain it. Keep the highest sequence number of all erased
+// owners: one number for the whole store, which does not reveal who was there. With Kit.Dump the
+// suite searches all rows or keys.
 //
 // # Traps
 //
@@ -226,19 +221,18 @@
 //     log's attempts; copy an endpoint with its Clone.
 //   - A reservation expires without a call: check ExpiresAt wherever a balance is used,
 //     including Journal.Commit. Record the expiry with the first write that spends the
-//     released credits, or a clock that steps back reserves them again.
+//     released credits. Otherwise, if the clock is set back, they are reserved again.
 //   - An endpoint's Update keeps its source: check that the URL is unique against the
 //     stored source, not against the one in the call.
 //
 // # Is it right? Is it fast?
 //
-// storetest.TestStore checks all of this, and reports failures as sentences. BenchStore
-// measures the calls that matter. Good figures, as p99 with the production disk or server: a
-// commit of one event 10 ms, of 256 events 50 ms, a claim or settlement of 64 deliveries
-// 20 ms, NextDue and a balance 1 ms, other reads 10 ms, and a mixed call with seven
-// others in parallel 20 ms. A p99 above ten times the p50 means that calls wait: for a
-// lock, the pool, or a sync. A post waits for a Commit and a Claim: the store adds at least
-// twice the commit's p50 to its latency. A complete test:
+// storetest.TestStore checks all of this, and reports failures as sentences. BenchStore measures
+// the calls that matter. Good figures, as p99 with the production disk or server, are: a commit of
+// one event 10 ms, of 256 events 50 ms, a claim or settlement of 64 deliveries 20 ms, NextDue and a
+// balance 1 ms, other reads 10 ms, and a mixed call with seven others in parallel 20 ms. If the p99
+// is above ten times the p50, calls wait for a lock, the pool, or a sync. A post waits for a Commit
+// and a Claim: the store adds at least twice the commit's p50 to its latency. A complete test:
 //
 //	func TestStore(t *testing.T) {
 //		clock := storetest.NewClock()
@@ -251,21 +245,22 @@
 //		})
 //	}
 //
-// Begin with Open alone; cases that need more are skipped. A Sharing is also tested with
-// Shared, through two stores at once. Set Features.Signals if signals arrive, and
+// Begin with only Open: cases that need more are skipped. A Sharing is also tested with
+// Features.Shared, through two stores at the same time. Set Features.Signals if signals arrive. Set
 // Kit.LeaseClock to move the clock of leases if that is not Kit.Clock.
 //
-// Set Durable if acknowledged writes outlive the process, and run the suite twice: with a
-// Reopen that closes the store, and with one that ends it as a crash would, discarding what
-// was not synced. Other goroutines may be calling the old store at that moment: their calls
-// must fail or be kept. Set Shared, with Join, if several processes may have the data
-// open at once; otherwise refuse the second. A store that ends with its process sets
-// neither. A store that writes its own files runs the suite on storetest.PowerFile: a file
-// that loses what was not synced.
+// Set Durable if acknowledged writes survive the process, and run the suite twice: with a Reopen
+// that closes the store, and with one that ends it as a crash would, discarding data that was not
+// synced. Other goroutines may be calling the old store at that moment. Each of their calls must
+// fail, or its effect be kept. Set Shared, with Join, if several processes may have the data open
+// at the same time; otherwise refuse the second. A store whose data ends with its process sets
+// neither. A store that writes its own files runs the suite on storetest.PowerFile, a file that
+// loses data that was not synced.
 //
 // # To change one role
 //
-// Embed a store and override its accessor, embed the role and override a method:
+// Embed a store and override the method that returns the role. Embed the role and override one of
+// its methods:
 //
 //	type audited struct{ storage.Store }
 //	func (a audited) Monitors() monitor.Store { return auditedMonitors{a.Store.Monitors()} }
@@ -277,7 +272,7 @@
 //	}
 //
 // Monitors and Rules may even come from another database; then the ledger keeps the totals of
-// deleted ones. The other six may be wrapped, but not taken from different stores, because
-// they share transactions. A struct that embeds a Store is no Sharing, Keyed or Eraser unless
-// it has their methods, too.
+// deleted ones. The other six roles may be wrapped, but must come from the same store, because they
+// share transactions. A struct that embeds a Store is no Sharing, Keyed or Eraser unless it has
+// their methods, too.
 package storage

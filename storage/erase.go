@@ -2,30 +2,27 @@ package storage
 
 import "context"
 
-// Eraser is what a Store implements, too, when it can forget an owner. The stores of this
-// module do. Engine.Erase is the way to call it while an engine runs: it ends the owner's
-// work first. What is written at Store holds for this role but for the outcome: Erase makes
-// many short writes, and other calls run between them; after an error it can be called
-// again, and removes the rest.
+// Eraser is implemented by a Store that can forget an owner, as the stores of this module can.
+// While an engine runs, call Engine.Erase instead: it ends the owner's work first. The rules of
+// Store apply to this role, except those on the outcome. Erase makes many short writes, and other
+// calls run between them. After an error, call it again: it removes the rest.
 type Eraser interface {
-	// Erase removes all that the store has of an owner: monitors, rules, endpoints with
-	// their secrets and replays, API keys, events, open and final deliveries with their
-	// attempts, balance, ledger entries, totals and reservations, answers to its
-	// requests. Entries of the feed keep their number, kind and id, and lose the owner's
-	// name. The cursors of targets are removed, too; whose they are the store does not
-	// know.
+	// Erase removes all data of an owner: monitors, rules, endpoints with their secrets and
+	// replays, API keys, events, open and final deliveries with their attempts, balance, ledger
+	// entries, totals and reservations, and answers to its requests. Entries of the feed keep their
+	// number, kind and id, and lose the owner's name. It also removes the cursors of targets,
+	// because the store does not know whose they are.
 	//
-	// What may stay is what tells nothing of the owner: hashes, such as the ids of
-	// events, and ids that retention still keeps of what it has removed before. Files of
-	// the store may keep bytes of what was removed until they are rewritten.
+	// Data that reveals nothing of the owner may stay: hashes, such as the ids of events, and ids
+	// of records that retention has removed before. The store's files may contain bytes of removed
+	// data until these are overwritten.
 	//
-	// No number of an owner's events comes again: the events of an owner without any
-	// stored are numbered from one more than the greatest number that an erased owner
-	// had, and from 1 while none was erased. So who comes back to a WebSocket with a
-	// number from before misses nothing.
+	// No sequence number of an owner is used twice. An owner without stored events gets numbers
+	// above the greatest number of all erased owners, or from 1 on if none was erased. Hence a
+	// WebSocket client that continues from an old number misses nothing.
 	//
-	// Erase removes what is there; what other calls write for the owner meanwhile may
-	// stay. For an owner of whom there is nothing it returns zeros.
+	// Erase removes the data that is there when it is called. Data that other calls write for the
+	// owner meanwhile may stay. For an owner without data it returns zeros.
 	Erase(ctx context.Context, owner string, targets ...string) (Erased, error)
 }
 
@@ -42,8 +39,8 @@ type Erased struct {
 	Entries      int `json:"entries"`
 	Reservations int `json:"reservations"`
 	Cursors      int `json:"cursors"`
-	Answers      int `json:"answers"` // to requests, with those that are under way
-	Changes      int `json:"changes"` // entries of the feed that lost the owner's name
+	Answers      int `json:"answers"` // to requests, and requests in progress
+	Changes      int `json:"changes"` // entries of the feed that have lost the owner's name
 }
 
 // Add adds the counts of another Erase.

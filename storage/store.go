@@ -12,35 +12,34 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Store is a backend. The accessors are cheap, never return nil, and may be called at any
-// time, concurrently and after Close.
+// Store is a backend. Its methods that return roles are cheap, never return nil, and may be called
+// at any time, concurrently and after Close.
 //
 // These rules apply to every method of every role.
 //
-// Outcome: a call takes effect whole or not at all. Once it has returned nil, every call
-// that begins later sees its effect. The errors that the ports name, possibly wrapped, mean
-// that nothing was changed. Any other error, such as a broken connection, means that
-// either nothing was done, or all of it and the answer was lost. The caller then tries
-// again; the ids make that harmless.
+// Outcome: a call takes effect whole or not at all. Once it has returned nil, every call that
+// begins later sees its effect. The errors that the ports name, possibly wrapped, mean that nothing
+// was changed. After any other error, for example a broken connection, either nothing or everything
+// was done. The caller then tries again, which is harmless because of the ids.
 //
-// Context: if it has ended before the call, the call returns ctx.Err() and changes nothing.
-// A store may also return ctx.Err() if the context ends during the call. If it was writing
-// the change to its disk or server at that moment, the change may have been made.
+// Context: if the context has ended before the call, the call returns ctx.Err() and changes
+// nothing. If it ends during the call, a store may also return ctx.Err(). The change may have been
+// made if the store was then writing it to its disk or server.
 //
-// Values: a store keeps the values it is given, and checks them only where a port says so.
-// Text is any UTF-8, including NUL, and is compared byte by byte, without patterns or
-// trimming. Keys made of two texts must stay distinct ("a:b", "c" and "a", "b:c"). Ids,
-// names and URLs of 1 KiB, other text of 64 KiB and an Event.Body of 1 MiB of any bytes
-// must fit. An instant is kept to the microsecond, also before 1970 and in 2200, while its
-// zone may change; the zero time stays the zero time. Durations are kept to the
-// microsecond. A nil slice and an empty one are the same, in records and in answers.
+// Values: a store keeps the values that it is given, and checks them only where a port says so.
+// Text is any UTF-8, including NUL. It is compared byte by byte, without patterns or trimming. Keys
+// made of two texts must stay distinct ("a:b", "c" and "a", "b:c"). There must be room for ids,
+// names and URLs of 1 KiB, other text of 64 KiB, and an Event.Body of 1 MiB of any bytes. An
+// instant is kept to the microsecond, even before 1970 and in 2200, but its zone may change; the
+// zero time stays the zero time. Durations are kept to the microsecond. A nil slice and an empty
+// one are the same, in records and in answers.
 //
 // Memory: the store shares no memory with the records passed in or out, except those
 // declared read-only: Event.Body, and the Event of a Delivery.
 //
-// Clock: the store has one, usually time.Now, for Event.CommittedAt, Delivery.CreatedAt,
-// expiry and retention. Order never depends on it: records made first come first, even when
-// the clock steps back.
+// Clock: the store has a clock, usually time.Now, for Event.CommittedAt, Delivery.CreatedAt, expiry
+// and retention. The order of records never depends on it: those made first come first, even if the
+// clock is set back.
 //
 // Errors reveal no secrets: they do not print a Secret or a whole record.
 type Store interface {
@@ -52,10 +51,10 @@ type Store interface {
 	Log() deliver.Log
 	Replays() deliver.Replays
 	Ledger() billing.Ledger
-	// Close ends the backend. Calls in progress may finish until ctx ends; later ones return
-	// an error of the store's choice. Each call either fails or is done and kept. Close
-	// returns nil if all calls finished before ctx ended. Whoever opened the store calls it,
-	// once.
+	// Close ends the backend. Calls in progress may finish until ctx ends; later calls return an
+	// error of the store's choice. Each call either fails, or is done and its effect kept. Close
+	// returns nil if all calls finished before ctx ended. The code that opened the store calls
+	// Close, once.
 	Close(ctx context.Context) error
 }
 
@@ -67,11 +66,10 @@ type Keyed interface {
 	Answers() fleet.Answers
 }
 
-// Sharing is implemented by a Keyed that several engines may share: see package fleet.
-// Journal.Commit then observes Batch.Fence and Batch.Lanes, and Outbox observes
-// ClaimRequest.Parts and the parts of NextDue. Every Create, Update and Delete of Monitors,
-// Rules, Endpoints and Keys that changes a record adds an entry to the feed. The rules in the
-// doc comment of Store apply to these roles, too.
+// Sharing is implemented by a Keyed that several engines may share: see package fleet. Its
+// Journal.Commit observes Batch.Fence and Batch.Lanes. Its Outbox observes ClaimRequest.Parts and
+// the parts of NextDue. Every Create, Update and Delete of Monitors, Rules, Endpoints and Keys that
+// changes a record adds an entry to the feed. The rules of Store apply to these roles, too.
 type Sharing interface {
 	Keyed
 	Members() fleet.Members

@@ -5,101 +5,97 @@
 //	…
 //	defer store.Close(context.Background())
 //
-// Each role implements the contract written on its port.
+// Each role keeps the contract of its port.
 //
 // # Writes
 //
-// A write that returned nil is on the disk: it survives kill -9 and, as far as the
-// disk keeps what it reports as synced, a power failure. The file is in write-ahead
-// logging mode with synchronous=FULL.
+// A write that returned nil is on the disk. It survives kill -9 and, if the disk keeps the data
+// that it reports as synced, a power failure. The file is in write-ahead logging mode with
+// synchronous=FULL.
 //
-// One connection writes. Calls that arrive while a transaction is written join it; those
-// that arrive while it is synced share the next one. A transaction has at most 256 calls,
-// each in its own savepoint: an error of one does not affect the others. No call waits for
-// others to arrive.
+// One connection writes. Calls that arrive while a transaction is written join it; those that
+// arrive while it is synced share the next one. A transaction has at most 256 calls. Each is in its
+// own savepoint, so that its error does not affect the others. No call waits for others to arrive.
 //
-// The changes of one call are always one transaction, however many: deleting an endpoint
-// with 100,000 open deliveries holds up other writes for one to two seconds.
+// The changes of a call are one transaction, however many they are. Deleting an endpoint with
+// 100,000 open deliveries delays other writes by one to two seconds.
 //
 // If a call's context ends before its write has begun, nothing is written, even while another
-// program has the file locked. Later the call waits for the outcome, which takes one
-// transaction at most. It returns nil if everything was recorded, otherwise an error that a
-// port names, the context's or SQLite's.
+// program has the file locked. If it ends later, the call waits for the outcome, which takes one
+// transaction at most. It returns nil if everything was recorded, otherwise an error that a port
+// names, the context's or SQLite's.
 //
 // A panic during a call, for example in Options.Now, becomes an error of that call.
 //
 // # Reads
 //
-// Reads have their own connections, see everything committed before they began, and
-// wait for no writer. Lists, Scan and pages of the delivery log use four of them, all
-// other reads another four: long reads do not hold up short ones.
+// Reads have their own connections, see everything committed before they began, and wait for no
+// writer. Lists, Scan and pages of the delivery log use four connections, all other reads another
+// four: short reads do not wait for long ones.
 //
 // # When the disk fails
 //
-// When the disk is full or fails, a write returns an error with SQLite's text, and nothing
-// of it is visible. After a failed sync it may be on the disk all the same: if the process
-// ends before its next transaction, the next Open may find the calls of the failed
-// transaction recorded, each complete. Later writes are tried again and acknowledged only
-// when they are synced; the store need not be reopened. Options.Logger reports the first
-// failure and the recovery. A program that locks the file for more than 5 seconds counts as
-// such a failure, too.
+// When the disk is full or fails, a write returns an error with SQLite's text, and none of it is
+// visible. After a failed sync it may still be on the disk. If the process ends before its next
+// transaction, the next Open may find the calls of the failed transaction recorded, each complete.
+// Later writes are tried again, and acknowledged only when they are synced; the store need not be
+// reopened. Options.Logger reports the first failure and the recovery. It also counts as a failure
+// if a program locks the file for more than 5 seconds.
 //
 // # Open
 //
-// Open makes the file with mode 0600. It refuses, and leaves as it is, a file that
-// is not a store (ErrForeign), is damaged (ErrCorrupt), or has the schema of another
-// version (ErrVersion).
+// Open creates the file with mode 0600. It refuses a file that is not a store (ErrForeign), is
+// damaged (ErrCorrupt), or has the schema of another version (ErrVersion), and does not change it.
 //
 // If a file was not closed, Open checks the tables of monitors, rules, endpoints, API keys,
-// balances and reservations. A call that meets damage in another table returns ErrCorrupt.
-// Only the log has checksums: changed bytes within a text or body are not noticed.
+// balances and reservations. A call that finds damage in another table returns ErrCorrupt. Only the
+// log has checksums: changed bytes within a text or body are not noticed.
 //
 // # Other processes
 //
-// A file belongs to one Store, and so to one engine, at a time. Open of a second one waits
-// until the first is closed or its process has ended in any way, and writes one line to
-// Options.Logger. Thus a service can be restarted while its previous process finishes
-// its work. The lock is on an empty file next to the store's, with the suffix -lock. It
-// stays, and must not be removed while a store is open.
+// A file belongs to one Store at a time, and so to one engine. A second Open waits until the first
+// Store is closed or its process has ended in any way, and writes one line to Options.Logger. Thus
+// a service can be restarted while its previous process finishes its work. The lock is on an empty
+// file next to the store's, with the suffix -lock. That file stays, and must not be removed while a
+// store is open.
 //
-// A Store with Options.Admin is for commands: it can open a file that another Store has.
-// Other programs may read the file through SQLite. But while a store has the file open, its
-// process must not open it by other means, not even to copy it: on POSIX systems, closing
-// such a descriptor releases SQLite's locks, and another program may then destroy the most
-// recent writes (https://sqlite.org/howtocorrupt.html).
+// A Store with Options.Admin is for commands: it can open a file that another Store has open. Other
+// programs may read the file through SQLite. While a store has the file open, its process must not
+// open the file by other means, not even to copy it. On POSIX systems, closing such a descriptor
+// releases SQLite's locks, and another program may then destroy the most recent writes
+// (https://sqlite.org/howtocorrupt.html).
 //
-// Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the
-// store is closed, because the file ending in -wal has the most recent writes. A copy has
-// an epoch of its own: see deliver.Log. If a file is moved or replaced while it is open, new
-// connections to it are refused.
+// Copy a store in use with Store.Backup, or with BackupFile. cp is safe only while the store is
+// closed, because the file ending in -wal has the most recent writes. A copy has its own epoch: see
+// deliver.Log. If a file is moved or replaced while it is open, new connections to it are refused.
 //
-// The file ending in -wal grows to 32 MiB, or to the size of one transaction. It grows
-// further only during a long read: then writes wait for the read, up to 100 ms every
-// 16 MiB, and Options.Logger gets a warning.
+// The file ending in -wal grows to 32 MiB, or to the size of one transaction. It grows further only
+// during a long read. Then writes wait for the read, up to 100 ms every 16 MiB, and Options.Logger
+// gets a warning.
 //
-// Endpoint secrets are stored as given: whoever can read the file, or a backup, can
-// read them.
+// Endpoint secrets are stored as they were given. Anyone who can read the file or a backup can read
+// them.
 //
 // # Retention
 //
-// A delivery that is not final is never removed. An event stays as long as one of
-// its deliveries is open, and then for Options.Retention, or less if there are more than
-// Options.MaxEvents events: those that became final first are removed first. Its id is
-// remembered for Options.IDRetention (at most Options.MaxEventIDs ids): a post found again is
-// still a duplicate. Removing ledger entries does not change balances.
+// Open deliveries are never removed. An event stays while one of its deliveries is open, and then
+// for Options.Retention. It may be removed sooner if there are more than Options.MaxEvents events:
+// the events that became final first are removed first. Its id is remembered for
+// Options.IDRetention (at most Options.MaxEventIDs ids), to recognise a post that is found again.
+// Removing ledger entries does not change balances.
 //
 // Each transaction removes some of the rows that are too old or too many: 64 of each kind,
 // plus twice as many as it adds. Rows past their retention are not shown, even before
 // they are removed. The file does not shrink: free pages are used again.
 //
-// Erase removes the rows of an owner. Bytes of rows deleted by Erase or by retention stay in
-// free pages of the file until these are overwritten. VACUUM removes them: run "sqlite3
-// streams.db VACUUM" while no process has the file open.
+// Erase removes the rows of an owner. Bytes of rows deleted by Erase or by retention stay in free
+// pages of the file until these are overwritten. VACUUM removes them: run "sqlite3 streams.db
+// VACUUM" while no process has the file open.
 //
 // # The file
 //
-// The tables can be read, but must not be written to, with the sqlite3 program.
-// Its command .schema shows them with comments.
+// You may read the tables with the sqlite3 program, but must not write to them. Its command .schema
+// shows them with comments.
 //
 //   - monitors, rules, endpoints, api_keys, replays: records, as JSON
 //   - cursors: how far each target has been read
