@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// AccountStatus is the status of one account. It distinguishes an account that is polled
-// and posts nothing from one that cannot be reached any more.
+// AccountStatus is the status of one account. It shows whether an account without new posts is
+// polled, or cannot be reached any more.
 type AccountStatus struct {
 	Username string
 	UserID   string // its id on the platform, "" while unknown
@@ -23,7 +23,7 @@ type AccountStatus struct {
 	// NextPoll is when the next poll is due. It is zero while a poll is under way, and when a
 	// budget sets the pace.
 	NextPoll time.Time
-	// Interval is the shortest one of the sources; 0 if they have none.
+	// Interval is the shortest interval of the sources; 0 if they have none.
 	Interval time.Duration
 	// Rate is the number of posts per second; 0 while unknown.
 	Rate float64
@@ -43,17 +43,17 @@ type AccountStatus struct {
 	// sets it.
 	Node string
 
-	// Missing is how many posts are expected since LastPost at Rate; 0 while either is
-	// unknown. Delay is the mean time from publication to commit of the posts found by the
-	// remembered polls; 0 if there are none.
+	// Missing is the number of posts expected since LastPost, given Rate; 0 while either is
+	// unknown. Delay is the mean time from publication to commit of the posts that Polls found; 0
+	// if there are none.
 	Missing float64
 	Delay   time.Duration
-	// Rank is the figure by which Worst sorts accounts, highest first (see WorstQuery.By): a
-	// number of failures, posts or gaps, or seconds. Only Worst sets it.
+	// Rank is the value by which Worst sorts accounts, highest first. It is a number of failures,
+	// posts, gaps or seconds: see WorstQuery.By. Only Worst sets it.
 	Rank float64
-	// Polls are the last polls, newest first, at most 200. All accounts of a shard together
-	// have 1,024 remembered polls that found posts or failed, and 1,024 others. Worst leaves
-	// out Polls and Delay.
+	// Polls are the last polls, newest first, at most 200. A shard remembers 1,024 polls that found
+	// posts or failed, and 1,024 others, for all of its accounts together. Worst leaves out Polls
+	// and Delay.
 	Polls []PastPoll
 }
 
@@ -78,8 +78,8 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	return d.account(ctx, username, func(string) bool { return true })
 }
 
-// AccountOf is Account for one owner: ok is false if no source of the owner watches the
-// account, and Sources and Interval count only the owner's sources.
+// AccountOf is Account for one owner. ok is false if no source of the owner watches the account.
+// Sources and Interval count only the owner's sources.
 func (d *Detector) AccountOf(ctx context.Context, owner, username string) (st AccountStatus, ok bool, err error) {
 	return d.account(ctx, username, func(o string) bool { return o == owner })
 }
@@ -151,7 +151,7 @@ type WorstBy uint8
 
 const (
 	WorstFailing WorstBy = iota // consecutive polls and commits that failed
-	WorstSilent                 // AccountStatus.Missing, from 3 on: that many are missing by chance in one case of 20
+	WorstSilent                 // AccountStatus.Missing, at least 3: by chance, that many are missing in one case of 20
 	WorstGaps                   // open gaps
 	WorstSlow                   // AccountStatus.Delay
 )
@@ -177,12 +177,11 @@ func (d *Detector) Worst(ctx context.Context, q WorstQuery) (worst []AccountStat
 	})
 }
 
-// Phase returns the offset of an account's polls within its interval, from 0 to less than
-// interval, which must be above 0. Without delays, a poll begins within a millisecond after
-// each moment that is phase plus a whole number of intervals after the Unix epoch. The
-// interval is the shortest of the account's subscriptions. The phase depends only on the
-// handle, ignoring case and a leading "@": it is the same in every process and after every
-// restart.
+// Phase returns the offset of an account's polls within its interval, from 0 to less than interval.
+// interval must be above 0; it is the shortest of the account's subscriptions. Polls are due at
+// phase + n × interval after the Unix epoch, for each whole n, and begin within a millisecond
+// unless they are delayed. The phase depends only on the handle, ignoring case and a leading "@".
+// So it is the same in every process and after every restart.
 func Phase(username string, interval time.Duration) time.Duration {
 	return time.Duration(accounts.Hash(accounts.Key(username)) % uint64(interval))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// committer puts all batches that arrived during the last commit into the next one, without
-// waiting for more. It is one goroutine.
+// committer commits batches in groups, on one goroutine. A group has all batches that arrived
+// during the last commit; the committer does not wait for more.
 type committer struct {
 	d *Detector
 	// queue needs no limit: the shards stop polling when too many of their targets wait.
@@ -22,8 +22,8 @@ type committer struct {
 	turn  chan struct{} // a semaphore of one slot, for commits
 }
 
-// waiting is a batch and its poll; poll is nil for a cursor or a position alone. settle is
-// called with the result of the commit.
+// waiting is a batch that waits for its commit. poll is nil if the batch has only a cursor or a
+// position. settle is called with the result of the commit.
 type waiting struct {
 	batch  *Batch
 	poll   *poll.Poll
@@ -74,7 +74,7 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// commit settles every batch of the group, as committed or as failed. If the journal
+// commit commits a group and settles each of its batches, as committed or as failed. If the journal
 // refuses one batch, the others are still committed.
 func (c *committer) commit(ctx context.Context, group []waiting) {
 	for len(group) > 0 {
@@ -111,8 +111,7 @@ func settleAll(group []waiting, err error) {
 	}
 }
 
-// try commits the batches of the group in one transaction, together with the positions that
-// belong to them.
+// try commits the batches of the group and their positions in one transaction.
 func (c *committer) try(ctx context.Context, group []waiting) error {
 	limit, end := context.WithTimeout(ctx, commitTimeout)
 	defer end()

@@ -38,25 +38,25 @@ type Config struct {
 	// When a budget sets the pace, only 1 is allowed, because the budget is spent on all
 	// accounts together.
 	Shards int
-	// FetchSlots limits the upstream calls under way at once. Defaults to 64.
+	// FetchSlots limits how many upstream calls are under way at the same time. Defaults to 64.
 	FetchSlots int
 	// FetchRate limits the upstream calls per second; 0 means no limit.
 	FetchRate float64
-	// FetchBurst is how many calls may be made at once after a pause; at least 1. It needs
-	// FetchRate. With PaceInterval it defaults to one second's worth of calls. When a budget
-	// sets the pace it defaults to 10 ms' worth; calls beyond that default are saved while no
-	// account is due and spent when many are, because accounts often post at the same
-	// minutes. No calls are saved while probes share FetchRate, while accounts wait for their
-	// first poll, or until a rate limit is over. In any time t there are at most FetchRate ×
-	// t + FetchBurst calls. A Plan does not count the gain from saved calls.
+	// FetchBurst is how many calls may be made together after a pause; at least 1. It needs
+	// FetchRate. With PaceInterval it defaults to one second's worth of calls, under a budget to 10
+	// ms' worth. Calls beyond the default of a budget are saved while no account is due, and spent
+	// when many are, because accounts often post at the same minutes. No calls are saved while
+	// probes share FetchRate, while accounts wait for their first poll, or until a rate limit is
+	// over. In any time t there are at most FetchRate × t + FetchBurst calls. A Plan does not count
+	// the gain from saved calls.
 	FetchBurst int
-	// ProbeRate is how many calls per second Roles.Probe may make in addition to FetchRate,
-	// for platforms that limit probes separately. With 0, probes and polls share FetchRate,
-	// in a ratio that depends on how many posts the marks miss; this needs PaceBudget.
+	// ProbeRate is how many calls per second Roles.Probe may make in addition to FetchRate, for
+	// platforms that limit probes separately. With 0, probes and polls share FetchRate; this needs
+	// PaceBudget. The part of probes depends on how many posts the accounts' marks miss.
 	ProbeRate float64
-	// AuditEvery is the time between two polls of an account or query that a stream covers,
-	// as long as the stream misses no posts. If all subscriptions of the target have a longer
-	// Interval, the shortest of these applies. Defaults to 30 min.
+	// AuditEvery is the time between two polls of an account or query that a stream covers, while
+	// the stream misses no posts. If all subscriptions of the target have longer Intervals, the
+	// shortest of these applies. Defaults to 30 min.
 	AuditEvery time.Duration
 	// Cost holds the platform's prices and a limit on spending.
 	Cost Cost
@@ -64,10 +64,10 @@ type Config struct {
 	// Deps.Roles); 1 turns sharing off. Defaults to the result of Roles.Batch's method
 	// BatchLimit() int if it has one, otherwise to 20.
 	BatchSize int
-	// Gather is a window of time: polls that fall due within it begin together, at its end.
-	// This delays a poll by Gather/2 on average and saves CPU time: at 500 requests a second
-	// a quarter with 10 ms, two fifths with 25 ms. It needs PaceInterval. At most 1 s; with
-	// 0, the default, each poll begins when it is due.
+	// Gather is a window of time: polls that are due within it begin together at its end. This
+	// delays a poll by Gather/2 on average and saves CPU time. At 500 requests a second, 10 ms
+	// saves a quarter and 25 ms two fifths. Gather needs PaceInterval. At most 1 s. With 0, the
+	// default, each poll begins when it is due.
 	Gather time.Duration
 	// FetchTimeout limits the time of one call. Defaults to 30 s.
 	FetchTimeout time.Duration
@@ -76,9 +76,8 @@ type Config struct {
 	// (by default Overlap) and MaxOverlap (by default 30 min).
 	Overlap                time.Duration
 	MinOverlap, MaxOverlap time.Duration
-	// Horizon is the greatest age at which a post that becomes visible late is still new;
-	// older ones count as history. Defaults to 7 days. Journals must remember event ids for
-	// longer.
+	// Horizon is the age up to which a post that becomes visible late counts as new. Older posts
+	// count as history. Defaults to 7 days. Journals must remember event ids for longer.
 	Horizon time.Duration
 	// MaxPages limits the pages of one poll. Defaults to 10.
 	MaxPages int
@@ -106,10 +105,9 @@ const (
 	// PaceInterval polls every account at the shortest interval of its subscriptions.
 	// FetchRate only limits the calls: polls wait their turn for it.
 	PaceInterval Pace = iota
-	// PaceBudget spends FetchRate where it finds posts earliest: see package pace. A
-	// subscription's Interval is the longest time between two polls, within the cap of its
-	// owner. When the budget does not suffice for all intervals, Stats.Pace and the log say
-	// so.
+	// PaceBudget spends FetchRate where it finds posts earliest: see package pace. A subscription's
+	// Interval is the longest time between two polls, as far as the cap of its owner allows. When
+	// the budget does not suffice for all intervals, Stats.Pace and the log say so.
 	PaceBudget
 	// PaceAtLeast is PaceBudget, except that Interval is the shortest time between two polls.
 	PaceAtLeast
@@ -127,7 +125,7 @@ func (p Pace) String() string {
 	return fmt.Sprint(uint8(p))
 }
 
-// Trouble reports that the polls of an account or a query keep failing, or have recovered.
+// Trouble reports that the polls of an account or a query keep failing, or succeed again.
 type Trouble struct {
 	Username string         // the account, or
 	Query    string         // the text of the query
@@ -135,8 +133,8 @@ type Trouble struct {
 	Err      error          // nil if the target has recovered
 }
 
-// withDefaults checks c and fills in the defaults. b reads several timelines in one call;
-// it is nil if the platform cannot.
+// withDefaults checks c and fills in the defaults. b is nil if the platform cannot read several
+// timelines in one call.
 func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, maxRate)))
 	switch {

@@ -14,40 +14,38 @@ import (
 type Deps struct {
 	// Fetcher reads the timelines.
 	Fetcher fetcher.Fetcher
-	// Roles are the platform's other roles. A role that is nil is taken from the Fetcher, if
-	// it has that method. Without Roles.Batch each account is read by its own call. Without
-	// Roles.Search only queries with known Authors can be set. With Roles.Probe accounts are
-	// polled at once when their marks change: see Config.ProbeRate. With Roles.Stream posts
-	// are pushed as they are published, and their accounts are polled rarely: see
-	// Config.AuditEvery. Roles.SearchStream does the same for queries.
+	// Roles are the platform's other roles. A nil role is taken from the Fetcher, if the Fetcher
+	// has the role's method. Without Roles.Batch each account is read by its own call. Without
+	// Roles.Search only queries with known Authors can be set. With Roles.Probe accounts are polled
+	// immediately when their marks change: see Config.ProbeRate. With Roles.Stream posts are pushed
+	// as they are published, and their accounts are polled rarely: see Config.AuditEvery.
+	// Roles.SearchStream does the same for queries.
 	Roles fetcher.Roles
 	// Journal stores the cursors, events and charges.
 	Journal Journal
-	// Platform is the platform's name if several platforms have a Detector each: it is
-	// Event.Platform, and part of the ids. The Journal must keep the cursors of platforms
-	// apart.
+	// Platform is the platform's name if each of several platforms has a Detector. It is
+	// Event.Platform, and part of the ids. The Journal must keep the cursors of platforms apart.
 	Platform string
 
-	// Node is the name of this process in its fleet. Figures that each process stores, as for
-	// Cost.Limit, are kept under it.
+	// Node is the name of this process in its fleet. The journal keeps figures of each process
+	// under it, such as the charges for Cost.Limit.
 	Node string
 
 	// OnCommit is called with the deliveries of each commit, in order, right after the
 	// commit. It must not block.
 	OnCommit func([]deliver.Delivery)
-	// OnGap is called for each range that could not be read, once it is recorded. It is
-	// called again if the range is read later: then FilledAt is set, and Target and FoundAt
-	// are the same. It must not block or call the detector, because it runs on the detector's
-	// goroutine.
+	// OnGap is called for each range that could not be read, once it is recorded. If the range is
+	// read later, it is called again with FilledAt set and with the same Target and FoundAt. It
+	// must not block or call the detector, because it runs on the detector's goroutine.
 	OnGap func(Gap)
 	// OnClosed is called when a rate limit has closed a bucket; "" is the bucket of all
 	// calls. Other processes that share the limit can then call Detector.CloseBucket. It must
 	// not block.
 	OnClosed func(bucket string, until time.Time)
-	// OnTrouble is called when the polls of an account or query have failed three times in a
-	// row and for 10 minutes, or at once if it was never read and is not found, protected or
-	// refused. It is called with a nil Err when the target recovers. It must not block or
-	// call the detector.
+	// OnTrouble is called when the polls of an account or query have failed three times in a row
+	// and for 10 minutes. It is called immediately if the target was never read and is not found,
+	// protected or refused. It is called with a nil Err when the target recovers. It must not block
+	// or call the detector.
 	OnTrouble func(Trouble)
 	// Handlers are the names of the in-process handlers that get every event.
 	Handlers []string

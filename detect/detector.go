@@ -101,7 +101,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	return d, nil
 }
 
-// newSweep returns the probes of a shard, with its part of ProbeRate.
+// newSweep returns the prober of one shard's accounts, with the shard's part of ProbeRate.
 func (d *Detector) newSweep(sh *shards.Shard) *probe.Sweep {
 	return probe.New(probe.Config{
 		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: sh.Accounts,
@@ -130,11 +130,10 @@ func (d *Detector) newEnv() *poll.Env {
 		}}
 }
 
-// Run polls until Stop is called, and returns when every poll and commit under way has
-// ended. If ctx ends, polls and commits are cancelled. Run may be called once. Before the
-// first polls it reads from the journal, for 2 s at most, the overlap and how far the
-// queries set so far were read. Posts that were fetched and not committed are found again
-// by the next process.
+// Run polls until Stop is called, and returns when every poll and commit under way has ended. If
+// ctx ends, polls and commits are cancelled. Run may be called once. Before the first polls it
+// reads two things from the journal, for 2 s at most: the overlap, and how far each query set so
+// far was read. Posts that were fetched and not committed are found again by the next process.
 func (d *Detector) Run(ctx context.Context) error {
 	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
@@ -168,7 +167,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Stop makes Run return after the polls under way: no new poll starts. It does not wait.
+// Stop makes Run start no new poll and return after the polls under way. Stop does not wait.
 func (d *Detector) Stop() {
 	d.stopped.Do(func() {
 		close(d.stop)
@@ -183,9 +182,9 @@ func (d *Detector) ring() {
 	}
 }
 
-// Set adds a subscription, or replaces its source's present one, and returns when it is in
-// effect. Before Run it only records the subscription. An account that had no subscription
-// is polled at once. Posts published before an account's Since are not events.
+// Set adds a subscription, or replaces its source's present one, and returns when it is in effect.
+// Before Run it only records the subscription. An account that had no subscription is polled
+// immediately. Posts published before an account's Since are not events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 	defer d.router.accountsChanged()
 	return d.set(ctx, sub)
@@ -220,7 +219,7 @@ func (d *Detector) remove(ctx context.Context, sourceID string) error {
 	})
 }
 
-// Spend takes one call out of the budget that all polls share, and waits until it may be
+// Spend takes one call out of the budget that all polls share, and waits until the call may be
 // made. It is for calls to the same upstream that are not polls. It returns ctx's error or
 // ErrStopped; the call then stays in the budget.
 func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }

@@ -13,10 +13,10 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Plan predicts the latency and cost of polling, from how often the accounts have posted,
-// how many pages a poll has read and how long calls have taken so far. It assumes that
-// these stay the same and that nothing fails. If a budget is too small for bounds that
-// differ much, latency may be better than planned.
+// Plan predicts the latency and cost of polling. It uses how often the accounts have posted, how
+// many pages a poll has read and how long calls have taken so far. It assumes that these stay the
+// same and that nothing fails. If a budget is too small for bounds that differ much, latency may be
+// better than planned.
 type Plan struct {
 	// Budget is how many calls per second are spent where they find posts earliest, with
 	// intervals as bounds. It is 0 when intervals set the pace.
@@ -26,10 +26,10 @@ type Plan struct {
 	Mean, P95       time.Duration
 	CallsPerMinute  float64
 	LongestInterval time.Duration // the longest of any account
-	// Feasible is true if the calls allowed suffice to keep every interval, or every bound on
-	// the time between polls. Otherwise Shortfall is how many calls per minute are missing,
-	// and the other figures take that into account. The plan ignores the cap of owners: posts
-	// of an owner above the cap come later than planned.
+	// Feasible is true if the calls allowed suffice for every interval, or for every bound on the
+	// time between polls. Otherwise Shortfall is how many calls per minute are missing; the other
+	// figures include its effect. The plan ignores the cap of owners: posts of an owner above the
+	// cap come later than planned.
 	Feasible  bool
 	Shortfall float64
 }
@@ -42,12 +42,12 @@ type Plans struct {
 	// Queries lists every query, with the calls that it costs and why it is polled.
 	// CallsPerMinute includes these calls; Mean, P95 and LongestInterval cover accounts alone.
 	Queries []PlannedQuery
-	// Probes is the plan Now with the effect of Roles.Probe, given the share of posts that
-	// marks have missed so far; nil without a Prober.
+	// Probes is the plan Now with the effect of Roles.Probe; nil without a Prober. It uses the
+	// share of posts that marks have missed so far.
 	Probes *ProbePlan
-	// CostPerDay is how much the platform will charge per day by Config.Cost.Prices. It
-	// counts each post of the accounts once, as TimelineQuery.Since allows, each probed
-	// account once, the stream, and posts of queries at the rate found so far (0 before Run).
+	// CostPerDay is how much the platform will charge per day by Config.Cost.Prices. It counts each
+	// post of the accounts once, as TimelineQuery.Since allows, and each probed account once. It
+	// adds the stream, and posts of queries at the rate found so far (0 before Run).
 	CostPerDay float64
 }
 
@@ -88,10 +88,10 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 	return planner{d: d}.plans(groups, planned, budgets)
 }
 
-// Plan makes plans for the present subscriptions, with the present budget and with other
-// budgets, in calls per second. It waits until Run has begun. In a fleet the plan is for
-// all nodes together and the whole FetchRate; it assumes that other nodes' accounts post as
-// often as this node's.
+// Plan makes plans for the present subscriptions, with the present budget and with other budgets,
+// in calls per second. It waits until Run has begun. In a fleet the plan is for all nodes together
+// and the whole FetchRate. It assumes that the accounts of other nodes post as often as those of
+// this node.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {

@@ -23,30 +23,29 @@ import (
 type QuerySubscription struct {
 	// Source must have an id that no Subscription has.
 	Source deliver.Source
-	// Query is the text that the Searcher is asked for. Subscriptions with the same text
-	// share their polls. ForRule sets it to Program.Canonical, which is the same for queries
-	// that differ only in spaces, needless parentheses and quotes, or the case of their
-	// words.
+	// Query is the text that the Searcher is asked for. Subscriptions with the same text share
+	// their polls. ForRule sets it to Program.Canonical. This is the same for queries that differ
+	// only in spaces, needless parentheses and quotes, or the case of their words.
 	Query string
 	// Interval is the desired time between two polls. The shortest of a query's subscriptions
 	// applies.
 	Interval time.Duration
-	// Next, if set, replaces Interval: it returns the first poll time after its argument.
+	// Next replaces Interval, if it is set. It returns the first poll time after its argument.
 	// Every is the shortest time between two such times, for plans.
 	Next  func(time.Time) time.Time
 	Every time.Duration
 	// MaxResults limits the posts read in a poll. The largest of a query's subscriptions
 	// applies. A page with more posts is used whole.
 	MaxResults int
-	// Since is the time from which posts are events; older posts are not. Resumed is as in
+	// Since is the time from which posts are events. Older posts are no events. Resumed is as in
 	// Subscription.
 	Since, Resumed time.Time
 	// Match reports whether a post found by the Searcher is an event; nil accepts all.
 	Match func(*fetcher.Tweet) bool
-	// Authors are accounts that together publish every post of the query, nil if unknown.
-	// Answers is the query; it selects these posts from the accounts' timelines. Where
-	// monitors have all authors polled as often anyway, no search is made. The Fetcher is
-	// asked for authors by monitor.Key.
+	// Authors are accounts that together publish every post of the query; nil if unknown. Answers
+	// is the query; it selects these posts from the authors' timelines. If monitors have all
+	// authors polled at least as often anyway, no search is made. The Fetcher gets the authors'
+	// names as monitor.Key.
 	Authors []string
 	Answers *query.Program
 	// Spread delays the first poll to its offset in the interval.
@@ -56,9 +55,9 @@ type QuerySubscription struct {
 	timelines []string // targets of Authors in the journal
 }
 
-// ForRule returns the subscription of an active rule r; parsed is the parsed r. Without
-// check, all of the Searcher's posts are accepted. With check, posts that do not match the
-// query are left out, if the query can be decided by the post alone.
+// ForRule returns the subscription of an active rule r; parsed is the parsed r. Without check, all
+// of the Searcher's posts are accepted. With check, posts that do not match the query are left out,
+// if a post alone decides whether it matches.
 func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	p := parsed.Query
 	sub := QuerySubscription{
@@ -75,8 +74,8 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	return sub
 }
 
-// ErrNoSearcher reports a query that cannot be polled: there is no Searcher, and no
-// accounts are known to publish all of its posts.
+// ErrNoSearcher reports a query that cannot be polled. There is no Searcher, and no accounts are
+// known to publish all of its posts.
 var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 
 // maxQuery limits a query's text, in bytes; maxFound limits how many posts one poll may
@@ -134,9 +133,9 @@ func (s *QuerySubscription) coverable() bool {
 	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
-// served returns the time up to which posts were read for the subscription, given the
-// journal's cursor of a target. It returns Since if the polls behind the cursor may have
-// been made by a node that had not yet heard of the source's resumption.
+// served returns the time up to which posts were read for the subscription, given the journal's
+// cursor of a target. A node that had not yet heard of the source's resumption may have made the
+// polls behind the cursor. In that case served returns Since.
 func (s *QuerySubscription) served(cursor time.Time) time.Time {
 	if accounts.Unheard(cursor, s.Resumed) && s.Since.Before(cursor) {
 		return s.Since

@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// Hold(true) lets no poll, probe or search begin until Hold(false) is called. A node of a
-// fleet uses it while it does not know whether its parts are still its own. Calls under way
-// and the streams go on.
+// Hold(true) stops new polls, probes and searches until Hold(false) is called. A node of a fleet
+// calls it while it does not know whether it still has its parts. Calls under way and the streams
+// go on.
 func (d *Detector) Hold(hold bool) {
 	d.gate.Hold(hold)
 	d.ring()
@@ -20,9 +20,9 @@ func (d *Detector) Hold(hold bool) {
 // Rates returns Config.FetchRate and Config.ProbeRate. The nodes of a fleet share them.
 func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.cfg.ProbeRate }
 
-// SetRate sets how many calls per second this node of a fleet may make: its share of
-// Config.FetchRate, which must not be 0. With 0 the node makes no calls. Config.FetchBurst
-// (except for one call) and Cost.Limit change in proportion.
+// SetRate sets how many calls per second this node of a fleet may make. That is its share of
+// Config.FetchRate, which must not be 0. With 0 the node makes no calls. Config.FetchBurst (except
+// for one call) and Cost.Limit change in proportion.
 func (d *Detector) SetRate(perSecond float64) {
 	d.env.Budget.SetRate(max(0, perSecond))
 	if perSecond > 0 {
@@ -37,7 +37,7 @@ func (d *Detector) refresh() {
 	}
 }
 
-// SetProbeRate sets how many calls per second this node's probes may make: its share of
+// SetProbeRate sets how many calls per second this node's probes may make. That is its share of
 // Config.ProbeRate, which must not be 0.
 func (d *Detector) SetProbeRate(perSecond float64) {
 	if d.probes == nil {
@@ -50,11 +50,11 @@ func (d *Detector) SetProbeRate(perSecond float64) {
 	}
 }
 
-// Demand returns the demand of this node; the nodes of a fleet share FetchRate in
-// proportion to it. Under a budget, sum is Σ√(weight × post rate) over the node's accounts,
-// as package pace shares calls, and accounts is their number. When intervals set the pace,
-// sum is the number of calls per second needed, searches included, and accounts is 0. The
-// call is cheap; the figures may be some seconds old.
+// Demand returns the demand of this node. The nodes of a fleet share FetchRate in proportion to
+// their demands. Under a budget, sum is Σ√(weight × post rate) over the node's accounts, by which
+// package pace shares calls, and accounts is their number. When intervals set the pace, sum is the
+// number of calls per second needed, searches included, and accounts is 0. The call is cheap; the
+// figures may be some seconds old.
 func (d *Detector) Demand() (sum float64, accounts int64) {
 	of := shards.ByInterval
 	if d.paced != nil {
@@ -69,9 +69,9 @@ func (d *Detector) Demand() (sum float64, accounts int64) {
 	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load()), 0
 }
 
-// CloseBucket lets no call of a bucket begin before until; "" is the bucket of all calls.
-// It is for limits that Deps.OnClosed reported in another process. One call closes a bucket
-// for 15 min at most.
+// CloseBucket stops the calls of a bucket until the given time; "" is the bucket of all calls. It
+// is for limits that Deps.OnClosed reported in another process. One call of CloseBucket closes a
+// bucket for 15 min at most.
 func (d *Detector) CloseBucket(bucket string, until time.Time) {
 	const why = "another process has met it"
 	if wait := until.Sub(d.deps.Now()); bucket == "" {

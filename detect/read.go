@@ -14,10 +14,10 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// ReadUntil returns, by monitor.Key, the time up to which each account was read for a
-// source, minus MaxOverlap because posts may become visible late. Accounts that were not
-// read for the source yet are left out; before Run the map is empty. An account polled by
-// another node is included only if it is in named; its time comes from the journal.
+// ReadUntil returns, by monitor.Key, the time up to which each account was read for a source. It
+// subtracts MaxOverlap, because posts may become visible late. It leaves out accounts that were not
+// read for the source yet; before Run the map is empty. An account polled by another node is
+// included only if it is in named; its time comes from the journal.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.teller.Begun() {
@@ -54,9 +54,9 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...stri
 	return until, err
 }
 
-// QueryReadUntil returns the time up to which posts were read for a query subscription,
-// from its search or its authors' timelines, minus MaxOverlap. It returns zero if they were
-// not read yet.
+// QueryReadUntil returns the time up to which posts were read for a query subscription, from its
+// search or its authors' timelines. It subtracts MaxOverlap. It returns zero if they were not read
+// yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
 	r := d.router
 	unlock, err := r.lock(ctx)
@@ -91,9 +91,9 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 	return time.Time{}, nil
 }
 
-// searchedUntil returns when the last complete poll of a subscription's query began, or
-// Start.Read if no poll was made since the subscription joined. If another node makes the
-// search, the time comes from the journal.
+// searchedUntil returns when the last complete poll of a subscription's query began. If no poll was
+// made since the subscription joined, it returns Start.Read. If another node makes the search, the
+// time comes from the journal.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
 		c, err := r.cursorOf(ctx, sub.target)
@@ -135,10 +135,10 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	return slices.MinFunc(read, time.Time.Compare), nil
 }
 
-// readBefore returns the initial state of a subscription: the times up to which earlier
-// processes searched for its query and read its authors' timelines, according to the
-// journal. Call it before Run, before any poll: a poll moves the cursor of its target for
-// all subscriptions, including those that it did not serve.
+// readBefore returns the initial state of a subscription from the journal: the times up to which
+// earlier processes searched for its query and read its authors' timelines. Call it before any
+// poll. A poll moves the cursor of its target for all subscriptions, including those that the poll
+// did not serve.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
 	targets := []string{sub.target}
 	if sub.coverable() {
@@ -169,8 +169,8 @@ func (r *router) cursorOf(ctx context.Context, target string) (poll.Cursor, erro
 	return poll.Cursor{}, err
 }
 
-// stored returns from the journal the times up to which other nodes have read accounts for
-// a source, by key. It leaves out accounts that may have been polled without the source.
+// stored returns the times up to which other nodes have read accounts for a source, by key, from
+// the journal. It leaves out accounts that may have been polled without the source.
 func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
 	joined := s.elsewhere.Joined(sourceID)
 	cursors, err := s.cursors(ctx, keys)

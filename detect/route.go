@@ -57,10 +57,10 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	return nil
 }
 
-// covers reports whether a subscription gets its posts from its authors' timelines. It does
-// if there is no Searcher, or if monitors have all of these accounts polled, on any node,
-// at least as often as the subscription asks for. bound returns the longest time between
-// two polls that an account's monitors allow, 0 if there is no such limit.
+// covers reports whether a subscription gets its posts from its authors' timelines. It does if
+// there is no Searcher. It also does if monitors have all of these accounts polled, on any node, at
+// least as often as the subscription asks for. bound returns the longest time between two polls
+// that an account's monitors allow, 0 if there is no such limit.
 func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
 	switch {
 	case !s.coverable():
@@ -104,7 +104,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	return out, nil
 }
 
-// take resumes a rule, as after a restart, after another node has made its search.
+// take resumes a rule after another node has made its search. It does so as after a restart.
 func (r *router) take(ctx context.Context, rule *routing.Rule) error {
 	sub, state := r.subs[rule.ID], rule.State
 	before, err := r.readBefore(ctx, &sub)
@@ -152,15 +152,15 @@ func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State)
 	r.subs[sub.Source.ID] = sub
 }
 
-// route makes the change that routing.Rules.Route returns for a rule. The rule's state
-// changes once the whole change is done.
+// route makes the move that routing.Rules.Route returns for a rule. The rule's state changes once
+// the whole move is done.
 func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
 	f := routing.Facts{Covered: covered, Oldest: r.d.env.Oldest(), Overlap: r.d.cfg.MaxOverlap}
 	var gaps []poll.Gap
 	var err error
 	own := r.d.sharing.share.Query(sub.Query)
-	// If same is true the search goes on as before: a change of the parts alone does not make
-	// it read back again.
+	// If same is true, the search goes on as before. A change of the parts alone does not make it
+	// read back again.
 	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
 	if !covered && own && !same {
 		var stored poll.Cursor
@@ -242,7 +242,7 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 	return nil
 }
 
-// unsearch ends a source's search, and returns when none of its events can be committed any
+// unsearch ends a source's search. It returns when none of the search's events can be committed any
 // more.
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
 	return r.d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
@@ -255,12 +255,12 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// forgetQueries clears in the journal the cursors of queries that no rule searches for any
-// more. It waits until the timelines have been read for all rules that have left the
-// search, because the next process needs the cursor until then. open reports whether it
-// must be called again for the others.
+// forgetQueries clears the journal's cursors of queries that no rule searches for any more. It
+// keeps a cursor until the timelines have been read for all rules that have left the search,
+// because the next process needs it until then. open reports whether forgetQueries must be called
+// again for such cursors.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
-	read := map[*routing.Rule]bool{} // for each rule that has left its search, whether its timelines were read
+	read := map[*routing.Rule]bool{} // whether the timelines were read, for each rule that has left its search
 	for rule := range r.rules.All() {
 		if !rule.Behind || rule.Origin != routing.Timelines || !r.d.sharing.share.Query(rule.Query) {
 			continue

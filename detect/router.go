@@ -29,8 +29,8 @@ func newRouter(d *Detector) *router {
 	return &router{d: d, turn: make(chan struct{}, 1), bell: batch.NewBell(), subs: map[string]QuerySubscription{}}
 }
 
-// lock waits until no other change is under way. It returns ErrStopped when the detector
-// stops: the other change may be waiting for Run, and Run for this caller.
+// lock waits until no other change is under way. It returns ErrStopped when the detector stops.
+// Otherwise the other change could wait for Run, and Run for the caller.
 func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case <-r.d.stop:
@@ -82,20 +82,20 @@ func (r *router) run(ctx context.Context) {
 	}
 }
 
-// The router retries a failure after rerouteWait. While it waits for timelines to be read,
-// the wait doubles up to rerouteMost, because one may never be read.
+// The router tries again rerouteWait after a failure. While it waits for timelines to be read, the
+// wait doubles up to rerouteMost, because a timeline may never be read.
 const (
 	rerouteWait = 5 * time.Second
 	rerouteMost = 5 * time.Minute
 )
 
-// rulesWait is the longest time that the first polls wait for the routing of the rules set
-// before Run. A poll moves the cursor of its target for all rules. If a rule is routed
-// later, the next process would count posts as read that the rule never got.
+// rulesWait is the longest time that the first polls wait for the routing of the rules set before
+// Run. A poll moves the cursor of its target for all rules. If a rule is routed after the poll, the
+// next process would count posts as read that the rule never got.
 const rulesWait = 2 * time.Second
 
-// reroute routes every rule that should change its origin. open reports whether reroute
-// must be called again later: see forgetQueries.
+// reroute routes every rule that should change its origin. open reports whether to call reroute
+// again later: see forgetQueries.
 func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
-// shared updates the rules after a change of the parts: it marks the rules with queries
-// that were given up. Rules with queries that were taken begin when they are set again.
+// shared updates the rules after a change of the parts. It marks the rules with queries that were
+// given up. Rules with queries that were taken begin when they are set again.
 func (r *router) shared() {
 	for rule := range r.rules.All() {
 		if !rule.Elsewhere && !r.d.sharing.share.Query(rule.Query) {

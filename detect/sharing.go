@@ -9,23 +9,23 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// SetParts sets the parts of the accounts and queries that the detector polls; without a
-// call it polls all. The part of an account or query is fleet.PartOf of its target in the
-// journal, which begins with Deps.Platform and a slash if there is a platform. All streamed
-// posts belong to one part, fleet.PartOf of "stream/" and Deps.Platform: one node has the
-// stream, and hands it over with its position. Every node has all subscriptions, because
-// all nodes must decide alike about rules.
+// SetParts sets the parts of the accounts and queries that the detector polls. Until the first call
+// it polls all. The part of an account or query is fleet.PartOf of its target in the journal. The
+// target begins with Deps.Platform and a slash if there is a platform. All streamed posts belong to
+// one part, fleet.PartOf of "stream/" and Deps.Platform: one node has the stream, and hands it over
+// with its position. Every node has all subscriptions, because all nodes must decide alike about
+// rules.
 //
-// Polls of a part that is given up end at once: SetParts returns when none of their results
-// can be committed any more. Polls of a part that is taken begin when the subscriptions are
-// set again, at the cursors then in the journal, as after a restart. After an error, call
-// SetParts again: the journal may lack cursors that the next node needs.
+// Polls of a part that is given up end immediately: SetParts returns when none of their results can
+// be committed any more. Polls of a part that is taken begin when the subscriptions are set again.
+// They begin at the cursors then in the journal, as after a restart. After an error, call SetParts
+// again: the journal may lack cursors that the next node needs.
 func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 	return d.sharing.set(ctx, own, false)
 }
 
-// Lose is SetParts with no parts, for a node with an expired term. It stores no cursors,
-// since other nodes may have the parts already.
+// Lose is SetParts with no parts, for a node whose term has ended. It stores no cursors, because
+// other nodes may already have the parts.
 func (d *Detector) Lose(ctx context.Context) error { return d.sharing.set(ctx, fleet.Set{}, true) }
 
 // Part returns the part of an account, and PartOfQuery the part of a query: see SetParts.
@@ -39,8 +39,8 @@ type sharing struct {
 	elsewhere parts.Elsewhere
 	left      shards.Left
 	turn      chan struct{} // a semaphore of one slot, for SetParts
-	// setting is a semaphore: setting or removing a subscription of accounts takes one slot,
-	// and giving up accounts takes all.
+	// setting is a semaphore. Setting or removing a subscription of accounts takes one slot; giving
+	// up accounts takes all slots.
 	setting chan struct{}
 }
 

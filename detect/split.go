@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
-// put sets a subscription on all shards; each shard gets its share of the accounts.
+// put sets a subscription on all shards. Each shard gets its share of the accounts.
 func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	if err := shards.Acquire(ctx, s.setting, 1); err != nil {
 		return err
@@ -23,9 +23,9 @@ func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	return err
 }
 
-// try is put, except that with known set it reads no cursors of accounts that are polled
-// already. done is false if one of these accounts has been released in between: its shard
-// then has changed nothing.
+// try makes one attempt for put. With known set, it reads no cursors of accounts that are polled
+// already. done is false if one of these accounts was released in between: its shard then
+// has changed nothing.
 func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Division, known bool) (done bool, err error) {
 	if err := s.all().Divide(ctx, div, known); err != nil {
 		return false, err

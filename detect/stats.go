@@ -28,9 +28,9 @@ type Stats struct {
 	Baseline int64 // posts published before a monitor tracked the account
 	Late     int64 // posts with events that an earlier poll should have shown
 	Ancient  int64 // posts that became visible after Config.Horizon; not delivered
-	// Shallow counts polls that read back beyond the previous poll, but not over the whole
-	// overlap, because the page cap is low for so busy an account. They may have missed a
-	// post that became visible late: see Config.MaxPages.
+	// Shallow counts polls that read back beyond the previous poll, but not over the whole overlap.
+	// The page cap is too low for so busy an account. These polls may have missed a post that
+	// became visible late: see Config.MaxPages.
 	Shallow int64
 
 	Dropped DroppedStats
@@ -38,7 +38,7 @@ type Stats struct {
 	GapStats
 	LimitStats
 	BreachStats
-	// Parts counts the targets by the division that SetParts made; zero without a call of it.
+	// Parts counts the targets that this node and other nodes poll; zero before the first SetParts.
 	Parts PartsStats
 
 	NegativeLatency int64 // latencies below 0, recorded as 0: clocks disagree
@@ -58,10 +58,9 @@ type Stats struct {
 	Latency latency.Parts
 	// Lateness is how late posts become visible, and the overlap derived from it.
 	Lateness Lateness
-	// ClockSkew is how far our clock is ahead of the upstream's, a running mean from the
-	// times in its answers. Its error is about half a second or the duration of a call,
-	// whichever is more. It is 0 until an answer had a time. SkewedPolls counts polls with
-	// clocks more than 2 s apart.
+	// ClockSkew is how far our clock is ahead of the upstream's: a running mean from the times in
+	// its answers, 0 until an answer had a time. Its error is about half a second or the duration
+	// of a call, whichever is more. SkewedPolls counts polls with clocks more than 2 s apart.
 	ClockSkew   time.Duration
 	SkewedPolls int64
 
@@ -98,8 +97,8 @@ type BreachStats struct {
 type PartsStats struct {
 	Own       int64 // parts that this node polls
 	Elsewhere int64 // accounts that other nodes poll
-	// Fenced counts polls that were dropped because the journal refused their commit: another
-	// node had already taken the target.
+	// Fenced counts polls whose commit the journal refused because another node had already taken
+	// the target. Such polls are dropped.
 	Fenced int64
 }
 
@@ -123,15 +122,15 @@ type QueryStats struct {
 	Latency latency.Parts
 }
 
-// PaceStats compares a budget with the polls it must pay for; zero when intervals set the
-// pace.
+// PaceStats compares a budget with the polls that it must pay for. It is zero when intervals set
+// the pace.
 type PaceStats struct {
 	// Budget is how many accounts per second can be polled with the calls allowed. It takes
 	// into account how many accounts share a call and how many pages a poll reads.
 	Budget float64
-	// Demand is how many polls per second are needed to keep every limit on the time between
-	// polls, including polls that the cap of their owner denies. If Demand is more than
-	// Budget, every poll is late by about the same time.
+	// Demand is how many polls per second are needed to keep every limit on the time between polls.
+	// It includes polls that the cap of their owner denies. If Demand is more than Budget, every
+	// poll is late by about the same time.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }
@@ -193,6 +192,6 @@ type DroppedStats struct {
 	SameID int64 // differing from a post with the same id on the same page
 }
 
-// Lateness holds how late posts became visible at the platform, and how far polls read back
-// because of it.
+// Lateness holds how late posts became visible at the platform, and how far polls therefore read
+// back.
 type Lateness = lateness.Snapshot

@@ -59,7 +59,7 @@ func (d *Detector) follow(sh *shards.Shard) {
 	}
 }
 
-// positions returns batches for the positions that the journal lacks: of the streams, the
+// positions returns batches for the positions that the journal lacks: those of the streams, the
 // costs and the overlap. Commit them with group, then call stored.
 func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
 	var numbers [len(d.streams)][]uint64

@@ -12,28 +12,27 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Subscription says which posts a monitor or a rule, its Source, wants.
+// Subscription says which posts its Source, a monitor or a rule, wants.
 type Subscription struct {
 	Source   deliver.Source
 	Accounts []monitor.Account
-	// Interval is the desired time between two polls of an account. The shortest of an
-	// account's subscriptions applies. When a budget sets the pace, Interval is only an upper
-	// bound, and 0 means none.
+	// Interval is the desired time between two polls of an account. The shortest of an account's
+	// subscriptions applies. When a budget sets the pace, Interval is only an upper limit, and 0
+	// means no limit.
 	Interval time.Duration
 	// Weight is how much a post's latency counts when a budget sets the pace. The weights of
 	// an account's subscriptions add up. Defaults to 1.
 	Weight float64
 	// Match reports whether a post is an event; nil accepts all.
 	Match func(*fetcher.Tweet) bool
-	// Resumed is when the source last became active again; zero if it never did. For 45 s
-	// after it, nodes that have not heard of it yet may poll without the source.
+	// Resumed is when the source last became active again; zero if it never did. Nodes hear of that
+	// with a delay: for 45 s they may poll without the source.
 	Resumed time.Time
-	// Spread delays the first polls to their offsets in the interval. Without it, all
-	// accounts are polled at once at the start.
+	// Spread delays the first polls to their offsets in the interval. Without it, all accounts are
+	// polled immediately.
 	Spread bool
-	// Missed is how long accounts may have gone without polls because the node that polled
-	// them is gone. With Spread, accounts with an offset that fell into this time are polled
-	// at once.
+	// Missed is how long accounts may have gone without polls because the node that polled them is
+	// gone. With Spread, accounts whose offset fell into that time are polled immediately.
 	Missed time.Duration
 
 	program *query.Program // replaces Match for a rule that gets posts from timelines
