@@ -6,8 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// account is the state of an account. There may be millions of them: a source, which many
-// share, is referred to by number, and state that few have is in more and in poll.Target.
+// account is the state of an account. There may be millions of accounts, so it is small. Many
+// accounts share a source, so it has the source's number. State that few accounts have is in more
+// and in poll.Target.
 type account struct {
 	poll.Target
 	more    *more  // nil for one subscriber without streamed posts
@@ -15,8 +16,8 @@ type account struct {
 	version uint64 // version of the last first page with all posts dealt with, 0 for none
 	name    uint32 // reference to the username, in the user's spelling
 	want    int32  // index of the first subscriber's want; negative if there is none
-	// since is when the last complete poll began, 0 before the first. It is rounded down to
-	// the second: reading back too far is safe.
+	// since is when the last complete poll began, 0 before the first. It is rounded down to the
+	// second, because reading back too far is safe.
 	since seconds
 	post  seconds // publication time of the newest post that was read
 	from  seconds // since when a stream covers the account; 0 if none does
@@ -35,10 +36,10 @@ type more struct {
 type flags uint16
 
 const (
-	// cold: another process has read the account, and this process has not yet. The window is
-	// empty, and posts older than the overlap were handled by that process.
+	// cold is set while another process has read the account and this process has not. The window
+	// is empty. The other process has handled posts older than the overlap.
 	cold     flags = 1 << iota
-	again          // poll again at once after the poll under way
+	again          // poll again immediately after the poll under way
 	textID         // the account's id is not a number
 	fresh          // Subscriber.Fresh of the first subscriber
 	covered        // Subscriber.covered of the first subscriber
@@ -118,8 +119,8 @@ func (s seconds) time() time.Time {
 	return time.Unix(int64(s), 0)
 }
 
-// slab holds the accounts by slot. It grows in chunks, which never move: growth copies
-// nothing, and pointers to accounts stay valid.
+// slab holds the accounts by slot. It grows by chunks that never move: growth copies nothing, and
+// pointers to accounts stay valid.
 type slab struct {
 	chunks []*[chunkSize]account
 	size   int32 // number of slots ever used

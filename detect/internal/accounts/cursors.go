@@ -10,14 +10,14 @@ import (
 type Given struct {
 	// Wanted has the hashes of the accounts given up, by the sources that want them.
 	Wanted map[*Source][]uint64
-	// Cursors are cursors to store, by key. They replace cursors from which the next node
-	// would read too little, because a source has joined the account and lacks earlier posts.
+	// Cursors are cursors to store, by key. They replace stored cursors from which the next node
+	// would read too little: a source that has joined the account lacks earlier posts.
 	Cursors map[string]*poll.Cursor
 }
 
-// GiveUp gives up the accounts for which kept returns false, in n slots beginning at from,
-// for another node to poll. Afterwards nobody here subscribes to them. more reports whether
-// there are further slots.
+// GiveUp gives up accounts to other nodes. It looks at n slots beginning at from, and gives up the
+// accounts for which kept returns false. No source here subscribes to these accounts any more. more
+// reports whether there are further slots.
 func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Given, more bool) {
 	g = Given{Wanted: map[*Source][]uint64{}, Cursors: map[string]*poll.Cursor{}}
 	slots := map[*Source][]int32{}
@@ -50,9 +50,9 @@ func (a *Targets) GiveUp(from, n int32, kept func(username string) bool) (g Give
 	return g, from+n < a.size
 }
 
-// Behind returns cursors to store, by slot, for those accounts of a source with a cursor in
-// the journal that is too late: the source lacks posts from before it, by more than polls
-// look back, and the next process would not read them.
+// Behind returns cursors to store, by slot, for accounts of a source whose cursor in the journal is
+// too late. The source lacks posts from before such a cursor, further back than the overlap, and
+// the next process would not read them.
 func (a *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	behind := map[int32]*poll.Cursor{}
 	if src := a.Source(sourceID); src != nil {
@@ -94,9 +94,9 @@ func (a *Targets) cursor(slot int32) *poll.Cursor {
 	return &poll.Cursor{Since: a.Resume(slot), UserID: a.UserID(slot), Gaps: a.at(slot).Gaps()}
 }
 
-// Resume returns when the last complete poll of an account began, or the time from which on
-// a fresh subscriber lacks posts, if that is earlier. For a cold account since already is
-// that time.
+// Resume returns when the last complete poll of an account began. If a fresh subscriber lacks
+// earlier posts, it returns the time from which they are lacking. For a cold account, since is
+// already that time.
 func (a *Targets) Resume(slot int32) time.Time {
 	t := a.at(slot)
 	since := t.since.time()
@@ -111,9 +111,9 @@ func (a *Targets) Resume(slot int32) time.Time {
 	return since
 }
 
-// readElsewhere returns how far back an account must be read for a source after another
-// node has read it for the source. It is computed from the cursor found in the journal when
-// the account was taken, and zero if there was none.
+// readElsewhere returns how far back an account must be read for a source if another node has read
+// it for the source. It uses the cursor that the journal had when this node took the account, and
+// returns zero if there was none.
 func (a *Targets) readElsewhere(slot int32) time.Time {
 	t := a.at(slot)
 	if t.found == 0 {
@@ -123,8 +123,8 @@ func (a *Targets) readElsewhere(slot int32) time.Time {
 	return t.found.time().Add(-a.env.MaxOverlap).Truncate(step)
 }
 
-// ReadFor returns the time up to which an account was read for a source; zero if it was not
-// read. The time is before any gap that is still to be read.
+// ReadFor returns the time up to which an account was read for a source; zero if it was not read.
+// The time is before any gap that has not been read yet.
 func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
 	t := a.at(slot)
 	until := poll.ReadUntil(t.since.time(), t.Gaps(), a.env.Oldest())

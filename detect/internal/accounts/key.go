@@ -9,7 +9,7 @@ import (
 // keyPrefix is the prefix of accounts' keys.
 const keyPrefix = "account:"
 
-// Key returns an account's key, which is its target in the journal. Hash is a hash of it.
+// Key returns an account's key, its target in the journal. Hash is a hash of the key.
 func Key(username string) string { return keyPrefix + monitor.Key(username) }
 
 // NameOf returns the monitor.Key of the account with a Key.
@@ -45,7 +45,7 @@ func fnv(h uint64, s string) uint64 {
 	return h
 }
 
-// mix spreads a hash over all bits: FNV's high bits differ little for short keys.
+// mix spreads a hash over all bits, because FNV's high bits differ little for short keys.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

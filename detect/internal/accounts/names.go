@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// names stores many short strings in a few large ones: a reference takes 4 bytes, and the
-// garbage collector has no pointers to follow. Targets.pack frees the space of dropped
-// strings.
+// names stores many short strings in a few large ones. A reference to a string takes 4 bytes, and
+// the garbage collector has no pointers to follow. Targets.pack frees the space of dropped strings.
 type names struct {
 	chunks        []*strings.Builder
 	live, garbage int // in bytes

@@ -10,13 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxBetween is the number of streamed posts after which an account is polled before
-// AuditEvery is over. The posts are remembered until the poll, and must fit into its pages
-// together with the overlap.
+// maxBetween is the number of streamed posts after which an account is polled before AuditEvery is
+// over. The posts are remembered until that poll. Together with the overlap they must fit into its
+// pages.
 const maxBetween = 100
 
-// Pushed tracks which accounts of a shard a stream covers. Without a stream it is nil;
-// methods that polls call do nothing then.
+// Pushed tracks the accounts of a shard that a stream covers. Without a stream it is nil, and the
+// methods that polls call do nothing.
 type Pushed struct {
 	a       *Targets
 	health  *push.Health
@@ -30,7 +30,7 @@ func NewPushed(a *Targets, health *push.Health, every time.Duration) *Pushed {
 	return &Pushed{a: a, health: health, every: every}
 }
 
-// applied handles a committed poll: it remembers streamed posts, and reports those that the
+// applied handles a committed poll. It remembers the posts of a stream, and reports posts that the
 // stream has missed.
 func (s *Pushed) applied(p *poll.Poll) {
 	switch {
@@ -52,8 +52,8 @@ func (s *Pushed) applied(p *poll.Poll) {
 	}
 }
 
-// learned returns a whole poll in the form for the schedule, with the posts streamed since
-// the previous one.
+// learned returns a whole poll for the schedule to learn from, including the posts streamed since
+// the previous whole poll.
 func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
 	if s == nil {
 		return p
@@ -89,8 +89,8 @@ func (s *Pushed) Push(name string, p poll.Push) bool {
 	return true
 }
 
-// Cover sets the accounts that the stream covers, from now on. With unbroken set, accounts
-// that were covered before stay covered since then.
+// Cover sets the accounts that the stream covers from now on. With unbroken set, accounts that were
+// covered before stay covered since then.
 func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 	for slot := range s.a.size {
 		s.a.at(slot).set(unlisted, true)
@@ -118,8 +118,8 @@ func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 // after returns the first whole second after a time.
 func after(t time.Time) seconds { return toSeconds(t.Add(time.Second)) }
 
-// Gap records that the stream has missed posts: of all accounts if all is set, otherwise of
-// those named. They are covered only from now on. Named accounts are polled at once,
+// Gap records that the stream has missed posts: of all accounts if all is set, otherwise of the
+// named ones. These accounts are covered only from now on. Named accounts are polled immediately,
 // covered or not.
 func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 	begin := func(t *account) {
@@ -145,12 +145,12 @@ func (s *Pushed) Gap(names []string, all bool, now time.Time) {
 	}
 }
 
-// Trust sets whether polls of the accounts that the stream covers may rest.
+// Trust sets whether covered accounts may be polled as rarely as AuditEvery.
 func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
 
-// audits returns the time between two polls of an account while the stream is trusted with
-// it: the stream covers the account, and a complete poll has been made since for all its
-// subscribers. It returns 0 otherwise.
+// audits returns the time between two polls of an account if the stream is trusted with it,
+// otherwise 0. The stream is trusted with an account that it covers, once a complete poll has been
+// made since for all its subscribers.
 func (s *Pushed) audits(slot int32) time.Duration {
 	if s == nil || !s.trusted {
 		return 0
@@ -161,7 +161,7 @@ func (s *Pushed) audits(slot int32) time.Duration {
 	return s.every
 }
 
-// follow updates the schedule when an account's polls begin or cease to rest.
+// follow updates the schedule when an account's polls become rare or normal again.
 func (s *Pushed) follow(slot int32, now int64) {
 	if s == nil {
 		return
@@ -176,15 +176,15 @@ func (s *Pushed) follow(slot int32, now int64) {
 		first = schedule.Planned
 	}
 	if _, planned := s.a.Sched.At(slot); planned && t.Polled && !rests {
-		// Pushed posts are being committed, and no poll is planned after that: without the
-		// flag again the account would rest until the audit.
+		// Pushed posts are being committed, and no poll is planned after that commit. Without the
+		// flag again, the account would wait until the audit.
 		t.set(again, true)
 	}
 	s.a.Sched.Set(slot, now, s.a.ask(slot), first)
 }
 
-// Follow calls follow for the next n slots, after a change in the accounts that the stream
-// covers or in the trust in it. more reports whether there are further slots.
+// Follow calls follow for the next n slots. It is for changes in the covered accounts or in the
+// trust in the stream. more reports whether there are further slots.
 func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	if s == nil {
 		return false

@@ -8,9 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Rate is a rate of posts, packed into 16 bits on a logarithmic scale: each step is 0.04 %
-// above the one below; 0 means unknown. Plans use it for accounts that are polled at fixed
-// intervals.
+// Rate is a rate of posts, packed into 16 bits on a logarithmic scale. Each step is 0.04 % above
+// the one below; 0 means unknown. Plans use it for accounts that are polled at fixed intervals.
 type Rate uint16
 
 const (
@@ -18,7 +17,7 @@ const (
 	rateLow   = -20  // ln of the lowest rate in posts per second: one in 15 years
 )
 
-// Limits of the memory of After, which otherwise is the time that posts were watched.
+// Limits of the memory of After. Between them, the memory is the time for which posts were watched.
 const (
 	longestMemory  = 7 * 24 * time.Hour
 	shortestMemory = time.Hour
@@ -36,7 +35,7 @@ func toRate(perSecond float64) Rate {
 	return fromSteps((math.Log(max(perSecond, 1e-12))-rateLow)*rateSteps + 1)
 }
 
-// fromSteps rounds up or down at random: changes smaller than a step then count on average.
+// fromSteps rounds up or down at random, so changes smaller than a step count on average.
 func fromSteps(steps float64) Rate {
 	whole := math.Floor(steps)
 	if rand.Float64() < steps-whole {
@@ -45,7 +44,7 @@ func fromSteps(steps float64) Rate {
 	return Rate(min(max(whole, 1), 1<<16-1))
 }
 
-// After returns the rate after a poll that found the given number of posts in the time took
+// After returns the rate after a poll. The poll found the given number of posts in the time took
 // since the previous poll. watched is how long posts have been watched.
 func (r Rate) After(posts int, took, watched time.Duration) Rate {
 	if took <= 0 {
@@ -59,8 +58,8 @@ func (r Rate) After(posts int, took, watched time.Duration) Rate {
 	return toRate(r.PerSecond()*keep + (1-keep)*float64(posts)/took.Seconds())
 }
 
-// RateOf returns a first estimate from pages that show the given number of posts over a
-// time. The prior is a twentieth of a post in a tenth of a day.
+// RateOf returns a first estimate of a rate from pages that show the given number of posts over a
+// time. As a prior it adds a twentieth of a post and a tenth of a day.
 func RateOf(posts int, over time.Duration) Rate {
 	return toRate((float64(posts) + 0.05) / (max(0, over) + 144*time.Minute).Seconds())
 }
@@ -77,9 +76,9 @@ func (a *Targets) PostRate(slot int32) float64 {
 	return a.at(slot).rate.PerSecond()
 }
 
-// Groups adds the accounts in n slots beginning at from to counts, by their group in a
-// forecast. Rates are rounded to an eighth of a factor e. more reports whether there are
-// further slots.
+// Groups counts the accounts in n slots beginning at from, by their group in a forecast. It adds to
+// counts. Rates are rounded to an eighth of a factor e. more reports whether there are further
+// slots.
 func (a *Targets) Groups(from, n int32, counts map[pace.Group]int) (more bool) {
 	for slot := from; slot < min(from+n, a.size); slot++ {
 		if !a.at(slot).Watched {

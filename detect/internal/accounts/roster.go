@@ -4,7 +4,7 @@ import (
 	"math/bits"
 )
 
-// roster is a hash table from names to slots, with linear probing, of about 5 bytes per
+// roster is a hash table from names to slots, with linear probing. It takes about 5 bytes per
 // account. It holds only slots; the names are in names.
 type roster struct {
 	table []int32 // slot + 1; 0 is empty
@@ -76,8 +76,7 @@ func (r *roster) remove(slot int32) {
 	}
 	r.n--
 	for i := r.after(hole); r.table[i] != 0; i = r.after(i) {
-		// A later entry may move into the hole unless its home is between the hole and the
-		// entry.
+		// A later entry moves into the hole, unless its home lies between the hole and the entry.
 		home := r.home(r.hash(r.table[i] - 1))
 		if between := (i-home+len(r.table))%len(r.table) < (i-hole+len(r.table))%len(r.table); !between {
 			r.table[hole] = r.table[i]

@@ -2,8 +2,8 @@ package accounts
 
 import "sort"
 
-// slotSet is a set of slots, stored as sorted runs: the accounts of a source are usually
-// added together, and get neighbouring slots.
+// slotSet is a set of slots, stored as sorted runs. The accounts of a source are usually added
+// together and get neighbouring slots.
 type slotSet []slotRun
 
 type slotRun struct{ from, to int32 } // from is in the run, to is not

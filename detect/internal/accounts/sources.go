@@ -24,8 +24,8 @@ type Terms struct {
 	poll.Source
 	Interval time.Duration // the longest time between two polls; 0 if there is no limit
 	Weight   float64       // how much the latency of its posts counts
-	// Read is the time up to which the source has got the posts of all its accounts from a
-	// search or from another process; zero if it has not.
+	// Read is the time up to which a search or another process has read the posts of all the
+	// source's accounts for it; zero if none has.
 	Read time.Time
 	// Resumes is true if another process has read all cold accounts of the source for it.
 	Resumes bool
@@ -34,8 +34,8 @@ type Terms struct {
 // Source returns a source by its id, nil if it has no account here.
 func (a *Targets) Source(id string) *Source { return a.sources[id] }
 
-// setSource finds or adds a source and sets its terms. changed reports whether the change
-// affects when the accounts of the source are due.
+// setSource finds or adds a source and sets its terms. changed reports whether this changes when
+// the source's accounts are due.
 func (a *Targets) setSource(terms Terms) (src *Source, changed bool) {
 	if src = a.sources[terms.ID]; src == nil {
 		src = &Source{}
@@ -49,9 +49,9 @@ func (a *Targets) setSource(terms Terms) (src *Source, changed bool) {
 	return src, changed
 }
 
-// setAccounts sets the accounts of a source, as sorted slots that it is subscribed to, and
-// the program that decides for it, nil for none. It calls left for each account that the
-// source has lost. A source without accounts is dropped.
+// setAccounts sets the accounts of a source, given as the sorted slots that it subscribes to. It
+// also sets the program that decides for the source, nil for none. It calls left for each account
+// that the source has lost. A source without accounts is dropped.
 func (a *Targets) setAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
 	had := src.slots
 	src.slots = setOf(sorted)
@@ -70,7 +70,7 @@ func (a *Targets) setAccounts(src *Source, sorted []int32, p *query.Program, lef
 // Programs returns how many sources have a program that decides for them.
 func (a *Targets) Programs() int { return a.index.Len() }
 
-// drop removes accounts from a source, given as sorted slots. A source without accounts is
+// drop removes accounts from a source, given as sorted slots. A source without accounts is itself
 // dropped.
 func (a *Targets) drop(src *Source, sorted []int32) {
 	if src.slots = src.slots.without(sorted); len(src.slots) == 0 {
@@ -92,20 +92,20 @@ type wants struct {
 	free []int32
 }
 
-// want is a source, and the time from which on posts are for it.
+// want is a source, and the time from which its posts are counted as events.
 type want struct {
 	source *Source
 	since  time.Time
-	// from is how far back to read while the subscriber is fresh, if that is later than since
-	// because another node has read the earlier posts. Zero stands for since.
+	// from is how far back to read while the subscriber is fresh. It is set if another node has
+	// read earlier posts, and is then later than since. Zero stands for since.
 	from     time.Time
 	interval time.Duration // a copy of the source's, to have it near the data that a poll reads
 	refs     int
 	at       int // index in Source.wants
 }
 
-// take returns a source's want with the given times. It makes one if none of the source's
-// last few matches.
+// take returns a source's want with the given times. It first tries the source's last few wants,
+// then makes a new one.
 func (ws *wants) take(src *Source, since, from time.Time) int32 {
 	const few = 4
 	for _, w := range src.wants[max(0, len(src.wants)-few):] {

@@ -23,13 +23,13 @@ type Subscription struct {
 	Joined  time.Time         // when the source joined its accounts; zero if long ago
 }
 
-// Told is the longest time from the stamp of a change until all nodes have heard of it.
+// Told is the longest time from the timestamp of a change until all nodes have heard of the change.
 // Storing the change alone may take 11 s.
 const Told = 45 * time.Second
 
-// Unheard reports whether polls that read a target up to the time read may have left out a
-// source that joined at joined, because their node had not heard of it yet. A zero joined
-// means long ago.
+// Unheard reports whether polls may have left out a source that joined at joined, because their
+// node had not heard of it yet. read is the time up to which these polls read a target. A zero
+// joined means long ago.
 func Unheard(read, joined time.Time) bool {
 	return !read.IsZero() && !joined.IsZero() && !read.After(joined.Add(Told))
 }
@@ -45,8 +45,8 @@ type Account struct {
 	Taken bool
 }
 
-// SetSubscription adds or replaces a source's subscription. If a Known account is no longer
-// a target, it does nothing and returns false.
+// SetSubscription adds a source's subscription, or replaces its present one. If a Known account is
+// no longer a target, it does nothing and returns false.
 func (a *Targets) SetSubscription(s *Subscription) bool {
 	for _, mine := range s.Mine {
 		if mine.Known {
@@ -91,9 +91,9 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	return true
 }
 
-// readBefore returns the time up to which others have read an account: with taken set,
-// another node; otherwise earlier processes, until this process has read the account. It is
-// zero if none has read it.
+// readBefore returns the time up to which others have read an account; zero if none has. With taken
+// set, this is another node. Otherwise it is earlier processes, as long as this process has not
+// read the account.
 func (a *Targets) readBefore(slot int32, taken bool) time.Time {
 	switch t := a.at(slot); {
 	case taken && t.found != 0:
@@ -118,8 +118,8 @@ func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) in
 		if shared {
 			t.found = t.since
 		}
-		// The account had this id when it was last read. A subscriber that begins later means
-		// the account that has the handle then.
+		// The account had this id when it was last read. A subscriber that begins later wants the
+		// account that then has the handle.
 		if !account.Since.After(c.Since) {
 			a.setUserID(slot, c.UserID)
 		}
@@ -128,8 +128,8 @@ func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) in
 	return slot
 }
 
-// schedule adds an account to the schedule, or updates it after a change in its
-// subscribers' terms.
+// schedule adds an account to the schedule, or updates it after its subscribers' terms have
+// changed.
 func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	first, t := schedule.AtOnce, a.at(slot)
 	switch {
@@ -149,9 +149,8 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	t.set(audited, ask.Audited)
 }
 
-// rewindFor moves a cold account's cursor back, to Horizon at most, for a subscriber that
-// may lack posts from before it. The journal drops posts that other subscribers have got
-// already.
+// rewindFor moves a cold account's cursor back, at most to Horizon, for a subscriber that may lack
+// posts from before the cursor. The journal drops posts that other subscribers already have.
 func (a *Targets) rewindFor(slot int32, since time.Time) {
 	t := a.at(slot)
 	since = latest(since, a.env.Oldest())

@@ -12,14 +12,14 @@ import (
 // Subscriber is the subscription of one source to an account.
 type Subscriber struct {
 	want int32
-	// Fresh is true if the subscriber may lack posts that are in the window. It gets these,
-	// too, until a whole poll was made for it.
+	// Fresh is true if the subscriber may lack posts that are in the window. Until a whole poll was
+	// made for the subscriber, it gets these posts too.
 	Fresh   bool
 	covered bool // fresh, and served by the poll under way
 }
 
-// Each calls fn for each subscriber of an account, with its source and the time from which
-// on posts are for it.
+// Each calls fn for each subscriber of an account, with its source and the time since which posts
+// are for it.
 func (a *Targets) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
 	t := a.at(slot)
 	if t.want < 0 {
@@ -53,9 +53,9 @@ func (a *Targets) subscribers(slot int32) int {
 	return 0
 }
 
-// correct corrects the since of subscribers that were stamped by a clock which was later
-// set back. A whole poll was made for them: posts published since the last one are for
-// them.
+// correct corrects the since of subscribers if the clock that stamped it was ahead and was later
+// set back. It does so for subscribers for which a whole poll was made: posts published since that
+// poll are for them.
 func (a *Targets) correct(slot int32) {
 	read, latest := a.at(slot).since.time(), a.env.Now().Add(poll.Differ)
 	a.change(slot, func(s Subscriber) Subscriber {
@@ -73,7 +73,7 @@ func (a *Targets) anyFresh(slot int32) (any bool) {
 	return t.is(fresh) || slices.ContainsFunc(t.subs(), func(s Subscriber) bool { return s.Fresh })
 }
 
-// cover marks the subscribers that are fresh now as covered by the poll that begins.
+// cover marks the subscribers that are fresh now: the poll that begins will serve them.
 func (a *Targets) cover(slot int32) {
 	a.change(slot, func(s Subscriber) Subscriber {
 		s.covered = s.Fresh
@@ -81,7 +81,7 @@ func (a *Targets) cover(slot int32) {
 	})
 }
 
-// served marks covered subscribers as no longer fresh, after a whole poll.
+// served marks covered subscribers as no longer fresh. It is called after a whole poll.
 func (a *Targets) served(slot int32) {
 	a.change(slot, func(s Subscriber) Subscriber {
 		if s.covered {
@@ -91,9 +91,8 @@ func (a *Targets) served(slot int32) {
 	})
 }
 
-// lacks returns the time from which on a fresh subscriber lacks posts: the time since when
-// posts are for it, or the time up to which the account was read for it, whichever is
-// later.
+// lacks returns the time since which a fresh subscriber lacks posts. It is the later of two times:
+// since when posts are for the subscriber, and up to when the account was read for it.
 func (a *Targets) lacks(t *account, s Subscriber, src *Source, since time.Time) time.Time {
 	from := latest(since, latest(src.read, a.wants.list[s.want].from))
 	if src.resumes && t.is(cold) {
@@ -141,7 +140,7 @@ func (a *Targets) Ask(slot int32) (ask schedule.Ask) {
 	return ask
 }
 
-// WantedBy counts the sources of an account with an owner for which of returns true, and
+// WantedBy counts the sources of an account with an owner for which of returns true. It also
 // returns the shortest interval of these sources, 0 if they have none.
 func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int, shortest time.Duration) {
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
@@ -156,11 +155,11 @@ func (a *Targets) WantedBy(slot int32, of func(owner string) bool) (sources int,
 	return sources, shortest
 }
 
-// cutoff returns how far back the next poll must read: by the overlap before the last
-// complete poll; for a fresh subscriber back to its since; and never beyond the earliest
-// since of all subscribers. A cold account is read back over the overlap alone: after a
-// start all subscribers are fresh, and the previous process has handled earlier posts. The
-// poll reads back further by as much as our clock is ahead of the upstream's.
+// cutoff returns how far back the next poll must read: by the overlap before the last complete
+// poll, and for a fresh subscriber back to its since. It never goes beyond the earliest since of
+// all subscribers. For a cold account only the overlap counts: after a start all subscribers are
+// fresh, and the previous process has handled earlier posts. If our clock is ahead of the
+// upstream's, the poll reads back further by the difference.
 func (a *Targets) cutoff(slot int32, overlap time.Duration) time.Time {
 	t := a.at(slot)
 	first := true
@@ -193,10 +192,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// subscribe adds a subscriber to an account, or updates the source's present one, and
-// reports whether it was added. With anew set, the present subscriber asks for other posts
-// than before, and has got none of them yet. An added subscriber has got all posts before
-// from through another node; zero if it has not.
+// subscribe adds a subscriber to an account, or updates the source's present one, and reports
+// whether it was added. With anew set, the present subscriber wants other posts than before and has
+// none of them yet. from says that an added subscriber has all posts from before it through another
+// node; zero if it has none.
 func (a *Targets) subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
 	a.change(slot, func(s Subscriber) Subscriber {

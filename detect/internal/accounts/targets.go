@@ -45,8 +45,8 @@ var (
 	_ probe.Accounts    = (*Targets)(nil)
 )
 
-// NewTargets returns Targets without accounts; they are polled at their intervals. times
-// and commit are as for poll.NewMachine.
+// NewTargets returns Targets without accounts. Accounts are polled at their intervals. times and
+// commit are as for poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	a := &Targets{env: env, times: times, sources: map[string]*Source{}, index: poll.NewIndex()}
 	a.roster.hash = a.Hash
@@ -89,8 +89,8 @@ func (a *Targets) Release(slot int32) {
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
 
-// pack rewrites the names when most of their space belongs to released accounts. Strings
-// returned before stay valid.
+// pack rewrites the names when most of their space belongs to released accounts. Strings that were
+// returned earlier stay valid.
 func (a *Targets) pack() {
 	if !a.names.wasteful() {
 		return
@@ -115,8 +115,8 @@ func (a *Targets) Username(slot int32) string { return a.names.at(a.at(slot).nam
 // Hash returns the account's HashName.
 func (a *Targets) Hash(slot int32) uint64 { return HashName(a.Username(slot)) }
 
-// UserID returns the account's id on its platform, "" while unknown. Numeric ids are kept
-// as numbers, others among the names.
+// UserID returns the account's id on its platform, "" while unknown. Numeric ids are stored as
+// numbers, others among the names.
 func (a *Targets) UserID(slot int32) string {
 	t := a.at(slot)
 	switch {
@@ -170,10 +170,10 @@ func (a *Targets) Account(slot int32) fetcher.Account {
 	return fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}
 }
 
-// ReadAhead reads some state of accounts that will be polled next, which is scattered over
-// memory. In this loop the processor waits for several cache misses at a time. Otherwise it
-// would wait for one after the other, which takes longer than the rest of a poll. The sum
-// that it returns keeps the reads from being optimized away.
+// ReadAhead reads some state of accounts that will be polled next. This state is scattered over
+// memory. In this loop the processor waits for several cache misses at the same time. Later it
+// would wait for one after the other, which takes longer than the rest of a poll. The returned sum
+// keeps the compiler from removing the reads.
 func (a *Targets) ReadAhead(due []schedule.Due) (sum int) {
 	for i := range due {
 		sum += int(a.at(due[i].Slot).since)
@@ -185,8 +185,8 @@ func (a *Targets) ReadAhead(due []schedule.Due) (sum int) {
 	return sum
 }
 
-// Plan plans a poll that reads the account's timeline, back to the overlap before the last
-// complete poll, or one that reads a gap.
+// Plan plans a poll of an account. The poll reads the timeline back to the overlap before the last
+// complete poll, or it reads a gap.
 func (a *Targets) Plan(p *poll.Poll) {
 	slot, plan := p.Slot, &p.Plan
 	t, window := a.at(slot), a.windows.At(int(slot))
@@ -200,9 +200,9 @@ func (a *Targets) Plan(p *poll.Poll) {
 	}
 	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.UserID(slot), Limit: a.env.PageSize}
 	if plan.Gap != nil {
-		// Seen is not set: the window may have posts that were history, or that a poll showed
-		// which did not serve every subscriber. Expected is set, because an empty answer does
-		// not mean that there are no posts.
+		// Seen is not set: posts of the window may have been history, or come from a poll that did
+		// not serve every subscriber. Expected is set: an empty answer does not mean that there are
+		// no posts.
 		plan.Timeline.Cursor, plan.Cutoff, plan.Expected = plan.Gap.Resume, plan.Gap.From, true
 		return
 	}
@@ -226,7 +226,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	a.Polls.AskKnown(p, t.version)
 }
 
-// View fills in v: which source gets which posts of a poll.
+// View fills in v, which says which source gets which posts of a poll.
 func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	t := a.at(p.Slot)
 	v.Asker = a.index.Asker(a.subscribers(p.Slot))
@@ -266,7 +266,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 	t := a.at(slot)
 	if p.Cursor != nil && a.UserID(slot) != p.Cursor.UserID {
 		a.setUserID(slot, p.Cursor.UserID)
-		if p.Replaced() && t.from != 0 { // the stream covers the new account, if at all, only from now on
+		if p.Replaced() && t.from != 0 { // if the stream covers the new account, then only from now on
 			t.from = after(a.env.Now())
 		}
 		a.env.On.Account()
@@ -301,9 +301,9 @@ func (a *Targets) Apply(p *poll.Poll) {
 	a.served(slot)
 }
 
-// Waits returns the time until which an account cannot be polled, 0 if it can be polled
-// now. It cannot be polled while it is being polled already, to read a gap or to commit
-// pushed posts, or while the bucket of its calls is closed.
+// Waits returns the time until which an account cannot be polled, 0 if it can be polled now. It
+// cannot be polled while a poll of it reads a gap or commits pushed posts, or while the bucket of
+// its calls is closed.
 func (a *Targets) Waits(slot int32) (until int64) {
 	if a.at(slot).Polled {
 		return a.times.Now + poll.BusyPause
@@ -321,8 +321,8 @@ func (a *Targets) Waits(slot int32) (until int64) {
 // Rest schedules the next poll of an account at until.
 func (a *Targets) Rest(slot int32, until int64) { a.Sched.Put(slot, until, schedule.Rested) }
 
-// Next schedules the poll after p has ended. It is made at once if a subscriber or a probe
-// wants it, or if pushed posts could not be committed.
+// Next schedules the poll after p has ended. The poll is made immediately if a subscriber or a
+// probe wants it, or if pushed posts could not be committed.
 func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	t := a.at(p.Slot)
 	hurried := t.is(again)
@@ -349,8 +349,8 @@ func (a *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	}
 }
 
-// Hurry polls an account at once, or after the poll under way, which may have begun too
-// early. An account with failing polls waits as before.
+// Hurry polls an account immediately. If a poll is under way, which may have begun too early, Hurry
+// polls again after it. An account with failing polls waits as before.
 func (a *Targets) Hurry(slot int32, now int64) {
 	switch t := a.at(slot); {
 	case t.Polled:
@@ -360,8 +360,8 @@ func (a *Targets) Hurry(slot int32, now int64) {
 	}
 }
 
-// ask returns the account's terms for the schedule: Ask, with the interval of audits while
-// the stream is trusted with the account.
+// ask returns the account's terms for the schedule. These are Ask; while the stream is trusted with
+// the account, they have the interval of audits.
 func (a *Targets) ask(slot int32) schedule.Ask {
 	ask := a.Ask(slot)
 	if every := a.Pushed.audits(slot); every > 0 {
@@ -370,8 +370,8 @@ func (a *Targets) ask(slot int32) schedule.Ask {
 	return ask
 }
 
-// Interval returns the time between two polls of an account: the shortest interval of its
-// subscribers, or the interval of audits while a stream covers it; 0 if there is none.
+// Interval returns the time between two polls of an account, 0 if there is none. It is the shortest
+// interval of the subscribers, or the interval of audits while a stream covers the account.
 func (a *Targets) Interval(slot int32) time.Duration {
 	return max(a.asked(slot), a.Pushed.audits(slot))
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Buckets are limits on some of the calls, by name. Closing one bucket affects no other.
-// The methods are safe for concurrent use.
+// Buckets are named limits, each on some of the calls. Closing one bucket affects no other. The
+// methods are safe for concurrent use.
 type Buckets struct {
 	clock  func() int64
 	now    func() time.Time
@@ -28,8 +28,8 @@ func newBuckets(cfg Config) *Buckets {
 	return &Buckets{clock: cfg.Clock, now: cfg.Now, logger: cfg.Logger, tell: cfg.Limited, until: map[string]int64{}}
 }
 
-// CloseFor closes a bucket for the given time, at most MaxClosed, and calls Limited. If an
-// earlier call closed it for longer, it stays closed until then.
+// CloseFor closes a bucket for the given time, at most MaxClosed, and calls Limited. If an earlier
+// call closed the bucket for longer, it stays closed for that time.
 func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 	if until, ok := b.close(name, wait, why); ok {
 		b.tell(name, until)
@@ -39,7 +39,7 @@ func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 // Close is CloseFor for a limit that another process has met: it does not call Limited.
 func (b *Buckets) Close(name string, wait time.Duration, why string) { b.close(name, wait, why) }
 
-// close closes a bucket and returns when it opens. ok is false if it was already closed for
+// close closes a bucket and returns when it opens. ok is false if the bucket was already closed for
 // longer.
 func (b *Buckets) close(name string, wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {

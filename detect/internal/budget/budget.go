@@ -24,7 +24,7 @@ type Budget struct {
 
 	cfg     Config
 	saved   float64      // how many calls may be saved at Config.PerSecond
-	until   atomic.Int64 // when the gate opens after a rate limit; Spend may keep it closed for longer
+	until   atomic.Int64 // when the gate opens after a rate limit; Spend may keep the gate closed for longer
 	limited atomic.Bool  // the gate was closed, and no page has arrived since
 
 	rate    atomic.Uint64 // bits of a float64: calls per second, set by SetRate
@@ -45,12 +45,10 @@ const MaxClosed = 15 * time.Minute
 type Config struct {
 	PerSecond float64 // 0 means no limit
 	Burst     int     // calls that may be made at once after a pause
-	// Saves makes the calls of Burst beyond Slack wait for polls that are due: see LostFrom.
-	// None are saved at the start, or before the gate or bucket that a rate limit closed
-	// opens again.
+	// Saves makes the calls of Burst beyond Slack wait for polls that are due: see LostFrom. No
+	// calls are saved at the start, or while a rate limit keeps the gate or a bucket closed.
 	Saves bool
-	// Shared is true if others make all calls that polls leave over; LostFrom then returns
-	// nil.
+	// Shared is true if probes use all calls that polls leave over. LostFrom then returns nil.
 	Shared  bool
 	Epoch   time.Time
 	Clock   func() int64 // nanoseconds since Epoch
@@ -94,9 +92,9 @@ func (b *Budget) Stopped() error { return b.cfg.Stopped }
 // Reading reports whether a poll waits to read a further page: see WaitPage.
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
-// Closed returns how long the gate stays closed, 0 or less if it is open. Spend's limit
-// ends by the wall clock, which may be set or go on while the machine sleeps. A waiting
-// caller must therefore ask again after AskAgain at most.
+// Closed returns how long the gate stays closed, 0 or less if it is open. Spend's limit ends by the
+// wall clock. That clock may be set, and goes on while the machine sleeps. A waiting caller must
+// therefore call Closed again after AskAgain at most.
 func (b *Budget) Closed(now int64) time.Duration {
 	return max(time.Duration(b.until.Load()-now), b.Spend.Wait())
 }
@@ -114,7 +112,7 @@ func (b *Budget) Ticket(now int64) int64 {
 	if b.Rate() == 0 {
 		return never
 	}
-	// A spare ticket older than the time in which the bucket fills is void.
+	// A spare ticket is void if it is older than the time in which the bucket fills.
 	void := now - int64(b.bucket.burst/b.bucket.rate*1e9)
 	for len(b.spare) > 0 {
 		at := b.spare[0]
@@ -126,8 +124,8 @@ func (b *Budget) Ticket(now int64) int64 {
 	return b.bucket.take(now)
 }
 
-// GiveBack gives an unused ticket to the next caller. changes is the result of Changes
-// before the ticket was taken.
+// GiveBack gives an unused ticket to the next caller. changes is the result of Changes from before
+// the ticket was taken.
 func (b *Budget) GiveBack(at int64, changes uint64) {
 	if !b.Bounded() || at == never {
 		return
@@ -142,8 +140,8 @@ func (b *Budget) GiveBack(at int64, changes uint64) {
 	b.spare = slices.Insert(b.spare, i, at)
 }
 
-// Wait takes one call out of the budget and waits until it may be made. It first waits for
-// the gate and then takes a ticket, which keeps callers to the rate when the gate opens.
+// Wait takes one call out of the budget and waits until it may be made. It first waits for the gate
+// and then takes a ticket. So callers keep to the rate when the gate opens.
 func (b *Budget) Wait(ctx context.Context) error {
 	for {
 		select {
@@ -176,8 +174,8 @@ func (b *Budget) Wait(ctx context.Context) error {
 	}
 }
 
-// WaitPage is Wait for a further page of a poll. While it waits, Reading is true and no
-// poll should begin: polls that have begun are finished first.
+// WaitPage is Wait for a further page of a poll. While it waits, Reading is true and no new poll
+// should begin: polls that have begun are finished first.
 func (b *Budget) WaitPage(ctx context.Context) error {
 	b.reading.Add(1)
 	defer func() {
@@ -188,8 +186,8 @@ func (b *Budget) WaitPage(ctx context.Context) error {
 	return b.Wait(ctx)
 }
 
-// pause waits for the given time. It returns early when changed is closed, and with an
-// error when ctx ends or the detector stops.
+// pause waits for the given time. It returns early when changed is closed. It returns an error when
+// ctx ends or the detector stops.
 func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) error {
 	if wait <= 0 {
 		return nil
@@ -208,27 +206,27 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan s
 	}
 }
 
-// CloseFor closes the gate for the given time, at most MaxClosed, plus up to two random
-// seconds that spread the return of processes sharing a limit. If an earlier call closed it
-// for longer, it stays closed until then. It logs the closing of an open gate, and calls
-// Limited.
+// CloseFor closes the gate for the given time, at most MaxClosed, plus up to two random seconds.
+// The random part keeps processes that share a limit from returning together. If an earlier call
+// closed the gate for longer, it stays closed for that time. CloseFor logs the closing of an open
+// gate, and calls Limited.
 func (b *Budget) CloseFor(wait time.Duration, why string) {
 	if until, ok := b.close(min(wait, MaxClosed), why); ok {
 		b.cfg.Limited("", until)
 	}
 }
 
-// Close is CloseFor for a limit that another process has met: the time has no maximum, and
-// Limited is not called.
+// Close is CloseFor for a limit that another process has met. The time has no maximum, and Limited
+// is not called.
 func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
 
-// spent is Spend's Reached: it records that the limit of Spend has closed the gate.
+// spent implements Spend's Reached. It records that the limit of Spend has closed the gate.
 func (b *Budget) spent(wait time.Duration, why string) {
 	b.limited.Store(true)
 	b.cfg.Logger.Warn("rate limited", "until", b.cfg.Now().Add(wait), "why", why)
 }
 
-// close closes the gate and returns when it opens. ok is false if it was already closed for
+// close closes the gate and returns when it opens. ok is false if the gate was already closed for
 // longer.
 func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
@@ -254,7 +252,7 @@ func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool
 	}
 }
 
-// Limits returns when each closed bucket opens, by name; "" is the gate. It returns nil if
+// Limits returns when each closed bucket opens, by name; "" stands for the gate. It returns nil if
 // none is closed.
 func (b *Budget) Limits() map[string]time.Time {
 	closed := b.Buckets.Closed()

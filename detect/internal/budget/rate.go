@@ -4,15 +4,15 @@ import (
 	"math"
 )
 
-// never is a time after all others, small enough to be added to.
+// never is a time after all others. It is small enough for additions.
 const never = int64(1 << 62)
 
-// Rate returns how many calls may be made per second. 0 means none if Bounded, otherwise no
-// limit.
+// Rate returns how many calls may be made per second. 0 means none if Bounded returns true,
+// otherwise no limit.
 func (b *Budget) Rate() float64 { return math.Float64frombits(b.rate.Load()) }
 
-// Changes returns how often Rate has changed. A ticket taken before the last change should
-// be given back: its call may be due much too late.
+// Changes returns how often Rate has changed. Give back a ticket that was taken before the last
+// change: its call may be due much too late.
 func (b *Budget) Changes() uint64 { return b.changes.Load() }
 
 // SetRate sets how many calls may be made per second; 0 means none. The burst (at least 1)
@@ -38,12 +38,12 @@ func (b *Budget) SetRate(perSecond float64) {
 	b.cfg.Ring()
 }
 
-// Slack returns 10 ms' worth of calls, at least 1. Timers are late by some milliseconds,
-// which must not cost calls.
+// Slack returns 10 ms' worth of calls, at least 1. Timers are late by some milliseconds, and this
+// must not cost calls.
 func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
 
-// LostFrom returns a function for the time from which on unused calls are lost, because no
-// more can be saved. It returns nil if no calls can be saved.
+// LostFrom returns a function for the time from which unused calls are lost because no more can be
+// saved. It returns nil if no calls can be saved.
 func (b *Budget) LostFrom() func(now int64) int64 {
 	if b.saved == 0 || b.cfg.Shared {
 		return nil
@@ -65,8 +65,8 @@ func (b *Budget) lostFrom(now int64) int64 {
 	return b.bucket.last + int64(min(max(0, short)/b.bucket.rate*1e9, float64(never/2)))
 }
 
-// forget drops the saved calls and saves none before until: after refusing calls, a
-// platform should not get many at once.
+// forget drops the saved calls, and saves none before until. A platform that has just refused calls
+// should not get many of them in a burst.
 func (b *Budget) forget(until int64) {
 	if b.saved == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Plan predicts the latency and cost of a way of polling. It converts to detect.Plan, which
-// documents the fields.
+// Plan predicts the latency and cost of a way of polling. It converts to detect.Plan. The fields
+// are documented there.
 type Plan struct {
 	Budget          float64
 	Mean, P95       time.Duration
@@ -21,8 +21,8 @@ type Plan struct {
 
 // Settings are the inputs of a plan besides the accounts.
 type Settings struct {
-	// Budgeted is true if calls are spent where they find posts earliest instead of at
-	// intervals. With AtLeast, intervals are then the shortest times between polls.
+	// Budgeted is true if calls are spent where they find posts earliest, and false if intervals
+	// set the pace. With AtLeast and Budgeted, intervals are the shortest times between polls.
 	Budgeted, AtLeast bool
 	MinBound          time.Duration // if Budgeted, no account is polled more often
 
@@ -36,8 +36,8 @@ type Settings struct {
 // maxRate is the highest budget, in calls per second.
 const maxRate = 1e6
 
-// Plans returns the plan for the present settings and one for each of the budgets. searches
-// is how many calls per second searches need besides.
+// Plans returns the plan for the present settings and one for each of the budgets. searches is how
+// many calls per second searches need in addition to polls of accounts.
 func (cfg Settings) Plans(groups []pace.Group, searches float64, budgets []float64) (now Plan, other []Plan, err error) {
 	total := cfg.Rate
 	if total > 0 {
@@ -74,7 +74,7 @@ func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
 	calls := cfg.CallsPerPoll(cfg.Together(float64(accounts)))
 	f := pace.Intervals(groups)
 	if polls := f.CallsPerMinute / 60; cfg.Rate > 0 && polls*calls > cfg.Rate {
-		// More accounts are due at a time. They share calls as far as necessary or possible.
+		// With more accounts due at a time, they share calls as far as necessary or possible.
 		full := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
 		if calls = max(full, cfg.Rate/polls); calls == full {
 			f = pace.IntervalsWithin(groups, cfg.Rate/full)
@@ -109,8 +109,8 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 // first, but accounts keep half of the budget.
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
-// Together returns how many accounts share a call when intervals set the pace: an account
-// shares its call with those due in the next part of its interval.
+// Together returns how many accounts share a call when intervals set the pace. An account shares
+// its call with accounts that are due in the next part of its interval: see schedule.LookAhead.
 func (cfg Settings) Together(accounts float64) float64 {
 	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
 }

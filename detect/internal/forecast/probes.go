@@ -13,7 +13,7 @@ type ProbeSettings struct {
 	Rate    float64 // calls per second reserved for probes; 0 if they share the polls' calls
 	Limit   int     // accounts per call
 	Missed  float64 // the share of posts that marks miss
-	Speedup float64 // with shared calls, the mean wait with probes divided by that without
+	Speedup float64 // with shared calls: mean wait with probes / mean wait without
 }
 
 // Probes returns the plan now with the effect of probes, for the given number of accounts.

@@ -17,7 +17,7 @@ type Rule struct {
 }
 
 // Query says how the posts of a query are found, and at how many calls. It converts to
-// detect.PlannedQuery, which documents the fields.
+// detect.PlannedQuery. The fields are documented there.
 type Query struct {
 	Query          string
 	Sources        []string
@@ -28,8 +28,8 @@ type Query struct {
 	Why            string
 }
 
-// Queries combines rules with the same query and the same origin of posts, ordered by
-// query. pages is the mean number of pages of a poll.
+// Queries combines rules that share both the query and the origin of posts. The result is ordered
+// by query. pages is the mean number of pages of a poll.
 func Queries(rules []Rule, pages float64) []Query {
 	type place struct {
 		query   string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Elsewhere records which sources want the accounts that other nodes poll. It knows an
-// account by its accounts.HashName, and takes about 25 bytes per account and source. It is
-// safe for concurrent use. The zero value is empty.
+// Elsewhere records which sources want the accounts that other nodes poll. It identifies an account
+// by its accounts.HashName, and takes about 25 bytes per account and source. It is safe for
+// concurrent use. The zero value is empty.
 type Elsewhere struct {
 	mu sync.RWMutex
 	// A hash table with linear probing and an entry for each account.
@@ -24,8 +24,8 @@ type Elsewhere struct {
 	byID    map[string]int32 // indexes of sources
 }
 
-// node is an entry in the list of an account's sources; next is the index + 1 of the next
-// node, 0 at the end.
+// node is an entry in the list of an account's sources. next is the index + 1 of the next node, 0
+// at the end.
 type node struct{ source, next int32 }
 
 // source is a monitor or rule.
@@ -42,9 +42,9 @@ type Terms struct {
 	Interval time.Duration // 0 if it has none
 }
 
-// Set sets the accounts that a source wants, by sorted hashes; without hashes the source is
-// dropped. joined is when the source began to want the added accounts. It is zero if other
-// nodes or processes have read them for the source before.
+// Set sets the accounts that a source wants, by sorted hashes. Without hashes the source is
+// dropped. joined is when the source began to want the added accounts. It is zero if other nodes or
+// processes have read them for the source before.
 func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -111,7 +111,8 @@ func (x *Elsewhere) Has(id string, hash uint64) bool {
 	return has
 }
 
-// Joined returns the last non-zero joined time that Set got for a source, or zero.
+// Joined returns the last joined time other than zero that Set got for a source; zero if there is
+// none.
 func (x *Elsewhere) Joined(id string) time.Time {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -128,8 +129,8 @@ type Wants struct {
 	ByMonitor time.Duration // the shortest interval of a monitor; 0 if there is none
 }
 
-// Wants returns the Wants of an account. It counts only sources with an owner for which of
-// returns true; a nil of counts all.
+// Wants returns the Wants of an account. It counts only sources with an owner for which of returns
+// true. If of is nil, it counts all sources.
 func (x *Elsewhere) Wants(hash uint64, of func(owner string) bool) (w Wants) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -7,11 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// Groups returns the groups for a forecast of the whole fleet: own, the groups of this
-// node's accounts, plus the accounts of other nodes. It assumes that these post as often as
-// the node's own, since parts do not depend on that, or at the rate unknown (posts per
-// second) if the node has none. Under a budget, where rates decide, each group of own grows
-// in proportion.
+// Groups returns the groups for a forecast of the whole fleet: own, the groups of this node's
+// accounts, plus the accounts of other nodes. It assumes that these post as often as the node's own
+// accounts, because parts do not depend on the rate. If the node has no accounts, it assumes the
+// rate unknown, in posts per second. Under a budget, where rates decide, each group of own grows in
+// proportion.
 func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []pace.Group {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -41,8 +41,8 @@ func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []p
 	return own
 }
 
-// scaled multiplies the numbers of accounts of groups, rounded such that the error of their
-// sum is less than one account.
+// scaled multiplies the numbers of accounts of groups. It rounds such that the error of their sum
+// is less than one account.
 func scaled(groups []pace.Group, by float64) []pace.Group {
 	var want, have float64
 	for i := range groups {

@@ -17,8 +17,8 @@ type Share struct {
 	own      atomic.Pointer[fleet.Set] // nil means all
 }
 
-// NewShare returns the Share of a detector that polls everything. streamed says for each
-// poll.Kind whether it is streamed; all targets of a streamed kind belong to one part.
+// NewShare returns the Share of a detector that polls everything. streamed says for each poll.Kind
+// whether its targets are streamed. All targets of a streamed kind belong to one part.
 func NewShare(platform string, streamed [2]bool) *Share {
 	s := &Share{streamed: streamed, stream: fleet.PartOf("stream/" + platform)}
 	if platform != "" {
@@ -27,7 +27,7 @@ func NewShare(platform string, streamed [2]bool) *Share {
 	return s
 }
 
-// Alone reports whether Set was never called; the detector then has all parts.
+// Alone reports whether Set was never called. The detector then has all parts.
 func (s *Share) Alone() bool { return s.own.Load() == nil }
 
 // Set sets the detector's own parts.
