@@ -9,7 +9,7 @@ import (
 // MaxBatch is the highest number of accounts in one call.
 const MaxBatch = 1000
 
-// defaultBatch is how many accounts are read in one call if a BatchFetcher has no method
+// defaultBatch is how many accounts are read in one call by a BatchFetcher without a method
 // BatchLimit.
 const defaultBatch = 20
 

@@ -11,8 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// call asks the upstream for the next page of a poll. A panic of the Fetcher is returned as
-// an error.
+// call asks the upstream for the next page of a poll. If the Fetcher panics, call returns an error.
 func (e *Env) call(ctx context.Context, p *Poll, pg *fetcher.Page) (err error) {
 	limit := withDeadline(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now().Add
 	defer limit.End()
@@ -40,8 +39,8 @@ func (e *Env) panicked(v any, p *Poll) error {
 	return heard(fmt.Errorf("detect: fetcher panicked: %v", v))
 }
 
-// ReadTogether makes the polls of several accounts with one upstream call. Polls that need
-// no more pages do not wait for the others.
+// ReadTogether makes the polls of several accounts with one upstream call. A poll that needs no
+// more pages ends without waiting for the others.
 func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll)) {
 	asked := e.Now()
 	for _, p := range group {

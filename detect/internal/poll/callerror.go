@@ -7,9 +7,8 @@ import (
 // maxErrorText limits the text of a call's error that is kept, logged and shown, in bytes.
 const maxErrorText = 1024
 
-// heard returns err, shortened if its text is longer than maxErrorText. It calls err.Error
-// here because a panic in it, as with a nil pointer, is then recovered as a panic of the
-// call.
+// heard returns err, shortened if its text is longer than maxErrorText. If err.Error panics, as
+// with a nil pointer, it panics here, and that is recovered like a panic of the call.
 func heard(err error) error {
 	if err == nil {
 		return nil

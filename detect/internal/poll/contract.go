@@ -8,22 +8,20 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Contract detects a Fetcher that breaks its contract in ways that lose posts without an
-// error. It ignores unchanged pages.
+// Contract detects a Fetcher that breaks its contract in a way that loses posts without an error.
+// It ignores unchanged pages.
 type Contract struct {
 	longest  atomic.Int64 // number of posts on the longest page so far
 	ends     sync.Once    // used to log only the first full page without Next
 	versions atomic.Bool  // a version was wrong: versions are not used any more
 }
 
-// leastFull is the fewest posts on a page that counts as full merely because no page was
-// longer.
+// leastFull is the fewest posts on a page that counts as full only because no page was longer.
 const leastFull = 10
 
-// endsEarly reports whether a page without Next hides posts: it is full, does not reach
-// back to the last complete poll, and shows no remembered post. If other accounts share the
-// answer, it returns false for an account without remembered posts, because such an account
-// cannot show one.
+// endsEarly reports whether a page without Next hides posts. Such a page is full, does not reach
+// back to the last complete poll, and shows no remembered post. An account without remembered posts
+// cannot show one: endsEarly returns false for it if other accounts share the answer.
 func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	pl, out := &p.Plan, &p.Out
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
@@ -62,19 +60,19 @@ func (c *Contract) measure(pg *fetcher.Page) {
 	}
 }
 
-// AuditShare is the share of audits: of AuditShare first pages that may be answered as
-// unchanged, one is read.
+// AuditShare sets the share of audits. Of AuditShare first pages that may be answered as unchanged,
+// one is read.
 const AuditShare = 64
 
-// AskKnown allows the Fetcher to answer that a poll's first page has not changed since
-// version, the last version with all posts dealt with; 0 means no version. One poll in
-// AuditShare asks for the page all the same, to audit it.
+// AskKnown allows the Fetcher to answer that a poll's first page has not changed since version.
+// version is the last version with all posts dealt with; 0 means none. One poll in AuditShare asks
+// for the page nevertheless, to audit the version.
 func (m *Machine) AskKnown(p *Poll, version uint64) {
 	if version == 0 || m.env.Contract.versions.Load() {
 		return
 	}
-	// Multiples of the golden ratio spread the audits over all accounts, whatever
-	// order they are polled in.
+	// Multiples of the golden ratio spread the audits over all accounts, in whatever order these
+	// are polled.
 	m.asked++
 	if m.asked*0x9E3779B97F4A7C15 < math.MaxUint64/AuditShare {
 		p.Plan.Audit = version
@@ -83,12 +81,12 @@ func (m *Machine) AskKnown(p *Poll, version uint64) {
 	p.Plan.Timeline.Known, p.Plan.Search.Known = version, version
 }
 
-// known returns the version with which the Fetcher may answer that the first page is
-// unchanged, 0 for none. AskKnown sets it in both requests.
+// known returns the version for which the Fetcher may answer that the first page is unchanged, 0
+// for none. AskKnown sets it in both requests.
 func (pl *Plan) known() uint64 { return pl.Timeline.Known }
 
-// audit checks a first page with the same version as the one before it: all its posts must
-// be known.
+// audit checks a first page that has the same version as the previous one. All its posts must be
+// known.
 func (m *Machine) audit(p *Poll) {
 	out := &p.Out
 	if p.Plan.Audit == 0 || len(out.Pages) == 0 || out.Version != p.Plan.Audit {

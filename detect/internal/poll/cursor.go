@@ -12,10 +12,9 @@ type Cursor struct {
 	Gaps   []Gap     `json:"gaps,omitzero"`
 }
 
-// Stored returns a cursor from the journal, with Since corrected if it is ahead of the
-// clock: no post published before Since would be found. If clocks may differ by that much,
-// Since becomes now. Otherwise it becomes zero, and the target is read as if for the first
-// time.
+// Stored returns a cursor from the journal, with a Since ahead of the clock corrected: no post
+// published before Since would be found. If clocks may differ by that much, Since becomes now.
+// Otherwise it becomes zero, and the target is read as if for the first time.
 func (e *Env) Stored(target string, c Cursor) *Cursor {
 	now := e.Now()
 	switch ahead := c.Since.Sub(now); {
@@ -28,10 +27,9 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	return &c
 }
 
-// Begins returns the time from which on a target's posts are for a source: since, unless it
-// is ahead of the clock by more than differ. In that case the clock was ahead when since
-// was stamped and was set back later. read is the time up to which the target was read,
-// zero if it was not.
+// Begins returns the time since which a target's posts are for a source. This is since, unless
+// since is ahead of the clock by more than differ: then the clock that stamped it was ahead, and
+// was later set back. read is the time up to which the target was read, zero if it was not.
 func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
 	now := e.Now()
 	switch {
@@ -43,16 +41,16 @@ func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
 	return read
 }
 
-// Differ and StampsDiffer limit the difference between the clocks of the machine that
-// stamps a source and the one that reads for it. Differ applies once a poll has served the
+// Differ and StampsDiffer limit how much two clocks may differ: that of the machine that stamps a
+// source, and that of the machine that reads for it. Differ applies once a poll has served the
 // source, StampsDiffer before.
 const (
 	Differ       = maxSkew
 	StampsDiffer = maxFuture
 )
 
-// cursor returns the cursor to store with this poll, nil when that can wait: an old cursor
-// only makes the next process read further back.
+// cursor returns the cursor to store with this poll. It returns nil if storing can wait: an old
+// cursor only makes the next process read further back.
 func (m *Machine) cursor(p *Poll) *Cursor {
 	id, out := p.Plan.Timeline.UserID, &p.Out
 	if p.Plan.Gap != nil {
@@ -73,8 +71,8 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 		return nil
 	}
 	since = out.Begun
-	// The cursor stays behind subscribers that joined during this poll; a restart reads back
-	// for them.
+	// The cursor stays behind subscribers that joined during this poll: after a restart they need
+	// the posts before it.
 	if from, ok := m.view(p).uncovered(); ok && from.Before(since) {
 		since = from
 		if oldest := m.env.Oldest(); since.Before(oldest) {
@@ -84,9 +82,9 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 	return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
 }
 
-// period returns the number of the cursorEvery-long period of at. A cursor that moved
-// without events is stored once per period. Each target's periods start at another time,
-// which spreads the storing.
+// period returns the number of the period of cursorEvery that at belongs to. A cursor that moved
+// without events is stored once per period. The periods of each target start at another time, which
+// spreads the writes.
 func period(hash uint64, at time.Time) int64 {
 	const seconds = int64(cursorEvery / time.Second)
 	return (at.Unix() - int64(hash%uint64(seconds))) / seconds

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// deadline is like a context of context.WithDeadline, except that it makes its timer and
-// registers with its parent only when Done is called. This saves both for a Fetcher that
-// answers from memory, or with a client that checks the deadline itself.
+// deadline is a context like that of context.WithDeadline, but cheaper: it makes its timer and
+// registers with its parent only when Done is called. A Fetcher that answers from memory, or with a
+// client that checks the deadline itself, never calls Done.
 type deadline struct {
 	parent context.Context
 	at     time.Time
@@ -21,8 +21,7 @@ type deadline struct {
 
 var _ context.Context = (*deadline)(nil)
 
-// withDeadline returns a context that ends at a given time or with its parent, whichever is
-// first.
+// withDeadline returns a context that ends at a given time, or earlier with its parent.
 func withDeadline(parent context.Context, at time.Time) *deadline {
 	return &deadline{parent: parent, at: at}
 }

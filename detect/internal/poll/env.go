@@ -21,8 +21,8 @@ const (
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
-// Env is shared by all polls of a detector. All fields but Handlers and Platform are
-// required, and those Roles that are used.
+// Env is shared by all polls of a detector. Handlers, Platform and unused Roles may be empty; all
+// other fields are required.
 type Env struct {
 	Fetcher  fetcher.Fetcher
 	Roles    fetcher.Roles
@@ -55,16 +55,15 @@ type Rest struct {
 // Callbacks are called on events of the polls. All are required.
 type Callbacks struct {
 	Gap func(Gap)
-	// Trouble is called for a target with polls that keep failing, and with a nil Err when it
+	// Trouble is called when the polls of a target keep failing, and with a nil Err when it
 	// recovers.
 	Trouble func(Trouble)
 	// Later is called when posts come later than before and the overlap has grown.
 	Later func()
-	// Account is called when the id of an account becomes known, or the name passes to
-	// another account.
+	// Account is called when the id of an account becomes known, or when its name passes to another
+	// account.
 	Account func()
-	// Pushed is called with the numbers of posts from the stream of a kind that have been
-	// dealt with.
+	// Pushed is called with the numbers of streamed posts of a kind that have been dealt with.
 	Pushed func(kind Kind, numbers []uint64)
 }
 

@@ -33,8 +33,8 @@ func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet,
 	return ev
 }
 
-// Describe sets the fields of an event that come from its post, Source and Platform, except
-// for the times and the body.
+// Describe sets the fields of an event that its post, Source and Platform determine, except for the
+// times and the body.
 func Describe(ev *deliver.Event, tw *fetcher.Tweet) {
 	ev.ID = eventID(ev.Platform, ev.Source.ID, tw.ID)
 	ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = tw.ID, tw.Username, preview(tw), tw.Permalink
@@ -68,8 +68,8 @@ func preview(tw *fetcher.Tweet) string {
 	return text
 }
 
-// knownPage finds which posts of a page are known. It asks a Set for a whole page at a
-// time, which is faster, and a window for each post.
+// knownPage finds which posts of a page are known. It asks a Set once per page, which is faster,
+// and a window once per post.
 type knownPage struct {
 	ids   []string
 	known []bool

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Gap is a range of a target that could not be read within the page cap. It converts to
-// detect.Gap, which documents the fields.
+// Gap is a range of a target that could not be read within the page cap. It converts to detect.Gap.
+// The fields are documented there.
 type Gap struct {
 	Target   string    `json:"target"`
 	From     time.Time `json:"from,omitzero"`
@@ -20,18 +20,18 @@ type Gap struct {
 	FilledAt time.Time `json:"filled_at,omitzero"`
 }
 
-// MaxGaps is the highest number of gaps of a target; beyond it the oldest two are merged.
+// MaxGaps is the highest number of gaps of a target. Beyond it the oldest two are merged.
 const MaxGaps = 16
 
 // Settings for fills, the polls that read gaps.
 const (
-	FillPages = 3           // pages of one fill; low, because the account's next poll waits for it
+	FillPages = 3           // pages of one fill; low, because the account's next poll waits for the fill
 	fillShare = 16          // when polls leave no pause, one fill is made per fillShare polls
 	MaxFills  = 5           // fills that may fail in a row before the gap is given up and stays open
 	fillWait  = time.Minute // wait after the first failed fill; it doubles with each further one
 )
 
-// Unreadable is how many polls in a row must fail at an older page before it becomes a gap.
+// Unreadable is how many polls in a row must fail at an older page before that page becomes a gap.
 // Failed commits do not count.
 const Unreadable = 8
 
@@ -39,8 +39,8 @@ const Unreadable = 8
 type GapStats struct {
 	Gaps   int64 // gaps found
 	Filled int64 // read later, including gaps found by an earlier process
-	// OpenGaps counts gaps found and not read yet. A gap that cannot be read any more, such
-	// as one from before Horizon, is counted only by the process that found it.
+	// OpenGaps counts gaps that were found and not read yet. A gap that cannot be read any more,
+	// such as one from before Horizon, is counted only in the process that found it.
 	OpenGaps int64
 }
 
@@ -52,8 +52,8 @@ func (c *GapCounters) Stats() GapStats {
 	return GapStats{c.Gaps.Load(), c.Filled.Load(), c.open.Load()}
 }
 
-// giveUpPage ends a poll at an older page that keeps failing, as the page cap would. That
-// page and those behind it become a gap, and the newer pages can be committed.
+// giveUpPage ends a poll at an older page that keeps failing, as the page cap would. That page and
+// those behind it become a gap. The newer pages can then be committed.
 func (m *Machine) giveUpPage(p *Poll) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
@@ -111,8 +111,8 @@ func (m *Machine) noteFill(p *Poll) {
 	p.Closing = &gap
 }
 
-// addGap returns a copy of gaps with g added. If there are more than MaxGaps, the oldest
-// two are merged into one range.
+// addGap returns a copy of gaps with g added. If that makes more than MaxGaps, the oldest two are
+// merged into one range.
 func addGap(gaps []Gap, g Gap) []Gap {
 	out := append(append(make([]Gap, 0, len(gaps)+1), gaps...), g)
 	if len(out) > MaxGaps {
@@ -157,8 +157,8 @@ func (m *Machine) Restore(slot int32, gaps []Gap) {
 	}
 }
 
-// giveUpBefore returns gaps with Resume cleared where a gap ends before oldest: such gaps
-// are not read any more. It copies the slice if it changes any gap.
+// giveUpBefore clears Resume of the gaps that end before oldest, because these will not be read any
+// more. It returns gaps, or a changed copy.
 func giveUpBefore(oldest time.Time, gaps []Gap) []Gap {
 	tooOld := func(g Gap) bool { return g.Resume != "" && g.To.Before(oldest) }
 	if !slices.ContainsFunc(gaps, tooOld) {
@@ -198,9 +198,8 @@ func (e *Env) reportFilled(g Gap) {
 	e.On.Gap(g)
 }
 
-// FillTurn reports whether a gap should be read now, and when the next one is due; ok is
-// false if there is none. While polls are due (busy), only one poll in fillShare reads a
-// gap.
+// FillTurn reports whether a gap should be read now, and when the next gap is due; ok is false if
+// there is none. While polls are due (busy), only one poll in fillShare reads a gap.
 func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
 	if _, at, ok = m.fills.Next(); !ok {
 		return false, 0, false
@@ -215,8 +214,8 @@ func (m *Machine) Starve(polls int) { m.starved += polls }
 // gap is being read.
 const BusyPause = int64(250 * time.Millisecond)
 
-// StartFill starts a poll that reads the newest readable gap of the next target in the
-// queue. It returns nil if that target has to wait, or has no such gap any more.
+// StartFill starts a poll that reads a gap of the next target in the queue: the newest one that can
+// be read. It returns nil if that target has to wait or has no such gap any more.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 	m.starved = 0
 	slot, _, _ := m.fills.Next()
@@ -261,8 +260,8 @@ func (m *Machine) filled(p *Poll, err error, now int64) {
 	m.fills.Set(p.Slot, now+int64(fillWait<<min(t.tries(), MaxFills)))
 }
 
-// ReadUntil returns the time up to which a target was read: since, or the start of the
-// earliest gap that is still to be read. Gaps that end before oldest do not count.
+// ReadUntil returns the time up to which a target was read. This is since, or the start of the
+// earliest gap that will still be read. Gaps that end before oldest do not count.
 func ReadUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
 	for _, g := range gaps {
 		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {

@@ -19,8 +19,8 @@ type Source struct {
 	matched uint64         // number of the last lookup with a post that the program matched
 }
 
-// QueryChanged reports whether p differs from the query that now decides for the source. If
-// so, no posts were found for p yet.
+// QueryChanged reports whether p differs from the query that now decides for the source. In that
+// case the source has no posts for p yet.
 func (src *Source) QueryChanged(p *query.Program) bool {
 	return p != nil && src.program != nil && p.Canonical() != src.program.Canonical()
 }
@@ -35,7 +35,7 @@ type Index struct {
 // NewIndex makes an empty index.
 func NewIndex() *Index { return &Index{set: query.NewSet(), sources: map[string]*Source{}} }
 
-// Follow sets the program that decides for a source; with nil, Match decides.
+// Follow sets the program that decides for a source. If p is nil, Match decides.
 func (x *Index) Follow(src *Source, p *query.Program) {
 	switch {
 	case p == src.program:
@@ -52,8 +52,8 @@ func (x *Index) Follow(src *Source, p *query.Program) {
 // Len returns the number of programs.
 func (x *Index) Len() int { return x.set.Len() }
 
-// Crowd is the highest number of an account's subscribers that are asked one by one. For
-// more, the index is faster.
+// Crowd is the highest number of subscribers of an account that are asked one by one. For more
+// subscribers the index is faster.
 const Crowd = 8
 
 // Asker reports which sources want a post. It serves the posts of one poll.

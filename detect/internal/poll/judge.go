@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// judge decides which posts of a poll are new for which sources, stamps them and encodes
-// them.
+// judge decides which posts of a poll are new for which sources. It timestamps these posts and
+// encodes them.
 type judge struct {
 	env *Env
 
@@ -21,9 +21,9 @@ type judge struct {
 	scratch []byte
 }
 
-// Judge returns the events of a poll, oldest first, with the events of one post together.
-// It notes in the poll what to remember once they are committed. Apart from that it only
-// changes counters.
+// Judge returns the events of a poll, oldest first, with the events of one post next to each other.
+// It notes in the poll what to remember once they are committed. Apart from that it only changes
+// counters.
 func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
 	if !slices.ContainsFunc(p.Out.Pages, func(pg Page) bool { return len(pg.Tweets) > 0 }) {
@@ -64,7 +64,7 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 				p.Posted = tw.PublishedAt
 			}
 			if gap := p.Plan.Gap; gap != nil && before(tw.PublishedAt, gap.From) {
-				continue // it is not in this gap; it is not remembered because it may be in another
+				continue // not in this gap; not remembered, because it may be in another gap
 			}
 			seen := j.page.knows(p, i, tw.ID)
 			if !seen || p.Plan.Refresh {
@@ -113,8 +113,8 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 	return events
 }
 
-// sound reports whether a post can be delivered; if not, it is counted and dropped. A
-// dropped post is not remembered: if it comes back valid, it is new.
+// sound reports whether a post can be delivered. If not, it counts and drops the post. A dropped
+// post is not remembered, so it is new if it comes back valid.
 func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	what := j.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
 	if what == "" {
@@ -128,8 +128,8 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	return false
 }
 
-// dropped notes that a post is dropped. It logs only the first one of a target, because a
-// post that stays would fill the log.
+// dropped notes that a post is dropped. It logs only the first one of a target, because a post that
+// the platform keeps showing would fill the log.
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
 	if t := p.Machine.targets.At(p.Slot); !t.Dropped {
@@ -157,8 +157,8 @@ func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
 // clip cuts an id to 64 bytes for the log.
 func clip(id string) string { return id[:min(len(id), 64)] }
 
-// ownPost reports whether the target's account published a post. It compares platform ids
-// where both are known, because handles change and pass to other accounts.
+// ownPost reports whether the target's account published a post. It compares platform ids if both
+// are known, because handles change and pass to other accounts.
 func (v *View) ownPost(tw *fetcher.Tweet) bool {
 	if v.UserID != "" && tw.UserID != "" {
 		return tw.UserID == v.UserID
@@ -166,8 +166,8 @@ func (v *View) ownPost(tw *fetcher.Tweet) bool {
 	return v.Username == "" || tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), v.Username)
 }
 
-// twice reports whether a post was on a page before, which happens because pages shift
-// while they are read. A different post with the same id is dropped.
+// twice reports whether a post was on a page before. That happens because pages shift while they
+// are read. A different post with the same id is dropped.
 func (j *judge) twice(p *Poll, page, i int) bool {
 	tw := &p.Out.Pages[page].Tweets[i]
 	other, twice := j.inPoll[tw.ID]
@@ -185,8 +185,8 @@ func (j *judge) twice(p *Poll, page, i int) bool {
 // onPage returns a number for the i-th post of a page, unique within a poll.
 func onPage(page, i int) int { return page*MaxPageTweets + i }
 
-// sameID reports whether a post and the one numbered other, with the same id, are different
-// posts on one page. A page may also have the same post twice.
+// sameID reports whether the i-th post of a page and the one numbered other, which has the same id,
+// are different posts of that page. A page may also have the same post twice.
 func (out *Outcome) sameID(page, i, other int) bool {
 	if other/MaxPageTweets != page {
 		return false
@@ -196,9 +196,9 @@ func (out *Outcome) sameID(page, i, other int) bool {
 	return !a.PublishedAt.Equal(b.PublishedAt) || a.Text != b.Text || a.UserID != b.UserID || a.Username != b.Username
 }
 
-// history reports whether an unseen post is history: published so long before another
-// process read the target that it must have been visible then, or longer ago than the
-// journal is sure to remember events. In a gap no post is history.
+// history reports whether an unseen post is history. It is if another process read the target so
+// long after its publication that it must have been visible then. It also is if it is older than
+// the events that the journal is sure to remember. In a gap no post is history.
 func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	v := &j.view
 	switch {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Due, FoundTimes and History implement schedule.Poll: what a schedule learns from a
+// Due, FoundTimes and History implement schedule.Poll. A schedule learns from them after a
 // successful poll.
 
 // Due returns when the poll was due, on the detector's clock, and its target's hash.
@@ -14,8 +14,8 @@ func (p *Poll) Due() (at int64, hash uint64) { return p.DueAt, p.Hash }
 // FoundTimes returns the publication times of the new posts, on the detector's clock.
 func (p *Poll) FoundTimes(now int64) []int64 { return p.TimesOf(now, p.Found) }
 
-// History returns the publication times of the posts that a first poll showed, on the
-// detector's clock, and the time since when it showed all posts. ok is false for other
+// History returns the publication times of the posts that a first poll showed, on the detector's
+// clock. It also returns the time since which the poll showed all posts. ok is false for other
 // polls.
 func (p *Poll) History(now int64) (times []int64, since int64, ok bool) {
 	if !p.Plan.First {

@@ -26,7 +26,7 @@ type Machine struct {
 
 	fills   due.Queue // targets with gaps to read, by the time of the next try
 	starved int       // polls started since the last reading of a gap
-	turn    []int32   // late targets: their polls go before the pushed posts that wait (see Late)
+	turn    []int32   // late targets: their polls go before waiting pushed posts (see Late)
 	Memory  Memory    // finished polls of accounts
 
 	asked uint64 // calls of AskKnown with a version; selects the polls that audit
@@ -40,9 +40,9 @@ type Times struct {
 	Wall time.Time
 }
 
-// NewMachine returns a Machine without polls. times belongs to the shard. commit receives a
-// poll and its events. Once these and the poll's Cursor are in the journal, or cannot be
-// stored, the caller must call Settled on the shard's goroutine.
+// NewMachine returns a Machine without polls. times belongs to the shard. commit receives a poll
+// and its events. The caller must then store these and the poll's Cursor in the journal, and call
+// Settled on the shard's goroutine, also if they cannot be stored.
 func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
 	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		judge: judge{env: env, inPoll: map[string]int{}}}
@@ -51,8 +51,8 @@ func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit f
 // Open returns how many polls have not ended.
 func (m *Machine) Open() int { return len(m.polls) }
 
-// Start plans a target's poll; due and at are when it was due, on the detector's clock and
-// as wall time.
+// Start plans a target's poll. due and at are when the poll was due, on the detector's clock and as
+// wall time.
 func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
 	return m.start(slot, due, at, nil)
 }
@@ -90,8 +90,7 @@ func (m *Machine) newPoll() *Poll {
 	return p
 }
 
-// Landed judges a poll after its pages have been read, and passes the result on to be
-// committed.
+// Landed judges a poll whose pages have been read, and passes the result on to be committed.
 func (m *Machine) Landed(p *Poll) {
 	m.env.countPoll(p)
 	out, t := &p.Out, m.targets.At(p.Slot)
@@ -122,8 +121,8 @@ func (m *Machine) Landed(p *Poll) {
 	m.commit(p, events)
 }
 
-// Settled applies a poll after its batch was committed. If err is not nil, the batch was
-// not committed: the poll is dropped, and the next one finds everything again.
+// Settled applies a poll whose batch was committed. If err is not nil, the batch was not committed:
+// Settled drops the poll, and the next one finds everything again.
 func (m *Machine) Settled(p *Poll, err error) {
 	t := m.targets.At(p.Slot)
 	if !t.Watched {
@@ -161,11 +160,11 @@ func (m *Machine) apply(p *Poll) {
 	}
 }
 
-// storeRest is the longest wait before the next poll of a target without an interval after
-// its commit failed.
+// storeRest is the longest wait for the next poll after a failed commit, for a target without an
+// interval.
 const storeRest = time.Minute
 
-// reschedule sets a target's next poll after a poll; err is the error of the poll's commit.
+// reschedule sets the time of a target's next poll after p. err is the error of p's commit.
 func (m *Machine) reschedule(p *Poll, err error) {
 	now, t := m.times.Now, m.targets.At(p.Slot)
 	switch {
@@ -230,8 +229,8 @@ func (m *Machine) reuse(p *Poll) {
 	}
 }
 
-// WhenSettled calls fn when all polls that now wait for their commit have ended; if there
-// are none, it calls fn at once.
+// WhenSettled calls fn when all polls that now wait for their commit have ended. If there are none,
+// it calls fn immediately.
 func (m *Machine) WhenSettled(fn func()) {
 	open := 1
 	settle := func() {
@@ -263,7 +262,7 @@ func (e *Env) countPoll(p *Poll) {
 	c, out, kind := &e.Count, &p.Out, p.Machine.count
 	kind.Polls.Add(1)
 	c.Posts.Add(int64(out.Posts))
-	if out.excess > 0 { // rare, like the cases below: all shards write to the same counters
+	if out.excess > 0 { // rare, as the cases below are: all shards share these counters
 		c.Excess.Add(int64(out.excess))
 	}
 	if out.panicked {

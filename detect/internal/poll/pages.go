@@ -9,10 +9,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Read makes a poll's calls: it reads pages, newest first, until they reach posts older
-// than the cutoff, there are no more, or the page cap is met. Stopping at the newest known
-// post would be cheaper, but would miss posts that become visible late. pg belongs to the
-// worker and is reused for all pages because it then stays in the processor's cache.
+// Read makes a poll's calls. It reads pages, newest first, until a page reaches posts older than
+// the cutoff, no page is left, or the page cap is reached. Stopping at the newest known post would
+// be cheaper, but would miss posts that become visible late. pg belongs to the worker, which reuses
+// it for all pages so that it stays in the processor's cache.
 func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	p.begin(e.Now())
 	if p.Out.Err = e.call(ctx, p, pg); p.Out.Err != nil {
@@ -78,8 +78,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if traits.OneAuthor && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
 		out.UserID = pg.UserID
 	}
-	// If posts come newest first, a page with a post older than the cutoff is the last one
-	// needed. Otherwise all its posts must be older.
+	// If posts come newest first, a page with a post older than the cutoff is the last one needed.
+	// Otherwise all posts of that page must be older.
 	reach := out.Reach
 	if !traits.NewestFirst {
 		if newest := out.order(last, pg.Tweets); out.Unordered {
@@ -101,13 +101,13 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	case pg.Next == "" && !cut && traits.NewestFirst && e.endsEarly(p, pg):
 		out.Capped = true
 	case pg.Next == "" && !cut:
-		// An empty first page of a target that had posts is probably a fault, and must not
-		// move the cursor.
+		// A target that had posts is unlikely to have none now. An empty first page is probably a
+		// fault, and must not move the cursor.
 		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected || p.Replaced()
 	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
-		// The overlap of a busy target may not fit into the cap. Then it suffices that the
-		// pages reach back past the last complete poll and end at known posts: the posts
-		// behind were read by that poll.
+		// The overlap of a busy target may not fit into the cap. The pages then need only reach
+		// back past the last complete poll and end at known posts. That poll read the posts behind
+		// them.
 		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && traits.EndsKnown(p, pg)
 		out.Complete, out.Capped = out.Shallow, !out.Shallow
 		if cut || looped || len(pg.Next) > maxResume {
@@ -119,8 +119,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	return true
 }
 
-// meets reports whether a page has no next page and reaches back to the Since of the
-// request. For an empty page only OldestAt shows this.
+// meets reports whether a page has no next page and reaches back to the Since of the request. An
+// empty page shows this only by its OldestAt.
 func (pl *Plan) meets(pg *fetcher.Page) bool {
 	since := pl.Timeline.Since
 	if since.IsZero() {
@@ -129,7 +129,7 @@ func (pl *Plan) meets(pg *fetcher.Page) bool {
 	return !since.IsZero() && pg.Next == "" && !pg.OldestAt.IsZero() && !pg.OldestAt.After(since)
 }
 
-// add adds a page and reports whether it was too long and had to be cut.
+// add adds a page. It reports whether the page was too long and had to be cut.
 func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 	tweets := pg.Tweets
 	out.Posts += len(tweets) + max(0, pg.Skipped)
@@ -159,8 +159,8 @@ func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 // publication times to the second.
 const orderSlack = time.Second
 
-// order sets Unordered if the posts of a page do not continue newest first after a post
-// published at last. It returns the publication time of the page's newest post.
+// order sets Unordered if the posts of a page do not continue newest first after a post published
+// at last. It returns the publication time of the newest post on the page.
 func (out *Outcome) order(last time.Time, tweets []fetcher.Tweet) (newest time.Time) {
 	for i := range tweets {
 		at := tweets[i].PublishedAt

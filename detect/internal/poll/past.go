@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Past is a finished poll. It converts to detect.PastPoll, which documents the fields.
+// Past is a finished poll. It converts to detect.PastPoll. The fields are documented there.
 type Past struct {
 	Begun, Due         time.Time
 	Read, Took         time.Duration
@@ -21,15 +21,16 @@ type Past struct {
 	Error              string
 }
 
-// Remembered is how many polls of a shard's accounts are remembered that found something or
-// failed, and how many others. Each takes about 100 bytes, however many accounts there are.
+// Remembered is how many polls of a shard's accounts are remembered: that many polls that found
+// something or failed, and that many others. Each takes about 100 bytes, however many accounts
+// there are.
 const Remembered = 1024
 
 // pastError limits the text of a remembered error, in bytes.
 const pastError = 200
 
-// Memory holds a Machine's last finished polls. Those that found something or failed are
-// kept apart from the many that found nothing. It belongs to the Machine's shard.
+// Memory holds a Machine's last finished polls. It keeps polls that found something or failed apart
+// from the many that found nothing. It belongs to the Machine's shard.
 type Memory struct{ notable, quiet ring }
 
 // ring keeps the last entries, at most Remembered.
@@ -38,7 +39,7 @@ type ring struct {
 	next int // where the next entry goes
 }
 
-// entry is a Past with no pointer but the error. Durations are in milliseconds.
+// entry is a Past without pointers, except for the error. Durations are in milliseconds.
 type entry struct {
 	hash           uint64
 	begun          int64 // in Unix milliseconds
@@ -126,7 +127,8 @@ func (e *entry) form() Past {
 // maxPast limits how many polls Past returns.
 const maxPast = 200
 
-// Past returns the remembered polls of a target, newest first; hash is the hash of its key.
+// Past returns the remembered polls of a target, newest first. hash is the hash of the target's
+// key.
 func (m *Memory) Past(hash uint64) (list []Past) {
 	for _, of := range []*ring{&m.notable, &m.quiet} {
 		of.each(func(e *entry) {
@@ -139,9 +141,9 @@ func (m *Memory) Past(hash uint64) (list []Past) {
 	return list[:min(len(list), maxPast)]
 }
 
-// Delays calls fn for each target that has remembered polls with new posts; mean is the
-// mean time from publication to commit of these posts. The slot may now belong to another
-// target, with another hash.
+// Delays calls fn for each target with remembered polls that found posts. mean is the mean time
+// from publication to commit of these posts. The slot may now belong to another target, with
+// another hash.
 func (m *Memory) Delays(fn func(slot int32, hash uint64, mean time.Duration)) {
 	type target struct {
 		slot int32

@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Poll is one reading of a target, from its start until its commit is settled. While pages
-// are read, it belongs to the goroutine that reads them; before and after, to the shard.
+// Poll is one reading of a target, from its start until its commit is settled. While its pages are
+// read, it belongs to the goroutine that reads them. Before and after that it belongs to the shard.
 type Poll struct {
 	Machine *Machine
 	Slot    int32
@@ -37,7 +37,7 @@ type Poll struct {
 
 // Streamed links a poll to its target's stream.
 type Streamed struct {
-	Missing []*fetcher.Tweet // new posts that the stream should have sent: those from Plan.Covered on
+	Missing []*fetcher.Tweet // new posts published since Plan.Covered, which the stream should have sent
 	Numbers []uint64         // numbers of the streamed posts: see Push
 }
 
@@ -61,23 +61,23 @@ type Plan struct {
 
 	Cutoff time.Time // how far to read back
 	Since  time.Time // start of the last complete poll
-	// Joins is the time from which a poll that cannot read back to Cutoff may stop at known
-	// posts: the posts before them were read then, for all subscribers. Zero means never.
+	// Joins is the time from which a poll that cannot read back to Cutoff may stop at known posts.
+	// Earlier polls have read the posts before these for all subscribers. Zero means never.
 	Joins     time.Time
 	Expected  bool // the target is known to have posts
 	Blank     bool // none of the target's posts is remembered
 	Unordered bool // the target's answers are not newest first
 	First     bool // the target's first poll in this process: the posts it reads are history
 	Failed    bool // the previous poll or commit failed
-	// Former is the account's id if the account was no longer found by that id; Timeline then
-	// asks by the name alone. "" otherwise.
+	// Former is the account's id if no account was found by it any more, otherwise "". Timeline
+	// then asks by the name alone.
 	Former string
 
 	Pushed  bool      // the posts come from a stream: nothing is read
 	Covered time.Time // since when the stream sends the target's posts; zero means never
 
 	Gap   *Gap   // the gap to read instead of the newest posts; nil for none
-	Audit uint64 // version that the first page is audited by; 0 for no audit: see Machine.AskKnown
+	Audit uint64 // version to audit the first page with, 0 for no audit: see Machine.AskKnown
 
 	// The posts that the target showed in recent polls: either Window or Set.
 	Window *seen.Poll
@@ -122,8 +122,8 @@ func (p *Poll) Kind() Kind { return p.Machine.traits.Kind }
 // Key returns the target's name in the journal.
 func (p *Poll) Key() string { return p.Machine.traits.Target(p.Name) }
 
-// Whole reports whether a poll read everything it should have read, or opens a gap for the
-// rest. A poll that reads a gap is never whole.
+// Whole reports whether a poll read everything that it should, or leaves a gap for the rest. A poll
+// that reads a gap is never whole.
 func (p *Poll) Whole() bool {
 	return p.Plan.Gap == nil && p.Out.Err == nil && (p.Out.Complete || p.Opened != nil)
 }
@@ -137,20 +137,19 @@ func (p *Poll) begin(now time.Time) {
 	}
 }
 
-// askByName makes the next request for an account by its name alone, after it was not found
-// by its id: it may have been deleted and created again. The stream's coverage of the new
-// account is unknown.
+// askByName makes the next request for an account by its name alone. The account was not found by
+// its id, so it may have been deleted and created again. It is unknown whether the stream covers
+// the new account.
 func (pl *Plan) askByName() {
 	pl.Former, pl.Timeline.UserID, pl.Covered = pl.Timeline.UserID, "", time.Time{}
 }
 
-// Replaced reports whether the name now belongs to another account than when it was last
-// read.
+// Replaced reports whether the name belongs to another account than when it was last read.
 func (p *Poll) Replaced() bool {
 	return p.Plan.Former != "" && p.Out.UserID != "" && p.Out.UserID != p.Plan.Former
 }
 
-// Has reports whether the target showed a post in recent polls, and notes that it was shown
+// Has reports whether the target showed a post in recent polls, and notes that the post was shown
 // again.
 func (pl *Plan) Has(id string) bool {
 	if pl.Window != nil {
@@ -170,8 +169,8 @@ func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
 	return len(pg.Tweets)+pg.Skipped+pg.Others > 0
 }
 
-// before reports whether a post was certainly published before since. Publication times are
-// cut to the millisecond, some to the second: the post may be that much later.
+// before reports whether a post was certainly published before since. Publication times are cut to
+// the millisecond or the second, so the post may be that much later.
 func before(published, since time.Time) bool {
 	unit := time.Millisecond
 	if published.Nanosecond() == 0 {
@@ -180,8 +179,7 @@ func before(published, since time.Time) bool {
 	return published.Before(since.Truncate(unit))
 }
 
-// reset clears a finished poll for reuse. It keeps the capacity of slices, and drops their
-// contents.
+// reset clears a finished poll for reuse. It keeps the capacity of slices and drops their contents.
 func (p *Poll) reset() {
 	pages, cursors, found, missing, numbers := p.Out.Pages, p.Out.cursors, p.Found[:0], p.Stream.Missing, p.Stream.Numbers[:0]
 	clear(pages)

@@ -14,8 +14,8 @@ type Push struct {
 	At     time.Time
 }
 
-// Push judges streamed posts of a target, as a poll that reads nothing, and passes new ones
-// on to be committed. While the target is being polled, the posts wait.
+// Push judges streamed posts of a target like those of a poll that reads nothing, and passes new
+// ones on to be committed. While the target is being polled, the posts wait.
 func (m *Machine) Push(slot int32, posts ...Push) {
 	t := m.targets.At(slot)
 	if t.Polled || slices.Contains(m.turn, slot) {
@@ -26,8 +26,7 @@ func (m *Machine) Push(slot int32, posts ...Push) {
 	m.beginPushed(slot, posts)
 }
 
-// waiting returns the work that waits for the target's poll to end, creating it if there is
-// none.
+// waiting returns the work that waits for the target's poll to end. It creates it if there is none.
 func (t *Target) waiting() *waiting {
 	o := t.change()
 	if o.waits == nil {
@@ -44,19 +43,17 @@ func (t *Target) waits() *waiting {
 	return t.odd.waits
 }
 
-// Late records that a poll of a target was due while the target was already being polled:
-// pushed posts were being committed, or a gap was being read. The due poll then goes before
-// the posts that wait. Otherwise a stream that sends posts faster than they are committed
-// would leave no time for polls.
+// Late records that a poll of a target was due while the target was busy with a commit of pushed
+// posts or with a gap. The due poll then goes before the posts that wait. Otherwise a stream that
+// sends posts faster than they are committed would leave no time for polls.
 func (m *Machine) Late(slot int32, due int64) {
 	if w := m.targets.At(slot).waiting(); !w.late {
 		w.due, w.late = due, true
 	}
 }
 
-// GoOn judges the posts that wait for a poll that could not begin, because slots or the
-// budget do not allow it. Call it after the polls that are due have begun, as far as they
-// may.
+// GoOn judges posts that wait for a poll which could not begin, because of slots or the budget.
+// Call it after all due polls that may begin have begun.
 func (m *Machine) GoOn() {
 	turn := m.turn
 	m.turn = nil
@@ -75,7 +72,7 @@ func (m *Machine) beginPushed(slot int32, posts []Push) {
 	p.Out.Begun = p.At
 	for i := range posts {
 		p.Stream.Numbers = append(p.Stream.Numbers, posts[i].Number)
-		// Pages are judged from the last to the first, so posts go into them in reverse order.
+		// Pages are judged from the last to the first, so posts are added in reverse order.
 		push := &posts[len(posts)-1-i]
 		p.Out.Pages = append(p.Out.Pages, Page{Asked: push.At, At: push.At, Tweets: []fetcher.Tweet{push.Post}})
 	}
@@ -89,7 +86,7 @@ func (m *Machine) beginPushed(slot int32, posts []Push) {
 	m.commit(p, events)
 }
 
-// settledPushed applies a poll of pushed posts and ends it; err is the error of its commit.
+// settledPushed applies a poll of pushed posts and ends it. err is the error of the poll's commit.
 func (m *Machine) settledPushed(p *Poll, err error) {
 	if err == nil {
 		m.targets.Apply(p)
@@ -100,7 +97,7 @@ func (m *Machine) settledPushed(p *Poll, err error) {
 	m.goOn(slot)
 }
 
-// goOn judges the posts that waited for a target's poll to end. If the next poll is late,
+// goOn judges the posts that waited for a target's poll to end. If a poll of the target is late,
 // that poll goes first.
 func (m *Machine) goOn(slot int32) {
 	t := m.targets.At(slot)

@@ -13,8 +13,7 @@ type Stages struct {
 	Schedule, Visibility, Failure, Queue, Fetch, Process, Commit, Total, Detection latency.Histogram
 }
 
-// record records the parts of an event's latency. A part that is negative because clocks
-// differ counts as 0.
+// record records the parts of an event's latency. Clocks may differ: a part below 0 counts as 0.
 func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed time.Time) {
 	at := ev.PublishedAt
 	part := func(h *latency.Histogram, end time.Time) {
@@ -42,9 +41,8 @@ func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed
 	s.Detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
 }
 
-// NoteLatency records the latency of a post with a committed event, and updates the overlap
-// from it. While the poll is being committed, another goroutine than the shard's may call
-// it.
+// NoteLatency records the latency of a post with a committed event, and updates the overlap from
+// it. While the poll is being committed, a goroutine other than the shard's may call it.
 func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if p.Plan.Gap != nil {
 		return
@@ -55,8 +53,8 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if late && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
 		return
 	}
-	// The journal did not know the post, so it was not seen and forgotten. If it is older
-	// than the last complete poll, that poll did not show it.
+	// The journal did not know the post, so no earlier poll found it. If the post is older than the
+	// last complete poll, that poll did not show it.
 	needed := max(0, p.Plan.Since.Sub(ev.PublishedAt))
 	if needed > 0 {
 		m.env.Count.Late.Add(1)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Target is a Machine's state of one target. There may be millions of targets, so the state
-// that few of them have is in odd.
+// Target is a Machine's state of one target. There may be millions of targets. State that few of
+// them have is in odd.
 type Target struct {
 	odd     *odd
 	skew    int32 // how far our clock was ahead in the last poll, in seconds, rounded away from 0
@@ -19,13 +19,13 @@ type Target struct {
 // odd is the state of a target that fails, has gaps or has pushed posts that wait.
 type odd struct {
 	err             error    // error of the last failure
-	due, first      int64    // Unix ns: when the first failed poll or commit was due; when the first poll failed
+	due, first      int64    // Unix ns: when the first failed poll or commit was due, and when the first poll failed
 	gaps            []Gap    // ranges that could not be read
 	waits           *waiting // nil if nothing waits
-	failures, count uint16   // consecutive failures: of polls and commits; of polls alone
+	failures, count uint16   // consecutive failures of polls and commits, and of polls alone
 	contact         uint32   // Unix seconds of the last page, if it came after the last whole poll
 	tries           uint8    // consecutive failed fills
-	byName          bool     // it was not found by its id: the next poll asks by name alone
+	byName          bool     // not found by its id: the next poll asks by name alone
 	reported        bool     // the failures were reported to OnTrouble
 	logged          bool     // the failures were logged
 }
@@ -33,11 +33,11 @@ type odd struct {
 // waiting holds the work that waits until a target's poll has ended.
 type waiting struct {
 	held []Push // posts pushed during the poll
-	due  int64  // if late: when the next poll was due, which could not begin
+	due  int64  // if late: when the poll that could not begin was due
 	late bool
 }
 
-// change returns the odd state, creating it if the target has none. Call tidy after
+// change returns the odd state. It creates the state if the target has none. Call tidy after
 // changing it.
 func (t *Target) change() *odd {
 	if t.odd == nil {
@@ -99,7 +99,7 @@ func (t *Target) recovered() {
 	t.tidy()
 }
 
-// setSkew stores how far our clock is ahead; the next poll reads back that much further.
+// setSkew stores how far our clock is ahead. The next poll reads back further by that time.
 func (t *Target) setSkew(ahead time.Duration) {
 	sec := (ahead + time.Second - 1) / time.Second
 	if ahead < 0 {
@@ -108,8 +108,8 @@ func (t *Target) setSkew(ahead time.Duration) {
 	t.skew = int32(min(max(sec, math.MinInt32), math.MaxInt32))
 }
 
-// Skew returns how far our clock was ahead of the upstream's in the last poll, 0 if they
-// roughly agreed.
+// Skew returns how far our clock was ahead of the upstream's in the last poll, 0 if they roughly
+// agreed.
 func (t *Target) Skew() time.Duration { return time.Duration(t.skew) * time.Second }
 
 // Failures returns how many polls and commits failed in a row.
@@ -120,7 +120,7 @@ func (t *Target) Failures() int {
 	return int(t.odd.failures)
 }
 
-// Trouble returns the last error of a target that fails, nil if it does not fail, and
+// Trouble returns the last error of a target that fails, nil if it does not fail. It also returns
 // whether the failures were reported to the subscribers.
 func (t *Target) Trouble() (err error, reported bool) {
 	if t.odd == nil {
@@ -137,7 +137,7 @@ func (t *Target) Gaps() []Gap {
 	return t.odd.gaps
 }
 
-// Contact returns when the last page arrived. ok is false if a whole poll read it: then
+// Contact returns when the last page arrived. ok is false if a whole poll read that page: then
 // Targets has the time.
 func (t *Target) Contact() (at time.Time, ok bool) {
 	if t.odd == nil || t.odd.contact == 0 {

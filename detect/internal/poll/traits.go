@@ -6,38 +6,38 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Traits describe one kind of target: how to ask for its posts, and what its answers imply.
+// Traits describe one kind of target: how to ask for its posts, and what its answers mean.
 type Traits struct {
 	Kind      Kind   // index of the polls' counters in Counters.Kinds
 	Noun, Key string // noun for a target in the log, and the attribute for its name
-	// Target returns the journal's key of the target with a Poll.Name.
+	// Target returns the journal's key of the target with the given Poll.Name.
 	Target func(name string) string
 
 	// Call asks the platform for the next page of a poll. It runs on a worker, and may use e
 	// and the Plan and Out of p.
 	Call func(ctx context.Context, e *Env, p *Poll) (fetcher.Page, error)
-	// EndsKnown reports whether the last page read shows that older posts of the target were
-	// read before.
+	// EndsKnown reports whether the last page shows that earlier polls have read the target's older
+	// posts.
 	EndsKnown func(p *Poll, pg *fetcher.Page) bool
 
-	// NewestFirst is true if pages come newest first, as the Fetcher's contract requires;
-	// they are checked against it. If false, the order of pages is observed, and an empty
-	// page is not the end.
+	// NewestFirst is true if pages come newest first, as the Fetcher's contract requires. They are
+	// then checked for that. If false, the order of pages is observed, and an empty page is not the
+	// end.
 	NewestFirst bool
 	// OneAuthor is true if all posts have one author, with an id that the pages give.
 	OneAuthor bool
 	// Resumes is true if a gap can be read later, from the cursor where a poll stopped.
 	// Otherwise gaps are closed by polls that read back past them.
 	Resumes bool
-	// ShowsLateness is true if a post that an earlier poll did not show has become visible
-	// late. Otherwise an old post may appear for another reason.
+	// ShowsLateness is true if a post that an earlier poll did not show has become visible late. If
+	// false, an old post may also appear for another reason.
 	ShowsLateness bool
-	// Refusable is true if an error of the request (400 or 422) means that the target itself
-	// is wrong; it is then reported at once.
+	// Refusable is true if an error of the request (400 or 422) means that the target itself is
+	// wrong. The error is then reported immediately.
 	Refusable bool
 }
 
-// call returns what the calls of a poll are for.
+// call returns the kind of call that a poll makes.
 func (t *Traits) call(p *Poll) fetcher.Call {
 	if t.Kind == Queries {
 		return fetcher.Call{Role: fetcher.RoleSearch}
@@ -60,8 +60,8 @@ func (p *Poll) NextTimeline() fetcher.TimelineQuery {
 	return q
 }
 
-// NextSearch returns the request for the first or the next page of a query. It asks for at
-// most pageSize posts; with 0 only Plan.Limit applies.
+// NextSearch returns the request for the first or the next page of a query. It asks for at most
+// pageSize posts; if pageSize is 0, only Plan.Limit applies.
 func (p *Poll) NextSearch(pageSize int) fetcher.SearchQuery {
 	q, out := p.Plan.Search, &p.Out
 	q.Limit = p.Plan.Limit - out.Posts

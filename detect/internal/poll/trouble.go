@@ -20,18 +20,18 @@ type Trouble struct {
 	Err             error
 }
 
-// Failures are reported after troubleCount failed polls in a row that last for
+// Failures are reported after troubleCount failed polls in a row, if they have lasted for
 // troubleAfter.
 const (
 	troubleCount = 3
 	troubleAfter = 10 * time.Minute
 )
 
-// longSilence is the longest wait asked by the upstream that is not worth logging.
+// longSilence is the longest wait that the upstream may ask for without a log message.
 const longSilence = 30 * time.Second
 
-// followTrouble reports that the polls of a target keep failing, and its recovery. A target
-// that never answered and is refused is reported at once. Other failures may pass: they are
+// followTrouble reports when the polls of a target keep failing and when they recover. A target
+// that was never read and is refused is reported immediately. Other failures may pass: they are
 // only logged until they have lasted.
 func (m *Machine) followTrouble(p *Poll) {
 	err, t := p.Out.Err, m.targets.At(p.Slot)
@@ -60,7 +60,7 @@ func (m *Machine) followTrouble(p *Poll) {
 	}
 }
 
-// Tell reports to one source that the polls of a target fail, or with a nil err that they
+// Tell reports to one source that the polls of a target fail. With a nil err it reports that they
 // have recovered.
 func (m *Machine) Tell(name string, src deliver.Source, err error) {
 	trouble := Trouble{Source: src, Err: err, Username: name}
@@ -70,8 +70,8 @@ func (m *Machine) Tell(name string, src deliver.Source, err error) {
 	m.env.On.Trouble(trouble)
 }
 
-// pollFailed counts a failed poll, and reports whether to notify the subscribers: at once
-// if atOnce is true, otherwise when failures have lasted.
+// pollFailed counts a failed poll, and reports whether to notify the subscribers. If atOnce is
+// true, it says so at the first failure, otherwise when failures have lasted.
 func (o *odd) pollFailed(now time.Time, atOnce bool) (tell bool) {
 	if o.count == 0 {
 		o.first = now.UnixNano()
@@ -86,9 +86,9 @@ func (o *odd) pollFailed(now time.Time, atOnce bool) (tell bool) {
 	return true
 }
 
-// worthLogging reports whether to log the failures. It returns true once in a row of
-// failures: when the subscribers are notified, when several polls have failed, or when the
-// upstream asks for a long wait. The budget logs rate limits of the whole Fetcher.
+// worthLogging reports whether to log the failures. It returns true once in a row of failures: when
+// the subscribers are notified, when several polls have failed, or when the upstream asks for a
+// long wait. Rate limits of the whole Fetcher are logged by the budget instead.
 func (o *odd) worthLogging(tell bool) bool {
 	if o.logged || !tell && o.count < troubleCount && (closesBudget(o.err) || fetcher.RetryAfter(o.err) < longSilence) {
 		return false
@@ -97,7 +97,8 @@ func (o *odd) worthLogging(tell bool) bool {
 	return true
 }
 
-// refused reports whether, by the platform or its adapter, the request itself is wrong.
+// refused reports whether err says that the request itself is wrong, according to the platform or
+// its adapter.
 func refused(err error) bool {
 	var argument *fetcher.ArgumentError
 	if errors.As(err, &argument) {
@@ -107,8 +108,8 @@ func refused(err error) bool {
 	return errors.As(err, &se) && se != nil && (se.Code == http.StatusBadRequest || se.Code == http.StatusUnprocessableEntity)
 }
 
-// retryWait returns how long a failing target rests: longer after each failure, and at
-// least as long as the upstream asks, up to budget.MaxClosed.
+// retryWait returns how long a failing target waits for its next poll. The wait grows with each
+// failure. It is at least what the upstream asks for, up to budget.MaxClosed.
 func (e *Env) retryWait(failures int, err error) time.Duration {
 	wait := e.Backoff(failures)
 	asked := fetcher.RetryAfter(err)
@@ -119,8 +120,8 @@ func (e *Env) retryWait(failures int, err error) time.Duration {
 	return wait
 }
 
-// noteRateLimit closes the poll's bucket if its error is a rate limit that affects more
-// than its target. A limit of all calls closes the budget, and so every bucket.
+// noteRateLimit closes the poll's bucket if its error is a rate limit that affects more than its
+// target. A limit of all calls closes the budget, and thereby every bucket.
 func (e *Env) noteRateLimit(p *Poll, failures int) {
 	err := p.Out.Err
 	var rl *fetcher.RateLimitError
@@ -152,7 +153,7 @@ func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	}
 }
 
-// Bucket returns the name of the limit that a call counts against, "" for the limit of all
+// Bucket returns the name of the rate limit that a call counts against, "" for the limit of all
 // calls.
 func (e *Env) Bucket(c fetcher.Call) string {
 	if e.Roles.Buckets == nil {
@@ -168,8 +169,8 @@ func closesBudget(err error) bool {
 	return errors.As(err, &rl) && rl != nil && !rl.Target
 }
 
-// Backoff returns the wait after the n-th consecutive failure, n from 1: it doubles between
-// MinBackoff and MaxBackoff, with ±20 % of jitter. It is a formula because a backoff object
+// Backoff returns the wait after the n-th consecutive failure, n from 1. The wait doubles between
+// MinBackoff and MaxBackoff, with ±20 % of jitter. Backoff is a formula, because a backoff object
 // for each account would need too much memory.
 func (e *Env) Backoff(n int) time.Duration {
 	wait := e.MaxBackoff

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Workers make a shard's upstream calls. They are goroutines, started when needed, at most
-// one for each slot. They stay until the end, because their stacks have grown to the size
-// that a Fetcher needs. The shard joins them at its end.
+// Workers make a shard's upstream calls. They are goroutines, started when needed, at most one for
+// each slot. They stay until the end, because their stacks have grown to the size that a Fetcher
+// needs. The shard joins them at its end.
 //
-// A worker that is woken makes one call after the other, and before each call wakes another
-// worker if there are more calls to make. Calls that return at once are thus made by one
-// worker, and calls that block run in parallel.
+// A woken worker makes calls until none is left. Before each call it wakes another worker if there
+// are more calls to make. So one worker makes all calls that return quickly, and calls that block
+// run in parallel.
 type Workers struct {
 	env    *Env
 	landed func(*Poll)
@@ -36,8 +36,8 @@ type job struct {
 	landed func()                // call landed
 }
 
-// NewWorkers returns Workers for up to slots calls at a time. A worker's goroutine calls
-// landed with each poll after its pages have been read.
+// NewWorkers returns Workers for up to slots calls at a time. After the pages of a poll have been
+// read, a worker's goroutine calls landed with the poll.
 func NewWorkers(env *Env, slots int, landed func(*Poll)) *Workers {
 	return &Workers{env: env, landed: landed, work: make(chan job, slots), call: make(chan struct{}, 1)}
 }
@@ -45,14 +45,14 @@ func NewWorkers(env *Env, slots int, landed func(*Poll)) *Workers {
 // Busy returns how many calls are under way, as far as the shard knows.
 func (w *Workers) Busy() int { return w.busy }
 
-// Read starts the upstream call of a poll. Only the shard may call it, ReadTogether and
-// Ended. It never blocks, because the shard keeps to its slots.
+// Read starts the upstream call of a poll. Only the shard may call Read, ReadTogether and Ended.
+// Read never blocks, because the shard makes no more calls than it has slots.
 func (w *Workers) Read(ctx context.Context, p *Poll) {
 	p.call, p.own.open = &p.own, 1
 	w.give(job{ctx: ctx, one: p})
 }
 
-// ReadTogether starts one upstream call for several polls. It keeps the slice.
+// ReadTogether starts one upstream call for several polls. It keeps the slice group.
 func (w *Workers) ReadTogether(ctx context.Context, group []*Poll) {
 	call := &sharedCall{open: len(group)}
 	for _, p := range group {
@@ -68,8 +68,8 @@ func (w *Workers) Ended(p *Poll) {
 	}
 }
 
-// Do makes a worker call fn and then landed. Once the shard knows that they have returned,
-// it must call Done.
+// Do makes a worker call fn and then landed. When the shard knows that both have returned, it must
+// call Done.
 func (w *Workers) Do(ctx context.Context, fn func(context.Context), landed func()) {
 	w.give(job{ctx: ctx, other: fn, landed: landed})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// The accounts are read soon after a change, at most once per readEvery. A position that no
-// commit has included is stored once per storeEvery.
+// The Supervisor reads the wanted accounts soon after a change, at most once per readEvery. It
+// stores a position that no commit has included once per storeEvery.
 const (
 	soon       = 50 * time.Millisecond // collects changes made together into one reading
 	readEvery  = time.Second
@@ -20,8 +20,8 @@ const (
 // AccountsChanged makes Run read the accounts again.
 func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 
-// Run keeps the stream connected, with the accounts that are wanted, until ctx ends. It may
-// then be called again, and connects as if for the first time.
+// Run keeps the stream connected with the wanted accounts until ctx ends. It may be called again
+// after that, and then connects as if for the first time.
 func (s *Supervisor) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.wanted, s.names, s.unbroken, s.mute = nil, map[string][]string{}, false, 0
@@ -74,8 +74,8 @@ func (s *Supervisor) want(accounts []fetcher.Account) {
 	defer s.mu.Unlock()
 	s.untold = s.untold || !slices.Equal(s.wanted, accounts)
 	s.wanted, s.names = accounts, names
-	// An account that left and came back since the last reading is no change for the
-	// connection, but the sink has lost its coverage.
+	// An account that left and came back since the last reading needs no change of the connection.
+	// But the sink no longer counts it as covered.
 	if len(s.covering) > 0 {
 		s.cfg.sink.Cover(s.covering, true)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// changes passes the wanted accounts or queries to a connection after a change. The other
-// channel is nil.
+// changes passes the wanted accounts or queries to a connection after a change. One of its channels
+// is nil.
 type changes struct {
 	accounts chan []fetcher.Account
 	queries  chan []fetcher.SearchQuery
@@ -29,7 +29,7 @@ func (c changes) query(wanted []fetcher.Account, position string) fetcher.Stream
 	return fetcher.StreamQuery{Accounts: wanted, Changes: c.accounts, Position: position}
 }
 
-// tell passes on the accounts or queries wanted now, replacing an earlier list that was not
+// tell passes on the accounts or queries wanted now. It replaces an earlier list that was not
 // received yet.
 func (c changes) tell(wanted []fetcher.Account) {
 	if c.queries != nil {

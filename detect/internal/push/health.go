@@ -10,8 +10,8 @@ import (
 
 // Limits for the trust in a stream.
 const (
-	// leastLag and mostLag limit the age from which a post that the stream has not sent
-	// counts as missed. Between them, that age is the 99.9th percentile of the posts' lag.
+	// A post that the stream has not sent counts as missed from a certain age on: the 99.9th
+	// percentile of the posts' lag, at least leastLag and at most mostLag.
 	leastLag, mostLag = 10 * time.Second, 10 * time.Minute
 	// memory is the number of posts over which the share of misses is measured.
 	memory = 1000
@@ -31,12 +31,12 @@ type Health struct {
 	unheard int       // misses since the last post, or since the stream connected
 	changed func()    // called when trust is lost
 
-	// pushed and lacking count recent posts that were sent and missed, to measure the share
-	// of misses: both are halved when their sum exceeds memory.
+	// pushed and lacking count recent posts that the stream sent and missed, to measure the share
+	// of misses. Both are halved when their sum exceeds memory.
 	pushed, lacking float64
 }
 
-// NewHealth returns the Health of a stream without a history: it is trusted once it is
+// NewHealth returns the Health of a stream without a history. Such a stream is trusted once it is
 // connected.
 func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
 	return &Health{brings: brings, every: every, now: now, changed: func() {}}
@@ -49,8 +49,9 @@ func (h *Health) Trusted() bool {
 	return h.trusted()
 }
 
-// trusted reports whether the stream is connected, and polls as often as without a stream
-// have found no miss for the time h.every.
+// trusted reports whether the stream is connected and has recovered from its last miss. After a
+// miss, accounts are polled as often as without a stream until the time h.every has passed without
+// another.
 func (h *Health) trusted() bool {
 	return !h.up.IsZero() && (h.missAt.IsZero() || h.now().Sub(h.missAt) >= h.every)
 }
@@ -91,8 +92,8 @@ func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	}
 }
 
-// Found judges a post that a poll has found, of an account that the stream covers since
-// from. It reports whether the stream has missed the post.
+// Found judges a post that a poll has found. The stream covers the post's account since from. Found
+// reports whether the stream has missed the post.
 func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	if t.PublishedAt.Before(from) || t.Pinned || !h.brings(t) {
 		return false
@@ -119,8 +120,7 @@ func (h *Health) Unheard() int {
 	return h.unheard
 }
 
-// mostTaken returns the age from which a post that the stream has not sent counts as
-// missed.
+// mostTaken returns the age from which a post that the stream has not sent counts as missed.
 func (h *Health) mostTaken() time.Duration {
 	return min(max(h.lag.Snapshot().Quantile(0.999), leastLag), mostLag)
 }
@@ -152,8 +152,7 @@ type Stats struct {
 
 	Misses   int64   // posts that polls found and the stream should have sent
 	MissRate float64 // share of misses among about the last thousand posts
-	// Lag is the time from publication to reception, for posts published during the
-	// connection.
+	// Lag is the time from publication to reception of posts published during the connection.
 	Lag latency.Snapshot
 }
 

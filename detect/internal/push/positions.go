@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// maxOpen is how many posts may wait for their commit. At that number the stream has to
-// wait.
+// maxOpen is how many posts may wait for their commit. The stream waits while there are that many.
 const maxOpen = 4096
 
 // Positions tracks the position up to which all posts of a stream are committed. It is safe
@@ -29,7 +28,7 @@ type opened struct {
 // NewPositions returns Positions without a position.
 func NewPositions() *Positions { return &Positions{first: 1, room: make(chan struct{}, 1)} }
 
-// Begin sets the position from the journal. Posts that are open no longer move it.
+// Begin sets the position to the journal's. Posts that are still open no longer move it.
 func (p *Positions) Begin(stored string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,8 +38,7 @@ func (p *Positions) Begin(stored string) {
 	}
 }
 
-// Add adds a post and returns its number, which is above 0. It waits while too many posts
-// are open.
+// Add adds a post and returns its number, which is above 0. It waits while maxOpen posts are open.
 func (p *Positions) Add(ctx context.Context, position string) (number uint64, err error) {
 	for {
 		p.mu.Lock()
@@ -97,8 +95,8 @@ func (p *Positions) Done(numbers []uint64) {
 	}
 }
 
-// With returns the position to store in the commit of the given posts. ok is false if the
-// journal has it already.
+// With returns the position to store in the commit of the given posts. ok is false if the journal
+// already has that position.
 func (p *Positions) With(numbers []uint64) (position string, ok bool) {
 	with := make(map[uint64]bool, len(numbers))
 	for _, n := range numbers {

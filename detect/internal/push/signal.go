@@ -117,8 +117,8 @@ func (s *Supervisor) noun() string {
 	return "accounts"
 }
 
-// add adds a post to Positions, waiting while too many posts are not committed. The
-// connection does not count as silent in this time, since nothing is read from it.
+// add adds a post to Positions. It waits while too many posts are not committed. Nothing is read
+// from the connection in this time, so it does not count as silent.
 func (s *Supervisor) add(ctx context.Context, l *link, position string) (number uint64, err error) {
 	s.mu.Lock()
 	l.waits = true

@@ -35,33 +35,32 @@ type Config struct {
 
 // Shard owns a part of the accounts or queries.
 type Shard interface {
-	// Streamed calls fn on the shard's goroutine. AskStreamed also waits for it to return;
-	// after an error fn may still be called.
+	// Streamed calls fn on the shard's goroutine. AskStreamed does so too and waits for fn to
+	// return; after an error fn may still be called.
 	Streamed(kind poll.Kind, fn func(Covered))
 	AskStreamed(ctx context.Context, kind poll.Kind, fn func(Covered)) error
 }
 
-// Covered is the set of a shard's targets that a stream covers. Names are those of
-// accounts, or the texts of queries.
+// Covered is the set of a shard's targets that a stream covers. Names are names of accounts, or
+// texts of queries.
 type Covered interface {
-	// Cover sets the list of names that the stream covers. If unbroken is set, names that
-	// were on the list before stay covered since then. Other names are covered from now on.
+	// Cover sets the list of names that the stream covers from now on. If unbroken is set, names
+	// that were on the previous list stay covered since then.
 	Cover(names []string, unbroken bool, now time.Time)
-	// Gap records that the stream has missed posts, of the names or, if all is set, of all
-	// targets: they are covered only from now on. Named targets are polled at once, covered
-	// or not.
+	// Gap records that the stream has missed posts, of the names or, if all is set, of all targets.
+	// These are covered only from now on. Named targets are polled immediately, covered or not.
 	Gap(names []string, all bool, now time.Time)
-	// Trust sets whether polls of covered targets may rest.
+	// Trust sets whether covered targets may be polled as rarely as AuditEvery.
 	Trust(trusted bool)
-	// Named calls fn for each account or query that is wanted, in at most n slots beginning
-	// at from. It reports whether there are further slots.
+	// Named calls fn for each wanted account or query in at most n slots beginning at from. It
+	// reports whether there are further slots.
 	Named(from, n int32, fn func(wanted fetcher.Account)) (more bool)
 	// Push handles a post, and returns false if nobody wants it.
 	Push(name string, p poll.Push) bool
 }
 
-// Stream handles the posts of a Streamer. A nil Stream stands for no Streamer; methods that
-// may be called on it do nothing.
+// Stream handles the posts of a Streamer. Without a Streamer it is nil. Methods that may be called
+// on a nil Stream do nothing.
 type Stream struct {
 	cfg        Config
 	health     *Health
@@ -88,7 +87,7 @@ func (s *Stream) Stats() (st Stats) {
 	return s.health.Stats()
 }
 
-// target returns the stream's name in the journal. Names of accounts and queries have other
+// target returns the stream's name in the journal. Accounts and queries have names with other
 // prefixes.
 func (s *Stream) target() string {
 	if s.cfg.Kind == poll.Queries {
@@ -104,8 +103,8 @@ func (s *Stream) Changed() {
 	}
 }
 
-// Run keeps the stream connected, from the stored position on, while this process has the
-// stream, until ctx ends.
+// Run keeps the stream connected until ctx ends, while this process has the stream. It begins at
+// the stored position.
 func (s *Stream) Run(ctx context.Context) {
 	if s == nil {
 		return
@@ -120,8 +119,8 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
-// joining is how long a stream waits for the targets set before Run. For a target that
-// joins later, the stream would not send the posts since its stored position.
+// joining is how long a stream waits for the targets that are set before Run. If a target joined
+// later, the stream would not send its posts since the stored position.
 const joining = 50 * time.Millisecond
 
 func (s *Stream) run(ctx context.Context) {
@@ -142,8 +141,8 @@ func (s *Stream) run(ctx context.Context) {
 // Done records that posts are dealt with, by their numbers.
 func (s *Stream) Done(numbers []uint64) { s.positions.Done(numbers) }
 
-// Position returns the position to commit with the given posts. ok is false if the journal
-// has it already.
+// Position returns the position to commit with the given posts. ok is false if the journal already
+// has that position.
 func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
 	if s == nil || s.turn.off.Load() {
 		return "", "", false
@@ -155,10 +154,10 @@ func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
 // Stored records that a position is in the journal.
 func (s *Stream) Stored(position string) { s.positions.Stored(position) }
 
-// askAtOnce is how many slots a shard is asked for at a time; few, because polls wait.
+// askAtOnce is how many slots a shard looks at per message. It is low because polls wait meanwhile.
 const askAtOnce = 4096
 
-// wanted returns the accounts or queries that posts are wanted of.
+// wanted returns the accounts or queries whose posts are wanted.
 func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error) {
 	for _, sh := range s.cfg.Shards() {
 		for from, more := int32(0), true; more; from += askAtOnce {
@@ -173,7 +172,7 @@ func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, err error)
 	return list, nil
 }
 
-// Post, Cover, Gap and Trust implement sink: they pass the stream's signals to the shards.
+// Post, Cover, Gap and Trust implement sink. They pass the stream's signals to the shards.
 func (s *Stream) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
 	p := poll.Push{Number: number, Post: *post, At: at}
 	s.cfg.ShardOf(name).Streamed(s.cfg.Kind, func(c Covered) {
@@ -195,7 +194,7 @@ func (s *Stream) Trust(trusted bool) {
 	s.each(nil, func(c Covered, _ []string, _ time.Time) { c.Trust(trusted) })
 }
 
-// each calls fn on each shard, with the names from list that the shard owns.
+// each calls fn on each shard, with the names in list that belong to the shard.
 func (s *Stream) each(list []fetcher.Account, fn func(c Covered, names []string, now time.Time)) {
 	now := s.cfg.Now()
 	names := map[Shard][]string{}

@@ -15,31 +15,30 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// supervision sets up a Supervisor. For a Roles.SearchStream, the accounts here are
-// queries: each is an Account with the query's text as its Username.
+// supervision sets up a Supervisor. For a Roles.SearchStream, each account here is a query: its
+// Username is the query's text.
 type supervision struct {
 	Config
 	sink      sink
 	health    *Health
 	positions *Positions
-	// accounts returns the accounts that posts are wanted of. An error means that the
-	// detector stops.
+	// accounts returns the accounts whose posts are wanted. An error means that the detector stops.
 	accounts func(context.Context) ([]fetcher.Account, error)
 }
 
 // sink receives the signals of a stream. Its methods are called one at a time, and must not
 // block.
 type sink interface {
-	// Cover sets the accounts that the stream covers from now on. With unbroken set, the
-	// stream has missed nothing of the accounts that it covered before.
+	// Cover sets the accounts that the stream covers from now on. With unbroken set, the stream has
+	// missed no posts of the accounts that it covered before.
 	Cover(accounts []fetcher.Account, unbroken bool)
-	// Gap reports that the stream has missed posts of these accounts, nil for all that it
-	// covers: it covers them only from now on.
+	// Gap reports that the stream has missed posts of these accounts, or of all covered accounts if
+	// the list is nil. The stream covers them only from now on.
 	Gap(accounts []fetcher.Account)
-	// Trust sets whether the polls of these accounts may rest.
+	// Trust sets whether these accounts may be polled as rarely as AuditEvery.
 	Trust(trusted bool)
-	// Post passes on a post. Its number comes from Positions; a post that matches several
-	// queries has a number for each.
+	// Post passes on a post. Its number comes from Positions. A post that matches several queries
+	// has a number for each.
 	Post(number uint64, username string, post *fetcher.Tweet, at time.Time)
 }
 
@@ -68,7 +67,7 @@ type link struct {
 	beat    time.Time     // time of the last heartbeat
 	rhythm  time.Duration // longest time between two heartbeats; 0 if there are none
 	gap     gap           // not passed to the sink yet
-	waits   bool          // a post was received and there is no room for it yet
+	waits   bool          // a post was received and waits for room in Positions
 	cut     bool          // ended by watch; the Streamer may take some time to return
 }
 
@@ -98,21 +97,20 @@ const (
 	tick = time.Second
 	// settled is how long a connection must last to count as one that worked.
 	settled = 30 * time.Second
-	// longestWait is the longest wait before the next connection that a platform may ask for.
+	// longestWait limits the wait before the next connection if the platform asks for a wait.
 	longestWait = time.Hour
-	// acceptWithin limits the wait for the platform to accept the subscription, if there are
+	// acceptWithin is how long the platform may take to accept the subscription, if there are
 	// accounts.
 	acceptWithin = 5 * time.Minute
-	// leastQuiet is the shortest silence after which a stream with heartbeats is cut.
+	// leastQuiet is the shortest silence after which a stream with heartbeats is disconnected.
 	leastQuiet = 15 * time.Second
-	// mostUnheard is how many posts a stream may miss in a row before it is cut. The number
-	// doubles each time a new connection sends no post either, at most mostMute times.
+	// mostUnheard is how many posts in a row a stream may miss before it is disconnected. The
+	// number doubles, at most mostMute times, each time that a new connection sends no post either.
 	mostUnheard = 3
 	mostMute    = 6
 )
 
-// errSilent ends a connection that sends nothing, and errClosed one that must not be open
-// any longer.
+// errSilent ends a connection that sends nothing. errClosed ends one because no calls are allowed.
 var (
 	errSilent = errors.New("detect: stream is silent")
 	errClosed = errors.New("detect: stream may not be open: the day's Cost.Limit is reached")
@@ -206,7 +204,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 		}()
 		err = s.cfg.Streamer.Stream(ctx, q, func(sig fetcher.Signal) error { return s.signal(ctx, l, &sig) })
 		if err != nil {
-			_ = err.Error() // an Error method that panics, as of a nil pointer, must do so here
+			_ = err.Error() // if Error panics, as on a nil pointer, it must do so here
 		}
 	}()
 	ticker := time.NewTicker(tick)
@@ -248,9 +246,9 @@ func (s *Supervisor) trust() {
 	}
 }
 
-// tellGap passes the connection's gap to the sink. It is called once per tick and not for
-// each signal: a stream may report gaps very often, and the sink goes through all accounts.
-// The caller holds s.mu.
+// tellGap passes the connection's gap to the sink. It is called once per tick and not for each
+// signal, because a stream may report gaps very often and the sink goes through all accounts. The
+// caller holds s.mu.
 func (s *Supervisor) tellGap(l *link) {
 	switch {
 	case l.gap.all:
@@ -273,8 +271,7 @@ func (s *Supervisor) follow(l *link) {
 	l.changes.tell(s.wanted)
 }
 
-// watch is called once per tick: it passes on gaps, and cuts a connection that is open and
-// dead.
+// watch is called once per tick. It passes on gaps, and ends a connection that is open and dead.
 func (s *Supervisor) watch(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// turn records whether this process has the stream, or another node of the fleet.
+// turn records whether this process or another node of the fleet has the stream.
 type turn struct {
 	off  atomic.Bool // another node has the stream
 	bell batch.Bell  // rung when off has changed
@@ -19,16 +19,16 @@ type turn struct {
 	ended chan struct{}      // closed when that run has ended
 }
 
-// Take gives the stream to this process: it connects, from the position stored at that
-// time.
+// Take gives the stream to this process. The process connects from the position that is stored
+// then.
 func (s *Stream) Take() {
 	if s != nil && s.turn.off.Swap(false) {
 		s.turn.bell.Ring()
 	}
 }
 
-// Give leaves the stream to another node: from now on Position returns none. The accounts
-// or queries must be given up before Disconnect ends the connection.
+// Give leaves the stream to another node. Position returns none from now on. Before Disconnect ends
+// the connection, the accounts or queries must be given up.
 func (s *Stream) Give() {
 	if s != nil {
 		s.turn.mu.Lock()
@@ -37,8 +37,8 @@ func (s *Stream) Give() {
 	}
 }
 
-// Disconnect ends the connection of a stream that was given to another node, and waits for
-// its end.
+// Disconnect ends the connection of a stream that Give has left to another node. It returns when
+// the connection has ended.
 func (s *Stream) Disconnect(ctx context.Context) error {
 	if s == nil || !s.turn.off.Load() {
 		return nil
@@ -58,8 +58,8 @@ func (s *Stream) Disconnect(ctx context.Context) error {
 	}
 }
 
-// begin waits until this process has the stream, and returns a context that is cancelled
-// when it loses the stream. The caller must call end.
+// begin waits until this process has the stream. It returns a context that is cancelled when the
+// process loses the stream. The caller must call end.
 func (t *turn) begin(ctx context.Context) (run context.Context, end func(), err error) {
 	for {
 		t.mu.Lock()

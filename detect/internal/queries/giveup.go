@@ -6,10 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// GiveUp gives up the queries for which kept returns false, for another node to search.
-// Afterwards no rule here has them. It returns cursors to store, by text. They replace
-// cursors from which the next node would read too little, because a rule has joined the
-// query and lacks earlier posts.
+// GiveUp gives up to another node the queries for which kept returns false. No rule here has them
+// any more. It returns cursors to store, by text. They replace stored cursors from which the next
+// node would read too little: a rule that has joined the query lacks earlier posts.
 func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.Cursor) {
 	lacking = map[string]*poll.Cursor{}
 	for text, q := range s.byText {
@@ -34,7 +33,7 @@ func (s *Targets) GiveUp(kept func(text string) bool) (lacking map[string]*poll.
 	return lacking
 }
 
-// Behind returns the cursor to store for a rule's query, by slot: see
+// Behind returns the cursor to store for a rule's query, by slot. It is nil if there is none: see
 // accounts.Targets.Behind.
 func (s *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	q := s.bySub[sourceID]
@@ -51,8 +50,8 @@ func (s *Targets) Behind(sourceID string) map[int32]*poll.Cursor {
 	return nil
 }
 
-// Resume returns when the last complete poll of a query began, or the time from which on a
-// fresh subscriber lacks posts, if that is earlier.
+// Resume returns when the last complete poll of a query began. If a fresh subscriber lacks earlier
+// posts, it returns the time from which they are lacking.
 func (s *Targets) Resume(slot int32) time.Time {
 	q := s.slots[slot]
 	if since, ok := q.lack(s.env.Oldest()); ok && since.Before(q.since) {
@@ -68,8 +67,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// lack returns the earliest time from which on a fresh subscriber lacks posts. ok is false
-// if none lacks posts from before the last complete poll.
+// lack returns the earliest time since which a fresh subscriber lacks posts. ok is false if none
+// lacks posts from before the last complete poll.
 func (q *Query) lack(oldest time.Time) (since time.Time, ok bool) {
 	since = q.since
 	for i := range q.subs {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Pushed tracks which queries of a shard a stream covers. Without a stream it is nil;
-// since, audits, memory and applied do nothing then.
+// Pushed tracks the queries of a shard that a stream covers. Without a stream it is nil, and since,
+// audits, memory and applied do nothing.
 type Pushed struct {
 	s       *Targets
 	health  *push.Health
@@ -29,7 +29,7 @@ type pushed struct {
 // MaxResults do not.
 const mostBrought = 100
 
-// full reports whether so many posts were streamed since the last poll that the next one
+// full reports whether many posts were streamed since the last poll: so many that the next poll
 // would hardly reach beyond them.
 func (q *Query) full() bool {
 	most := q.maxResults()
@@ -45,7 +45,7 @@ func NewPushed(s *Targets, health *push.Health, every time.Duration) *Pushed {
 }
 
 // wanted reports whether a stream may send the posts of a query. It may not if a rule has a
-// schedule, because streamed posts come at any time.
+// schedule, because a stream sends posts at any time.
 func (q *Query) wanted() bool {
 	for i := range q.subs {
 		if q.subs[i].Next != nil {
@@ -55,7 +55,7 @@ func (q *Query) wanted() bool {
 	return len(q.subs) > 0
 }
 
-// since returns the time since when the stream covers a query; zero if it does not.
+// since returns the time since which the stream covers a query; zero if it does not.
 func (p *Pushed) since(q *Query) time.Time {
 	if p == nil {
 		return time.Time{}
@@ -63,10 +63,10 @@ func (p *Pushed) since(q *Query) time.Time {
 	return q.stream.from
 }
 
-// audits returns the time between two polls of a query while the stream is trusted with it:
-// the stream covers the query, and a complete poll has been made since. It returns 0
-// otherwise, and also when so many posts were streamed that a later poll could not tell
-// whether any are missing.
+// audits returns the time between two polls of a query if the stream is trusted with it, otherwise
+// 0. The stream is trusted with a query that it covers, once a complete poll has been made since.
+// It is not trusted if so many posts were streamed that a later poll could not tell whether any are
+// missing.
 func (p *Pushed) audits(q *Query) time.Duration {
 	if p == nil || !p.trusted || q.stream.from.IsZero() || q.since.Before(q.stream.from) || q.anyFresh() || q.full() {
 		return 0
@@ -74,7 +74,7 @@ func (p *Pushed) audits(q *Query) time.Duration {
 	return p.every
 }
 
-// memory returns how long streamed posts must be remembered between two polls.
+// memory returns how long streamed posts must be remembered for the next poll.
 func (p *Pushed) memory() time.Duration {
 	if p == nil {
 		return 0
@@ -82,13 +82,13 @@ func (p *Pushed) memory() time.Duration {
 	return p.every
 }
 
-// anyFresh reports whether a rule has joined and no poll has served it yet.
+// anyFresh reports whether a rule has joined that no poll has served yet.
 func (q *Query) anyFresh() bool {
 	return slices.ContainsFunc(q.subs, func(s sub) bool { return s.fresh })
 }
 
-// applied handles a committed poll: it counts streamed posts, and reports those that the
-// stream has missed.
+// applied handles a committed poll. It counts streamed posts, and reports posts that the stream has
+// missed.
 func (p *Pushed) applied(q *Query, of *poll.Poll) {
 	switch {
 	case p == nil:
@@ -104,8 +104,8 @@ func (p *Pushed) applied(q *Query, of *poll.Poll) {
 	}
 }
 
-// Cover sets the queries that the stream covers, from now on. With unbroken set, queries
-// that were covered before stay covered since then.
+// Cover sets the queries that the stream covers from now on. With unbroken set, queries that were
+// covered before stay covered since then.
 func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	listed := make(map[*Query]bool, len(texts))
 	for _, text := range texts {
@@ -124,9 +124,9 @@ func (p *Pushed) Cover(texts []string, unbroken bool, now time.Time) {
 	p.follow()
 }
 
-// Gap records that the stream has missed posts: of all queries if all is set, otherwise of
-// those named. They are covered only from now on. Named queries are polled at once, covered
-// or not.
+// Gap records that the stream has missed posts: of all queries if all is set, otherwise of the
+// named ones. These queries are covered only from now on. Named queries are polled immediately,
+// covered or not.
 func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 	for _, q := range p.s.byText {
 		named := slices.Contains(texts, q.text)
@@ -144,14 +144,14 @@ func (p *Pushed) Gap(texts []string, all bool, now time.Time) {
 	}
 }
 
-// Trust sets whether polls of the queries that the stream covers may rest.
+// Trust sets whether covered queries may be polled as rarely as AuditEvery.
 func (p *Pushed) Trust(trusted bool) {
 	p.trusted = trusted
 	p.follow()
 }
 
-// follow plans the next polls of queries that begin or cease to rest. If a query's poll is
-// under way or fails, its next poll is planned at its end.
+// follow plans the next polls of queries whose polls become rare or normal again. If a query's poll
+// is under way or fails, its next poll is planned when it ends.
 func (p *Pushed) follow() {
 	for _, q := range p.s.byText {
 		p.s.followStream(q)

@@ -9,9 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Query is the state of a query, which is polled once for all rules that share it. It
-// belongs to its shard; while a poll is under way, seen belongs to the goroutine that reads
-// the pages.
+// Query is the state of a query. It is polled once for all rules that share it. It belongs to its
+// shard. While a poll is under way, seen belongs to the goroutine that reads the pages.
 type Query struct {
 	poll.Target
 	text string
@@ -22,9 +21,9 @@ type Query struct {
 	seen    *seen.Set
 	horizon time.Duration // how long seen remembers an id
 
-	// version is the version of the last first page with all posts dealt with, 0 for none;
-	// that page was read for up to limit posts. shown are the ids on that page, which an
-	// unchanged page shows again.
+	// version is the version of the last first page with all posts dealt with, 0 for none. That
+	// page was read for up to limit posts. shown has the ids on that page: an unchanged page shows
+	// them again.
 	version uint64
 	limit   int
 	shown   []string
@@ -32,10 +31,10 @@ type Query struct {
 	since     time.Time // when the last complete poll began, zero before the first
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
-	// cold is true if another process has read the query, and this process has not yet. If
-	// the first answer is then empty, it is probably wrong.
+	// cold is true if another process has read the query and this process has not yet. An empty
+	// first answer is then probably wrong.
 	cold  bool
-	again bool // poll again at once after the poll under way
+	again bool // poll again immediately after the poll under way
 
 	stream pushed
 }
@@ -44,7 +43,7 @@ type Query struct {
 type sub struct {
 	Terms
 	from           time.Time // while fresh: how far back to read for the rule
-	read           time.Time // while fresh: all posts visible then had reached the rule or were of no interest to it
+	read           time.Time // while fresh: the rule has every post visible at this time, or did not want it
 	fresh, covered bool
 }
 
@@ -98,7 +97,7 @@ func (q *Query) cutoff(overlap time.Duration) time.Time {
 	return back
 }
 
-// correct corrects a Since that was stamped by a clock which was later set back: see
+// correct corrects a Since if the clock that stamped it was ahead and was later set back: see
 // accounts.Targets.
 func (q *Query) correct(env *poll.Env) {
 	for i := range q.subs {
@@ -111,17 +110,17 @@ func (q *Query) correct(env *poll.Env) {
 // maxMemory limits how long a query remembers ids between two polls.
 const maxMemory = 366 * 24 * time.Hour
 
-// remember makes seen remember ids for twice the overlap plus the time between two polls,
-// audits included. A set that remembers them for less is replaced by an empty set; the
-// journal then drops known posts that seem new.
+// remember makes seen remember ids for twice the overlap plus the time between two polls, audits
+// included. If the present set remembers them for less, an empty set replaces it. The journal then
+// drops known posts that seem new.
 func (q *Query) remember(overlap, audits time.Duration) {
 	if need := 2*overlap + max(audits, min(q.every(), maxMemory)); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0
 	}
 }
 
-// Target returns a query's name in the journal: "query:" and its text. For a text of more
-// than 500 bytes it is "query:sha256:" and the text's SHA-256.
+// Target returns a query's name in the journal. It is "query:" and the query's text. For a text of
+// more than 500 bytes it is "query:sha256:" and the text's SHA-256.
 func Target(text string) string {
 	if len(text) <= 500 {
 		return "query:" + text

@@ -14,9 +14,9 @@ import (
 type Terms struct {
 	poll.Source
 	Query string // the query's text
-	// Interval is the desired time between two polls. If Next is set, it replaces Interval:
-	// it returns the first poll time after its argument, and Every is the shortest time
-	// between two such times.
+	// Interval is the desired time between two polls. Next replaces Interval, if it is set: it
+	// returns the first poll time after its argument. Every is the shortest time between two such
+	// times.
 	Interval   time.Duration
 	Next       func(time.Time) time.Time
 	Every      time.Duration
@@ -33,8 +33,8 @@ func (t *Terms) every() time.Duration {
 	return t.Interval
 }
 
-// next returns the first poll time after a given time by the rule's schedule; zero if there
-// is none.
+// next returns the first poll time after the given time by the rule's schedule; zero if the rule
+// has no schedule.
 func (t *Terms) next(after time.Time) time.Time {
 	if t.Next == nil {
 		return time.Time{}
@@ -46,13 +46,13 @@ func (t *Terms) next(after time.Time) time.Time {
 type Start struct {
 	Since time.Time // the query was read up to Since, except for the overlap
 	Gaps  []poll.Gap
-	// At Read, all visible posts had reached the rule or were of no interest to it. The
-	// rule's first poll reads back to From.
+	// The rule has every post that was visible at Read, or did not want it. The rule's first poll
+	// reads back to From.
 	From, Read time.Time
 }
 
-// Set adds or replaces a source's subscription, and ends its subscription to another query.
-// On shards that do not own the query, terms is nil.
+// Set adds a source's subscription or replaces its present one, and ends its subscription to
+// another query. On shards that do not own the query, terms is nil.
 func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
 	had := s.bySub[sourceID]
 	var mine *Query
@@ -131,7 +131,7 @@ func (s *Targets) planSearch(q *Query, now int64) {
 	}
 }
 
-// replan schedules a query's next poll again. A poll that is due by now stays due.
+// replan schedules a query's next poll again. A poll that is due already stays due.
 func (s *Targets) replan(q *Query) {
 	now := s.env.Clock()
 	if at, ok := s.Sched.At(q.slot); ok && at <= now+int64(time.Millisecond) { // the queue rounds up
@@ -140,8 +140,8 @@ func (s *Targets) replan(q *Query) {
 	s.planSearch(q, now)
 }
 
-// leaveQuery removes a source from a query. A query without subscribers is released once no
-// poll of it is under way.
+// leaveQuery removes a source from a query. A query without subscribers is released when no poll of
+// it is under way.
 func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	q.subs = slices.DeleteFunc(q.subs, func(s sub) bool { return s.ID == sourceID })
 	if q.Watched = len(q.subs) > 0; !q.Watched && !q.Polled {
@@ -165,9 +165,9 @@ func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	return time.Time{}
 }
 
-// nextSearch returns when a query is due after now, on the detector's clock: by the
-// shortest interval or by the schedules, whichever comes first. It returns Never if it has
-// neither.
+// nextSearch returns when a query is due after now, on the detector's clock. Both the shortest
+// interval and the schedules count: the earliest time is returned. It returns Never if the query
+// has neither.
 func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	var next int64 = Never
 	if iv := max(q.interval(), s.Pushed.audits(q)); iv > 0 {
@@ -182,10 +182,10 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	return next
 }
 
-// Turn reports whether a query should be polled now, and returns when the next query is
-// due. account is when the next account is due. Without takesTurns, the target that is due
-// first is polled first. With takesTurns, set where accounts are always due, accounts and
-// queries take turns.
+// Turn reports whether a query should be polled now, and returns when the next query is due.
+// account is when the next account is due. Without takesTurns, the account or query that is due
+// first is polled first. takesTurns is set if accounts are always due: accounts and queries then
+// take turns.
 func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
 	if at = s.nextAt(now); at > now {
 		return false, at
@@ -204,8 +204,8 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	return at <= account, at
 }
 
-// nextAt returns when the next query is due, Never if there is none. A due query waits
-// while a pushed post of it is committed.
+// nextAt returns when the next query is due, Never if there is none. While a pushed post of a query
+// is committed, the query waits even if it is due.
 func (s *Targets) nextAt(now int64) int64 {
 	for {
 		slot, at, ok := s.Sched.Next()

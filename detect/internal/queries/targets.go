@@ -23,8 +23,8 @@ type Targets struct {
 	// Pushed tracks the queries that the stream covers; nil without a Streamer of queries.
 	Pushed *Pushed
 
-	// AccountsHadLast is true if the last turn was the accounts', where they take turns with
-	// queries.
+	// AccountsHadLast is true if accounts had the last turn. It is used when accounts and queries
+	// take turns.
 	AccountsHadLast bool
 }
 
@@ -74,8 +74,8 @@ func (s *Targets) Plan(p *poll.Poll) {
 		}
 		fresh = fresh || sub.fresh
 	}
-	// It is not asked for a fresh subscriber, which gets known posts, too, nor for answers
-	// that are not newest first: only their posts show how far back they reach.
+	// AskKnown is left out for a fresh subscriber, which also gets known posts. It is also left out
+	// for answers that are not newest first: only their posts show how far back they reach.
 	if !fresh && !q.unordered && q.limit == plan.Limit {
 		s.Polls.AskKnown(p, q.version)
 	}
@@ -118,7 +118,7 @@ func (s *Targets) Apply(p *poll.Poll) {
 	}
 }
 
-// note stores the version and ids of the first page, if all its posts have been dealt with.
+// note stores the version and ids of a first page if all its posts have been dealt with.
 func (q *Query) note(p *poll.Poll) {
 	if p.Out.Unchanged {
 		q.seen.Add(p.Out.Begun, q.shown...)
@@ -155,9 +155,9 @@ func (s *Targets) Release(slot int32) {
 // Rest schedules the next poll of a query at until.
 func (s *Targets) Rest(slot int32, until int64) { s.Sched.Set(slot, until) }
 
-// Next schedules the poll after p has ended. It is made at once if a rule was added during
-// p, or if pushed posts could not be committed. A query with failing polls waits as before.
-// A query without a planned poll, because no schedule wanted one, may have got new terms
+// Next schedules the poll after p has ended. The poll is made immediately if a rule was added
+// during p, or if pushed posts could not be committed. A query with failing polls waits as before.
+// Some queries have no planned poll because no schedule wanted one; they may have got new terms
 // while pushed posts were committed.
 func (s *Targets) Next(p *poll.Poll, failed bool, now int64) {
 	q := s.slots[p.Slot]
@@ -184,7 +184,8 @@ type Status struct {
 	Gaps                     []poll.Gap
 }
 
-// Status returns the Status of a query, the zero Status if the query is not on this shard.
+// Status returns the Status of a query. It returns the zero Status if the query is not on this
+// shard.
 func (s *Targets) Status(text string) (st Status) {
 	q := s.byText[text]
 	if q == nil {

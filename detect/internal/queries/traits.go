@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// traits are the traits of queries. Their gaps are not read later, since rules limit the
-// number of results. A post may begin to match a query long after its publication, when it
-// has more likes.
+// traits are the traits of queries. Their gaps are not read later, because rules limit the number
+// of results. A post may begin to match a query long after its publication, for example when it
+// gets more likes.
 var traits = poll.Traits{
 	Kind: poll.Queries, Noun: "query", Key: "query",
 	Target:    Target,

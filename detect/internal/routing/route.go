@@ -14,29 +14,29 @@ const (
 	Timelines               // the timelines of its authors
 )
 
-// State is a rule's origin, and the time up to which it has got its posts.
+// State is a rule's origin, and the time up to which the rule has its posts.
 type State struct {
 	Origin Origin
-	// Read is a time at which all visible posts had reached the rule; zero if not known.
+	// Read is a time for which the rule has all posts that were visible then; zero if not known.
 	Read time.Time
-	// Behind is true if the journal has a cursor of the rule's query that no search of the
-	// rule moves. The next process would mistake it for the time up to which the rule's posts
+	// Behind is true if the journal has a cursor of the rule's query that no search of the rule
+	// moves. The next process would mistake this cursor for the time up to which the rule's posts
 	// were read.
 	Behind bool
 	// Elsewhere is true if another node searches for the rule's query.
 	Elsewhere bool
-	// Restarted is true if the rule was set before Run: then the journal has the cursors that
-	// earlier processes stored for it.
+	// Restarted is true if the rule was set before Run. The journal then has cursors that earlier
+	// processes stored for the rule.
 	Restarted bool
-	// SearchedBefore and TimelinesBefore are the times up to which earlier processes searched
-	// for the rule's query, and read its authors' timelines; zero if they did not.
+	// SearchedBefore is the time up to which earlier processes searched for the rule's query.
+	// TimelinesBefore is that up to which they read its authors' timelines. Each is zero if they
+	// did not.
 	SearchedBefore, TimelinesBefore time.Time
 }
 
-// Restart returns the state of a rule that is set before Run, from the journal's cursors.
-// searched is the time up to which its query was searched for, zero if it was not.
-// timelines has, for each author's timeline that was read, the time up to which it was
-// read. authors is the number of authors.
+// Restart returns the state of a rule that is set before Run, from the journal's cursors. searched
+// is the time up to which its query was searched for, zero if it was not. timelines has that time
+// for each author's timeline that was read. authors is the number of authors.
 func Restart(searched time.Time, timelines []time.Time, authors int) State {
 	s := State{Restarted: true, SearchedBefore: searched, Behind: !searched.IsZero()}
 	if len(timelines) > 0 && len(timelines) == authors {
@@ -48,8 +48,7 @@ func Restart(searched time.Time, timelines []time.Time, authors int) State {
 // Facts are the inputs of Route besides a rule's state.
 type Facts struct {
 	Covered bool // the authors' timelines have all posts of the rule, and are polled as often
-	// ReadUntil is the time up to which the rule has got its posts from its Origin; zero if
-	// it has got none.
+	// ReadUntil is the time up to which the rule has posts from its Origin; zero if it has none.
 	ReadUntil time.Time
 	Stored    time.Time // the journal's cursor of its query, zero if there is none
 	Oldest    time.Time // the journal is sure to know events from this time on
@@ -62,20 +61,19 @@ type Move struct {
 	// Leave is the origin to end after the change, Undecided for none.
 	Leave Origin
 
-	// For a move to timelines: posts published before Since are not events. Resumes is true
-	// if earlier processes have read each timeline for the rule up to its cursor in the
+	// For a move to timelines: posts published before Since are not events. Resumes is true if
+	// earlier processes have read each timeline for the rule, up to the timeline's cursor in the
 	// journal.
 	Since   time.Time
 	Resumes bool
 
-	// Read is a time at which all visible posts had reached the rule, or were of no interest
-	// to it.
+	// Read is a time: the rule has every post that was visible then, or did not want it.
 	Read time.Time
 
 	// For a move to a search: Store is the cursor to put in the journal first, zero for none.
-	// Without it the next process would use the cursors of timelines, which move on without
-	// the rule. Start is the time up to which the query was read; it is unused if other rules
-	// search for it already. The rule's first poll reads back to From.
+	// Without it the next process would use the cursors of timelines, which move on without the
+	// rule. Start is the time up to which the query was read. It is unused if other rules already
+	// search for the query. The rule's first poll reads back to From.
 	Store, Start, From time.Time
 }
 
@@ -119,9 +117,9 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	return next, m
 }
 
-// readBefore returns the time up to which earlier processes have read the posts of a rule
-// with state s. If rules share the query, searches may have been made for the others while
-// this rule used timelines; then the earlier of both times counts.
+// readBefore returns the time up to which earlier processes have read the posts of a rule with
+// state s. If rules share the query, searches may have been made for other rules while this rule
+// used timelines. Then the earlier of both times counts.
 func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if s.SearchedBefore.IsZero() {
 		return s.TimelinesBefore
@@ -137,10 +135,10 @@ func (rs *Rules) ReadBefore(r *Rule, oldest time.Time) time.Time {
 	return rs.readBefore(r.Query, r.State, oldest)
 }
 
-// searchFrom returns where to begin the search for a query that was never searched for: the
-// earliest time up to which the rule, and others that may search, have got their posts from
-// timelines. It is zero if none has got posts, or if another rule searches already: that
-// search stores the cursor.
+// searchFrom returns where to begin the search for a query that was never searched for. This is the
+// earliest time up to which the rule, or another rule that may search, has posts from timelines. It
+// is zero if none has posts. It is also zero if another rule searches already, because that search
+// stores the cursor.
 func (rs *Rules) searchFrom(r *Rule, want Want, read, oldest time.Time) time.Time {
 	from, known := want.Since, !read.IsZero()
 	if known {

@@ -48,7 +48,7 @@ func (rs *Rules) Polls() float64 { return rs.polls }
 // Covered returns how many rules get their posts from timelines.
 func (rs *Rules) Covered() int { return rs.covered }
 
-// Put sets the terms and the state of a rule, which may be new.
+// Put sets the terms and the state of a rule. The rule may be new.
 func (rs *Rules) Put(r *Rule, want Want, s State) {
 	if rs.byID == nil {
 		rs.byID, rs.byQuery = map[string]*Rule{}, map[string][]*Rule{}
@@ -68,8 +68,8 @@ func (rs *Rules) Drop(r *Rule) {
 	rs.left(r)
 }
 
-// left updates the other rules of r's query after r was removed. If searches for r may have
-// stored a cursor, the others that are on timelines become Behind.
+// left updates the other rules of r's query after r was removed. Searches for r may have stored a
+// cursor: then other rules that use timelines become Behind.
 func (rs *Rules) left(r *Rule) {
 	for _, other := range rs.byQuery[r.Query] {
 		other.Behind = other.Behind || other.Origin == Timelines && (r.Origin == Search || r.Behind)
@@ -117,9 +117,9 @@ func sums(list []*Rule) (polls float64, covered int) {
 	return polls, covered
 }
 
-// NeedCursor reports whether a rule needs the journal's cursor of a query. A rule needs it
-// if it searches, if it is not routed yet and may search, or if it is Behind and its
-// timelines have not been read for it, according to read.
+// NeedCursor reports whether a rule needs the journal's cursor of a query. A rule that searches
+// needs it, and so does a rule that is not routed yet. A rule that is Behind needs it until read
+// says that its timelines have been read for it.
 func (rs *Rules) NeedCursor(query string, read map[*Rule]bool) bool {
 	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool {
 		return r.Origin != Timelines || r.Behind && !read[r]

@@ -15,25 +15,24 @@ type BudgetConfig struct {
 	AtLeast bool
 	// PollRate returns how many accounts can now be polled per second.
 	PollRate func() float64
-	// LostFrom returns the time from which on unused calls are lost. Before it, accounts are
-	// polled when they are due, except for first polls, which need not wait. After it, they
-	// are polled ahead of time. If LostFrom is nil, no calls are saved: unused calls are lost
-	// at once.
+	// LostFrom returns the time from which unused calls are lost. Before it, accounts are polled
+	// when they are due, but first polls need not wait. After it, accounts are polled ahead of
+	// time. If LostFrom is nil, no calls are saved: unused calls are lost immediately.
 	LostFrom func(now int64) int64
-	// MinBackoff is how long an account rests after a failure to count its poll.
+	// MinBackoff is how long an account waits if its successful poll cannot be counted.
 	MinBackoff time.Duration
 	Logger     *slog.Logger
 }
 
-// ByBudget polls accounts where a budget of calls finds posts earliest, with their
-// intervals as bounds: see package pace. Budget and Demand are safe for concurrent use.
+// ByBudget polls accounts where a budget of calls finds posts earliest. Their intervals are bounds:
+// see package pace. Budget and Demand are safe for concurrent use.
 type ByBudget struct {
 	cfg      BudgetConfig
 	accounts Accounts
 	pacer    *pace.Pacer
 	observed int // successful polls
-	// waiting holds the accounts that wait for their first poll; nil if there are none, or no
-	// calls are saved. While it is not empty no calls are saved: from ahead on, accounts are
+	// waiting holds the accounts that wait for their first poll. It is nil if there are none, or if
+	// no calls are saved. While it is not empty no calls are saved: from ahead on, accounts are
 	// polled ahead of time.
 	waiting map[int32]struct{}
 	ahead   int64
@@ -168,7 +167,7 @@ func (s *ByBudget) Rate(slot int32) float64 { return s.pacer.Rate(slot) }
 // Budget returns how many accounts are polled per second.
 func (s *ByBudget) Budget() float64 { return math.Float64frombits(s.budget.Load()) }
 
-// Demand returns how many polls per second the longest times between polls require.
+// Demand returns how many polls per second are needed to keep the longest times between polls.
 func (s *ByBudget) Demand() float64 { return math.Float64frombits(s.demand.Load()) }
 
 // Refresh sets the budget to PollRate. It logs a warning when the budget has become too

@@ -6,14 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// LookAhead limits how early an account may be polled to share a call with others that are
-// due: by 1/LookAhead of its interval.
+// LookAhead limits how early an account may be polled to share a call with accounts that are due.
+// It may be early by 1/LookAhead of its interval.
 const LookAhead = 10
 
-// ByInterval polls each account at its interval, at an offset that depends on its name.
+// ByInterval polls each account at its interval. The offset in the interval depends on the
+// account's name.
 type ByInterval struct {
-	// Gather is a window of time: polls that fall due within it begin together, at its end.
-	// With 0 each begins when it is due. Polls that must begin at once do not wait.
+	// Gather is a window of time: polls that are due within it begin together at its end. With 0
+	// each begins when it is due. Polls that must begin immediately do not wait.
 	Gather time.Duration
 
 	queue    due.Queue

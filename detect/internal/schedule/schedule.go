@@ -2,26 +2,25 @@ package schedule
 
 import "time"
 
-// Schedule orders the accounts of one shard by the time of their next polls. It holds an
-// account from Set until Remove. From Next until Done or Put the account is being polled
-// and not due. A Schedule is not safe for concurrent use.
+// Schedule orders the accounts of one shard by the time of their next polls. It has an account from
+// Set until Remove. From Next until Done or Put the account is being polled and not due. A Schedule
+// is not safe for concurrent use.
 type Schedule interface {
-	// NextAt returns when the next poll is due, as far as is known now. ok is false if none
-	// is planned.
+	// NextAt returns when the next poll is due, as far as is known now. ok is false if no poll is
+	// planned.
 	NextAt(now int64) (at int64, ok bool)
-	// Next takes out the account to poll now; ok is false if there is none. With sharing set,
-	// the account may be due a little later, if it can share the call of the accounts taken
-	// before.
+	// Next takes out the account to poll now. ok is false if there is none. With sharing set, the
+	// account may be due a little later, if it can share the call of the accounts just taken.
 	Next(now int64, sharing bool) (due Due, ok bool)
 	// Set adds an account, or applies a change in its subscribers' terms.
 	Set(slot int32, now int64, ask Ask, first First)
 	// Remove removes an account, even while it is being polled. It does nothing for an
 	// account that is not in the schedule.
 	Remove(slot int32)
-	// Put sets the time of an account's next poll, for a reason.
+	// Put sets the time of an account's next poll. why is the reason.
 	Put(slot int32, at int64, why Why)
-	// Done puts an account back after a successful poll. The schedule may learn from the poll
-	// when the next one is best. With again set, the next poll is made at once.
+	// Done puts an account back after a successful poll. The schedule may learn from the poll when
+	// the next one is best. With again set, the next poll is made immediately.
 	Done(slot int32, now int64, poll Poll, again bool)
 	// At returns when an account's next poll is due. ok is false while it is being polled,
 	// and when a budget decides.
@@ -47,15 +46,15 @@ type Due struct {
 type Ask struct {
 	// Interval is the shortest interval of a subscriber, 0 if none has one.
 	Interval time.Duration
-	// Weight is how much the account's latency counts, and Owner the owner of the largest
-	// part of it.
+	// Weight is how much the account's latency counts. Owner is the owner with the largest part of
+	// Weight.
 	Weight float64
 	Owner  string
-	// Audited is true if a stream sends the account's posts: it is polled once per Interval
-	// and not more often.
+	// Audited is true if a stream sends the account's posts. The account is then polled exactly
+	// once per Interval.
 	Audited bool
 	// Missed is how long the account may have gone without polls. With Spread, it is polled
-	// at once if a poll was due in that time. Under a budget, it counts as having waited that
+	// immediately if a poll was due in that time. Under a budget, it counts as having waited that
 	// long.
 	Missed time.Duration
 }
@@ -71,14 +70,14 @@ const (
 	Anew                 // as after a poll made now, or sooner if it is due
 )
 
-// Poll is the information about a successful poll that a schedule may learn from.
+// Poll tells a schedule about a successful poll. The schedule may learn from it.
 type Poll interface {
 	// Due returns when the poll was due, and the hash of its account.
 	Due() (at int64, hash uint64)
 	// FoundTimes returns the publication times of the new posts, none after now.
 	FoundTimes(now int64) []int64
-	// History returns the publication times of the posts that a first poll showed, and the
-	// time since when it showed all posts. ok is false for other polls.
+	// History returns the publication times of the posts that a first poll showed. It also returns
+	// the time since which the poll showed all posts. ok is false for other polls.
 	History(now int64) (times []int64, since int64, ok bool)
 }
 
@@ -92,9 +91,9 @@ type Accounts interface {
 	Username(slot int32) string
 }
 
-// GridAfter returns the first time after now, in Unix nanoseconds, on a grid of the given
-// step. The grid's offset depends on the hash: a target keeps it over restarts, and targets
-// spread evenly over the step.
+// GridAfter returns the first time after now, in Unix nanoseconds, on a grid of the given step. The
+// hash sets the grid's offset. So a target keeps its offset over restarts, and targets spread
+// evenly over the step.
 func GridAfter(now int64, hash uint64, step time.Duration) int64 {
 	phase := int64(hash % uint64(step))
 	n := (now - phase) / int64(step)

@@ -7,9 +7,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// KeepAccounts stores earlier cursors for those accounts of a source with a cursor in the
-// journal that is too late for the source: see accounts.Targets.Behind. It calls done when
-// they are stored, or with an error when they could not be.
+// KeepAccounts stores earlier cursors for accounts of a source whose cursor in the journal is too
+// late for the source: see accounts.Targets.Behind. It calls done when they are stored, or with an
+// error if they could not be.
 func (sh *Shard) KeepAccounts(sourceID string, done func(error)) {
 	k := &keeping{sh: sh, polls: sh.Accounts.Polls, key: sh.Accounts.Key, done: done}
 	k.behind = func() map[int32]*poll.Cursor { return sh.Accounts.Behind(sourceID) }
@@ -42,9 +42,9 @@ func (k *keeping) begin() {
 	k.queue()
 }
 
-// queue queues the cursors. If a poll waits for its commit, its target's cursor is queued
-// afterwards, with the gaps that the poll leaves. Polls that are judged later keep their
-// cursors behind by themselves: see poll.Machine.cursor.
+// queue queues the cursors. If a target's poll waits for its commit, queue waits for that commit,
+// and the cursor includes the gaps that the poll leaves. Polls that are judged later keep their own
+// cursors early enough: see poll.Machine.cursor.
 func (k *keeping) queue() {
 	cursors := k.behind()
 	if len(cursors) == 0 {
@@ -72,7 +72,7 @@ func (k *keeping) queue() {
 	k.polls.WhenSettled(func() { k.sh.Tell(func(*Shard) { k.queue() }) }) // after the polls have been applied
 }
 
-// settled records that a cursor is stored, or with an error that it is not.
+// settled records that a cursor is stored. With an error it records that the cursor is not stored.
 func (k *keeping) settled(err error) {
 	k.mu.Lock()
 	if err != nil && k.err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 )
 
-// demand is the sum of the demand of a shard's accounts. It is computed again when asked
-// for.
+// demand is the sum of the demand of a shard's accounts. It is computed again when Demand is
+// called.
 type demand struct {
 	bits  atomic.Uint64 // bits of a float64: the last sum
 	begun atomic.Int64  // when it was started, on the detector's clock; 0 for never
@@ -20,8 +20,8 @@ const (
 	demandSlots = 4096 // slots added up at a time; few, because polls wait
 )
 
-// ByInterval and ByBudget return the demand of an account: polls per second when intervals
-// set the pace, √(weight × post rate) when a budget does.
+// ByInterval returns the demand of an account when intervals set the pace: polls per second.
+// ByBudget returns it under a budget: √(weight × post rate).
 func ByInterval(sh *Shard, slot int32) float64 {
 	if every := sh.Accounts.Interval(slot); every > 0 {
 		return 1 / every.Seconds()
@@ -37,8 +37,8 @@ func ByBudget(sh *Shard, slot int32) float64 {
 	return math.Sqrt(sh.Accounts.Ask(slot).Weight * rate)
 }
 
-// Demand returns the sum of the results of of for all accounts; 0 before the first sum is
-// ready. It may be a second old, plus the time for adding up.
+// Demand returns the sum of of(sh, slot) over all accounts; 0 before the first sum is ready. The
+// sum may be a second old, plus the time for adding up.
 func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
 	d, now := &sh.demand, max(1, sh.env.Clock())
 	if begun := d.begun.Load(); (begun == 0 || now-begun >= demandEvery) && d.begun.CompareAndSwap(begun, now) {
@@ -47,7 +47,7 @@ func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
 	return math.Float64frombits(d.bits.Load())
 }
 
-// addUp adds the demand of the accounts from a slot on to sum.
+// addUp adds the demand of the accounts in slots from from on to sum.
 func (sh *Shard) addUp(of func(sh *Shard, slot int32) float64, from int32, sum float64) {
 	size := sh.Accounts.Size()
 	to := min(from+demandSlots, size)

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// All holds the shards of a detector, and the information about accounts polled elsewhere.
+// All holds the shards of a detector, and what is known about accounts that other nodes poll.
 type All struct {
 	Shards    []*Shard
 	Share     *parts.Share
@@ -21,7 +21,7 @@ type All struct {
 	Cursors func(ctx context.Context, keys []string) (map[string]*poll.Cursor, error)
 }
 
-// Division is the division of a source's accounts among the shards and the other nodes.
+// Division says how a source's accounts are divided among the shards and the other nodes.
 type Division struct {
 	Source    string
 	Accounts  []monitor.Account
@@ -32,9 +32,9 @@ type Division struct {
 	taken map[uint64]bool // hashes that were in Elsewhere before
 }
 
-// Divide divides a source's accounts and reads the cursors of those on shards. With known
-// set, it leaves out the cursors of accounts that are polled already. It may be called
-// again for the same Division.
+// Divide divides a source's accounts and reads the cursors of the accounts on shards. With known
+// set, it leaves out the cursors of accounts that are polled already. It may be called again for
+// the same Division.
 func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 	n, alone := uint64(len(a.Shards)), a.Share.Alone()
 	div.Shards, div.Elsewhere = make([][]accounts.Account, n), nil
@@ -85,10 +85,11 @@ func (a *All) Divide(ctx context.Context, div *Division, known bool) error {
 	return nil
 }
 
-// askAtOnce is how many accounts a shard is asked about at a time; few, because polls wait.
+// askAtOnce is how many accounts a shard looks up per message. It is low because polls wait
+// meanwhile.
 const askAtOnce = 1024
 
-// unknown marks the accounts that are targets already, and returns the keys of the others.
+// unknown marks the accounts that are targets already, and returns the keys of the other accounts.
 func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err error) {
 	for i, part := range div.Shards {
 		for len(part) > 0 {
@@ -113,8 +114,8 @@ func (a *All) unknown(ctx context.Context, div *Division) (keys []string, err er
 	return keys, nil
 }
 
-// Each calls fn for each polled account that is a key of names, one at a time, on the
-// account's shard.
+// Each calls fn for each polled account whose name is a key of names. It makes one call at a time,
+// on the account's shard.
 func (a *All) Each(ctx context.Context, names map[string]time.Duration, fn func(sh *Shard, name string, slot int32)) error {
 	byShard := make([][]string, len(a.Shards))
 	for name := range names {

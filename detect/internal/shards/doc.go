@@ -1,5 +1,4 @@
-// Package shards implements the goroutines that own the targets. A Shard keeps its share of
-// the accounts and queries, and starts their polls when they are due, as far as slots and
-// budget allow. Only its own goroutine touches its state: other goroutines send it
-// messages.
+// Package shards implements the goroutines that own the targets. A Shard has a share of the
+// accounts and queries. It starts their polls when they are due, as far as slots and budget allow.
+// Only its own goroutine touches its state: other goroutines send it messages.
 package shards

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Gate stops new polls, probes and searches until a given time, and while it is held. All
+// Gate stops new polls, probes and searches until a given time, and while Hold is in force. All
 // shards share it. The zero value is open.
 type Gate struct {
 	until atomic.Int64 // on the detector's clock; longSleep while it is held
@@ -15,8 +15,8 @@ type Gate struct {
 	held bool
 }
 
-// From closes the gate until a time of the detector's clock; 0 opens it. changed is false
-// if the gate had the same time already.
+// From closes the gate until a time of the detector's clock; 0 opens it. changed is false if the
+// gate already had that time.
 func (g *Gate) From(at int64) (changed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,17 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// Left holds the cursors of targets given up that must still be stored: see accounts.Given.
-// It is safe for concurrent use, except for concurrent calls of Store. The zero value is
-// empty.
+// Left holds cursors that must still be stored, of targets given up: see accounts.Given. It is safe
+// for concurrent use, except for concurrent calls of Store. The zero value is empty.
 type Left struct {
 	mu      sync.Mutex
 	cursors map[string]*poll.Cursor // by target
 }
 
-// Store calls commit with up to n cursors at a time, by target, and drops those committed.
-// After an error the rest stay for the next call. On fleet.ErrFenced it drops all cursors
-// and returns nil, because other nodes then have the targets.
+// Store calls commit with up to n cursors at a time, by target, and drops the cursors that commit
+// stored. After an error the rest stay for the next call. After fleet.ErrFenced it drops all
+// cursors and returns nil, because other nodes then have the targets.
 func (l *Left) Store(n int, commit func(map[string]*poll.Cursor) error) error {
 	for {
 		some := l.some(n)
@@ -79,11 +78,11 @@ func (l *Left) add(cursors map[string]*poll.Cursor) {
 	}
 }
 
-// giveUpSlots is how many slots are examined at a time; few, because polls wait.
+// giveUpSlots is how many slots are examined per message. It is low because polls wait meanwhile.
 const giveUpSlots = 4096
 
 // GiveUp gives up the accounts and queries that are not in share. It adds the accounts to
-// elsewhere and the cursors to store to left, and calls done at the end. Polls that wait
+// elsewhere, and to left the cursors that must be stored. It calls done at the end. Polls that wait
 // for their commit are still committed.
 func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	lacking := map[string]*poll.Cursor{}

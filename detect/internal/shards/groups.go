@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
-// groupSlots is how many slots are counted at a time; few, because polls wait.
+// groupSlots is how many slots are counted per message. It is low because polls wait meanwhile.
 const groupSlots = 4096
 
 // Groups returns the accounts of all shards, grouped for a forecast.

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
-// message is a message to a shard. One field is set; err may be set with settled.
+// message is a message to a shard. One field is set; with settled, err may be set too.
 type message struct {
 	landed  *poll.Poll // a poll with all its pages read
 	settled *poll.Poll // a poll that is committed or, if err is set, is not
@@ -40,17 +40,17 @@ func (sh *Shard) Ring() { sh.mail.Bell().Ring() }
 // Tell makes the shard's goroutine call fn, after the functions of earlier calls.
 func (sh *Shard) Tell(fn func(*Shard)) { sh.mail.Put(message{tell: fn}) }
 
-// Settled reports to the shard that a poll is committed, or with an error that it is not.
+// Settled reports to the shard that a poll is committed. With an error it reports that it is not.
 func (sh *Shard) Settled(p *poll.Poll, err error) { sh.mail.Put(message{settled: p, err: err}) }
 
-// Ask runs fn on the shard's goroutine and waits for it. After an error fn may still run.
+// Ask runs fn on the shard's goroutine and waits for fn. After an error fn may still run.
 func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	done := make(chan struct{})
 	sh.Tell(func(sh *Shard) { fn(sh); close(done) })
 	select {
 	case <-done:
 		return nil
-	case <-sh.cfg.Stop: // Run waits for some of the callers, so they must not wait for it
+	case <-sh.cfg.Stop: // Run waits for some of the callers: they must not wait for Run
 		return sh.env.Budget.Stopped()
 	case <-sh.cfg.Done:
 		return sh.env.Budget.Stopped()
@@ -59,8 +59,8 @@ func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
 	}
 }
 
-// Streamed calls fn on the shard's goroutine, with the targets that the stream of a kind
-// covers. AskStreamed also waits for fn to return; after an error fn may still be called.
+// Streamed calls fn on the shard's goroutine, with the targets that the stream of a kind covers.
+// AskStreamed does so too and waits for fn to return; after an error fn may still be called.
 func (sh *Shard) Streamed(kind poll.Kind, fn func(push.Covered)) {
 	sh.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
 }

@@ -7,8 +7,8 @@ import (
 // maxProbing is the highest number of Prober calls that a shard has under way.
 const maxProbing = 4
 
-// startProbes begins the probes that are due at their own rate, and returns when the next
-// one may begin.
+// startProbes begins the probes that are due at the rate of probes, and returns when the next one
+// may begin.
 func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	sweep := sh.Accounts.Probes
 	if sweep == nil {
@@ -27,7 +27,7 @@ func (sh *Shard) startProbes(ctx context.Context) (next int64) {
 	return sweep.NextAt()
 }
 
-// startProbe begins a call of the Prober. It returns false if no slot is free or no account
+// startProbe begins a call of the Prober. It returns false if no slot is free, or if no account
 // needs a probe.
 func (sh *Shard) startProbe(ctx context.Context) bool {
 	if sh.probing == maxProbing || sh.room() <= 0 {

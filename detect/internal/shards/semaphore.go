@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Acquire takes n slots of the semaphore sem, waiting until they are free.
+// Acquire takes n slots of the semaphore sem. It waits until they are free.
 func Acquire(ctx context.Context, sem chan struct{}, n int) error {
 	for acquired := range n {
 		select {

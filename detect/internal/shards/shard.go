@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// Shard owns a share of the targets: it starts their polls when they are due.
+// Shard owns a share of the targets. It starts their polls when they are due.
 type Shard struct {
 	// Accounts and Queries belong to the shard's goroutine once Run has begun.
 	Accounts *accounts.Targets
@@ -40,17 +40,17 @@ type Config struct {
 	Env       *poll.Env
 	Slots     int // limit on upstream calls under way
 	BatchSize int // highest number of accounts per call
-	// Gather is a window of time: polls that are due within it begin together; with 0 each
+	// Gather is a window of time: polls that are due within it begin together. With 0 each poll
 	// begins when it is due.
 	Gather time.Duration
 	// Stop is closed to end Run. Done is closed when Run has returned.
 	Stop, Done <-chan struct{}
 	// Gate stops new polls while it is closed.
 	Gate *Gate
-	// Commit queues a poll's events and cursor for a commit, and calls Settled after that.
+	// Commit queues a poll's events and cursor for a commit, and calls Settled after the commit.
 	Commit func(sh *Shard, p *poll.Poll, events []deliver.Event)
-	// Store queues a target's cursor for a commit after those already queued, and calls done
-	// after that.
+	// Store queues a target's cursor for a commit after those already queued. It calls done after
+	// that commit.
 	Store func(target string, c *poll.Cursor, done func(error))
 }
 
@@ -128,8 +128,7 @@ func (sh *Shard) UnderWay() (calls, polls int) { return sh.workers.Busy(), sh.op
 // updateClocks reads both clocks.
 func (sh *Shard) updateClocks() { sh.times = poll.Times{Now: sh.env.Clock(), Wall: sh.env.Now()} }
 
-// never is a time after all others. longSleep is the wake-up time of a shard that only a
-// message wakes.
+// never is a time after all others. A shard that only a message wakes sleeps until longSleep.
 const (
 	never     = queries.Never
 	longSleep = int64(1 << 62)
@@ -141,8 +140,8 @@ const (
 	followSlots = 4096 // slots examined at a time after a change of the trust in a stream
 )
 
-// startDue starts the polls that are due, as far as slots and budget allow. It returns when
-// to call it again if no message comes.
+// startDue starts the polls that are due, as far as slots and budget allow. It returns when to call
+// it again if no message comes before.
 func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
@@ -196,8 +195,8 @@ func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	return longSleep
 }
 
-// startPolls begins the poll of the account that is due first, and polls of accounts due at
-// about the same time that fit into its call.
+// startPolls begins the poll of the account that is due first. It also begins polls of accounts due
+// at about the same time, if they fit into the same call.
 func (sh *Shard) startPolls(ctx context.Context) {
 	var group []*poll.Poll
 	sh.take()
@@ -222,8 +221,8 @@ func (sh *Shard) startPolls(ctx context.Context) {
 	}
 }
 
-// take removes the accounts that share the next upstream call from the schedule, and stores
-// them in taken.
+// take removes from the schedule the accounts that share the next upstream call. It puts them into
+// taken.
 func (sh *Shard) take() {
 	sched := sh.Accounts.Sched
 	sh.taken = sh.taken[:0]

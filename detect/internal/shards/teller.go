@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Teller calls functions on all shards of a detector. The functions of several callers run
-// in the same order on all shards.
+// Teller calls functions on all shards of a detector. If several callers use it, their functions
+// run in the same order on all shards.
 type Teller struct {
 	Shards  []*Shard
 	Done    <-chan struct{} // closed when no shard runs any more
@@ -34,7 +34,7 @@ func (t *Teller) Begun() bool {
 	return t.begun
 }
 
-// Tell calls fn on each shard, with its index i, and waits until all these calls have
+// Tell calls fn on each shard, with the shard's index i, and waits until all these calls have
 // called done. Before Begin it does not wait, and begun is false.
 func (t *Teller) Tell(ctx context.Context, fn func(sh *Shard, i int, begun bool, done func())) error {
 	waits := make([]chan struct{}, len(t.Shards))

@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 )
 
-// ticket is one call taken from the budget before the shard knows which target to poll: the
-// shard's place in the queue for calls.
+// ticket is one call taken from the budget. It is the shard's place in the queue for calls. The
+// shard takes it before it knows which target to poll.
 type ticket struct {
 	budget  *budget.Budget
 	taken   bool
@@ -30,7 +30,7 @@ func (t *ticket) wait(now int64) time.Duration {
 		t.giveBack()
 	}
 	if !t.taken && b.Reading() {
-		return time.Duration(longSleep - now) // the end of the last wait for a further page wakes the shard
+		return time.Duration(longSleep - now) // the shard is woken when the last wait for a further page ends
 	}
 	if !t.taken {
 		t.changes = b.Changes()
@@ -42,8 +42,8 @@ func (t *ticket) wait(now int64) time.Duration {
 // used records that the call is made.
 func (t *ticket) used() { t.taken = false }
 
-// giveBack gives back a ticket that is not needed now. If it were kept until the bucket is
-// full again, it would be one call too many.
+// giveBack gives back a ticket that is not needed now. A ticket kept until the bucket is full again
+// would be one call too many.
 func (t *ticket) giveBack() {
 	if t.taken {
 		t.budget.GiveBack(t.at, t.changes)

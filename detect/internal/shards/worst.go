@@ -28,12 +28,12 @@ type Query struct {
 	Sees func(owner string) bool
 }
 
-// leastMissing is how many posts must be missing, at an account's rate, for the account to
-// count as silent. That many are missing by chance in one case of 20.
+// leastMissing is how many posts must be missing for an account to count as silent. By chance, that
+// many are missing in one case of 20.
 const leastMissing = 3
 
-// Missing returns how many posts are expected since an account's last post, at its rate; 0
-// while either is unknown.
+// Missing returns how many posts are expected since an account's last post, given its rate. It
+// returns 0 while either is unknown.
 func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	last := a.Status(slot).Post
 	if last.IsZero() {
@@ -42,7 +42,7 @@ func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
 	return max(0, a.PostRate(slot)*now.Sub(last).Seconds())
 }
 
-// Delays returns the mean delays of the accounts that have remembered polls, by slot.
+// Delays returns the mean delays of the accounts with remembered polls, by slot.
 func Delays(a *accounts.Targets) map[int32]time.Duration {
 	of := map[int32]time.Duration{}
 	a.Polls.Memory.Delays(func(slot int32, hash uint64, mean time.Duration) {
@@ -59,9 +59,8 @@ type ranked struct {
 	rank float64
 }
 
-// Worst returns the statuses of the worst accounts, the worst first. It calls status on the
-// shard's goroutine. A shard examines a limited number of accounts at a time, because polls
-// wait.
+// Worst returns the statuses of the worst accounts, the worst first. It calls status on the shard's
+// goroutine. A shard examines few accounts at a time, because polls wait meanwhile.
 func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *accounts.Targets, slot int32, rank float64) T) (list []T, err error) {
 	type made struct {
 		status T
@@ -107,8 +106,8 @@ type ranking struct {
 	q  *Query
 }
 
-// rank adds the accounts from a slot on. It returns the slot to continue from, -1 at the
-// end.
+// rank ranks some accounts, from a slot on, and adds them to found. It returns the slot to continue
+// from, -1 at the end.
 func (r ranking) rank(found *[]ranked, from int32) int32 {
 	a := r.sh.Accounts
 	if r.q.By == Slow {
@@ -134,7 +133,7 @@ func (r ranking) rank(found *[]ranked, from int32) int32 {
 	return to
 }
 
-// of returns the rank of an account for any Order but Slow; 0 leaves the account out.
+// of returns the rank of an account, for any Order but Slow. A rank of 0 leaves the account out.
 func (r ranking) of(slot int32) float64 {
 	a := r.sh.Accounts
 	switch r.q.By {

@@ -14,9 +14,9 @@ type Expected struct {
 	Streamed bool    // all posts also come from a stream
 }
 
-// PerDay returns what a platform charges for a day: each post once when it is found and, if
-// streamed, once more as an event; each probed account once. Charges for the same thing
-// again on that day are not predicted; Spend counts them.
+// PerDay predicts the charges of a platform for a day. Each post is charged once when it is found
+// and, if streamed, once more as an event. Each probed account is charged once. Further charges for
+// the same thing on that day are not predicted; Spend counts them.
 func PerDay(p fetcher.Prices, e Expected) float64 {
 	perDay := e.Posts * (24 * time.Hour).Seconds()
 	cost := perDay * p.Post

@@ -24,11 +24,10 @@ func (t *tally) all() fetcher.Billed {
 	return sum
 }
 
-// target returns the record's name in the journal; names of accounts and queries have a
-// prefix. The nodes of a fleet share one record, because a process may have another name
-// than its predecessor. Each node writes all the amounts it knows: an amount that one node
-// has overwritten is written again by another. Of two amounts of a node the larger is the
-// later one.
+// target returns the record's name in the journal. Names of accounts and queries have a prefix. The
+// nodes of a fleet share one record, because a process may have another name than its predecessor.
+// Each node writes all the amounts that it knows, so another node restores an amount that was
+// overwritten. Of two amounts of the same node the larger is the later one.
 func (c *Config) target() string {
 	if c.Node == "" {
 		return "spend"
@@ -45,7 +44,7 @@ type record struct {
 	Nodes map[string][3]int64 `json:"nodes"` // posts, users and events by node
 }
 
-// maxNodes limits the names in a day's record; further nodes are not counted.
+// maxNodes limits the names in a day's record. Further nodes are not counted.
 const maxNodes = 1000
 
 func (c *Config) encode(t *tally) string {
@@ -67,8 +66,8 @@ func (c *Config) encode(t *tally) string {
 	return string(encoded)
 }
 
-// decode parses a position. It returns the zero tally for "" and for a position of another
-// version.
+// decode parses a position. It returns the zero tally if the position is "" or has the format of
+// another version.
 func (c *Config) decode(position string) (t tally) {
 	r := record{Nodes: map[string][3]int64{}}
 	if c.Node != "" {
@@ -98,8 +97,8 @@ func (c *Config) decode(position string) (t tally) {
 	return t
 }
 
-// Begin loads the charges that other processes have stored today, if there is a limit. Call
-// it before Add.
+// Begin loads the charges that other processes have stored today. Without a limit it does nothing.
+// Call it before Add.
 func (s *Spend) Begin(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
@@ -116,13 +115,13 @@ func (s *Spend) Begin(ctx context.Context) {
 	if was.day.Before(s.today.day) {
 		return
 	}
-	// Charges of a later day were made while the clock was ahead.
+	// The charges of a later day were made while the clock was ahead.
 	s.today.own, s.today.others, s.stored = was.own, was.others, position
 	s.judge()
 }
 
-// look reads the charges that the other nodes of a fleet have stored today. If the journal
-// fails, the next look reads them.
+// look reads the charges that the other nodes of a fleet have stored today. If the journal fails,
+// the next look reads them.
 func (s *Spend) look(ctx context.Context) {
 	if s.cfg.Node == "" {
 		return
@@ -150,8 +149,8 @@ func (s *Spend) look(ctx context.Context) {
 	s.judge()
 }
 
-// Position returns the position to store. ok is false if the journal has it already, or no
-// limit is set.
+// Position returns the position to store. ok is false if the journal already has it, or if no limit
+// is set.
 func (s *Spend) Position() (name, position string, ok bool) {
 	if s.cfg.Limit == 0 {
 		return "", "", false

@@ -16,12 +16,12 @@ import (
 type Cost struct {
 	// Prices are the platform's prices. Stats and Plan compute costs from them.
 	Prices fetcher.Prices
-	// Limit is the highest charge per day, from midnight to midnight UTC; 0 means no limit.
-	// When it is reached, no calls are made until the next day. Answers under way may exceed
-	// it. Today's charges are stored and survive a restart, except for up to 10 s before a
-	// crash. The nodes of a fleet share Limit, including nodes that have ended since
-	// midnight, and learn of each other's charges within half a minute. With a FetchRate each
-	// node also keeps to a part of Limit in proportion to its part of FetchRate.
+	// Limit is the highest charge per day, from midnight to midnight UTC; 0 means no limit. When it
+	// is reached, no calls are made until the next day. Answers under way may exceed it. Today's
+	// charges are stored and survive a restart, except for up to 10 s before a crash. The nodes of
+	// a fleet share Limit and learn of each other's charges within half a minute. Nodes that have
+	// ended since midnight count too. With a FetchRate each node also keeps to a part of Limit, in
+	// proportion to its part of FetchRate.
 	Limit float64
 }
 
@@ -29,11 +29,11 @@ type Cost struct {
 type Config struct {
 	Cost
 	Now func() time.Time
-	// Reached is called when the limit of a day is reached. No call may be made for wait,
-	// until the next day.
+	// Reached is called when the limit of a day is reached. No call may be made for the time wait,
+	// which ends with the day.
 	Reached func(wait time.Duration, why string)
-	// Load reads a position from the journal, "" if there is none. Store queues a commit that
-	// includes the position.
+	// Load reads a position from the journal; it returns "" if there is none. Store queues a commit
+	// that includes the position.
 	Load   func(ctx context.Context, target string) (position string, err error)
 	Store  func()
 	Logger *slog.Logger
@@ -104,9 +104,9 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.judge()
 }
 
-// turn starts a new day when midnight has passed. If the clock is set back to an earlier
-// day, it moves to that day the charges made since, and those made before the wrong clock's
-// midnight if that midnight came on that day. The caller holds s.mu.
+// turn starts a new day when midnight has passed. If the clock is set back to an earlier day, turn
+// moves the charges since the wrong clock's midnight to that day. It also moves the charges before
+// that midnight, if that midnight came on that day. The caller holds s.mu.
 func (s *Spend) turn() {
 	now := s.cfg.Now()
 	switch day := dayOf(now); {
@@ -124,8 +124,8 @@ func (s *Spend) turn() {
 	}
 }
 
-// reached returns the limit that is reached and the charges; ok is false if no limit is
-// reached. The caller holds s.mu.
+// reached returns the limit that is reached, and the charges. ok is false if no limit is reached.
+// The caller holds s.mu.
 func (s *Spend) reached() (limit, cost float64, ok bool) {
 	if s.limit == 0 {
 		return 0, 0, false
@@ -170,8 +170,7 @@ func (s *Spend) left() time.Duration {
 	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
 }
 
-// storeEvery is the time after which a position is stored that no other commit has
-// included.
+// storeEvery is the time after which a position is stored if no other commit has included it.
 const storeEvery = 10 * time.Second
 
 // End stores the last position after Run has ended. Do not call Add after it.
@@ -184,8 +183,7 @@ func (s *Spend) store() {
 	}
 }
 
-// Run stores the position and reads the charges of other nodes, at intervals, until ctx
-// ends.
+// Run stores the position and reads the charges of other nodes at intervals until ctx ends.
 func (s *Spend) Run(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
@@ -207,11 +205,10 @@ func (s *Spend) Run(ctx context.Context) {
 type Stats struct {
 	Billed fetcher.Billed // what the platform charged since the process began
 	Total  float64        // price of Billed by Config.Cost.Prices
-	// Today is the amount charged since midnight UTC. With a Limit it includes earlier
-	// processes (in a fleet, those of the same name). Limit is Config.Cost.Limit, or this
-	// node's part of it.
+	// Today is the amount charged since midnight UTC. With a Limit it includes earlier processes
+	// (in a fleet, those of the same name). Limit is Config.Cost.Limit, or this node's part of it.
 	Today, Limit float64
-	// Closed is true if this node, or all together, have reached the limit. No calls are made
+	// Closed is true if this node, or all nodes together, have reached the limit. No calls are made
 	// until midnight.
 	Closed bool
 }
@@ -224,8 +221,7 @@ func (s *Spend) Stats() Stats {
 	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today.own), Limit: s.limit, Closed: s.left() > 0}
 }
 
-// Prober returns a Prober that counts the charges of p's answers. It returns nil if p is
-// nil.
+// Prober returns a Prober that counts the charges of p's answers, or nil if p is nil.
 func (s *Spend) Prober(p fetcher.Prober) fetcher.Prober {
 	if p == nil {
 		return nil
