@@ -35,7 +35,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 		return fetcher.Page{}, err
 	}
 	if page.Next == q.Cursor {
-		page.Next = "" // a server that ignores the cursor would be read forever
+		page.Next = "" // the server ignored the cursor: going on would never end
 	}
 	page.UserID, page.RateLimit, page.ServerTime = a.did, resp.RateLimit, resp.ServerTime
 	if q.Cursor == "" {
@@ -50,8 +50,8 @@ const (
 	reasonPin    = "app.bsky.feed.defs#reasonPin"
 )
 
-// feedPage is the plan for an answer of getAuthorFeed. The constants below are the
-// indices of its values.
+// feedPage is the plan to scan an answer of getAuthorFeed. The constants below are the indices
+// of its element paths.
 var feedPage = scan.NewPlan("feed", []string{"cursor"}, []string{
 	"post.uri", "post.indexedAt", "post.record.createdAt",
 	"reason.$type", "reason.uri", "reason.indexedAt", "reason.by.did",
@@ -67,7 +67,7 @@ const (
 	reasonBy
 )
 
-// itemHead has the members of a feed item that decide whether and how it is decoded.
+// itemHead has the members of a feed item that decodeFeed needs to decide whether to decode it.
 type itemHead struct {
 	raw []byte // the whole item; shares the answer's memory
 	id  string // of the post or repost; "" if the item has no valid one
@@ -108,8 +108,8 @@ func readItem(s *scan.Scanner, a account, now time.Time) itemHead {
 	return h
 }
 
-// decodeFeed decodes an answer of getAuthorFeed, except the items that seen reports. now
-// is the time of the answer. It returns ErrMalformed if body is not a complete feed.
+// decodeFeed decodes an answer of getAuthorFeed, except items that seen reports. now is the
+// time of the answer. decodeFeed returns ErrMalformed if body is not a complete feed.
 func decodeFeed(body []byte, a account, now time.Time, seen func(id string) bool) (fetcher.Page, error) {
 	var room [defaultPageSize]itemHead // saves allocations for most pages
 	heads := room[:0]
@@ -166,8 +166,8 @@ func stamp(t *fetcher.Tweet, id string, at time.Time) {
 	}
 }
 
-// feedItem is an app.bsky.feed.defs#feedViewPost. It lacks that type's field reply, which
-// has posts of others.
+// feedItem is an app.bsky.feed.defs#feedViewPost. It has no field reply, because that field has
+// posts of other accounts.
 type feedItem struct {
 	Post   postView `json:"post"`
 	Reason struct {
@@ -189,8 +189,8 @@ type postView struct {
 	Labels        []label `json:"labels"`
 }
 
-// tweet converts an item to a Tweet. The author of a repost is the reposter; everything
-// else is the reposted post's.
+// tweet converts an item to a Tweet. The author of a repost is the reposter; all other fields
+// are those of the reposted post.
 func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 	p := &i.Post
 	uri, _ := parseURI(p.URI)
@@ -217,7 +217,7 @@ func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 	p.Record.fill(&t, prefix)
 	t.PossiblySensitive = t.PossiblySensitive || sensitive(p.Labels)
 	p.Embed.fill(&t, "")
-	// A view has the pictures' addresses, the record their content ids.
+	// The view has the pictures' addresses; the record has their content ids.
 	if keys := p.Record.Embed.media(""); len(keys) == len(t.Media) {
 		for k := range keys {
 			if t.Media[k].MediaKey == "" {

@@ -20,23 +20,22 @@ const (
 	maxPageSize     = 100 // the lexicons' maximum
 )
 
-// Config sets up a Fetcher. The zero value of each field means its default.
+// Config configures a Fetcher. A zero field means the default.
 type Config struct {
 	// BaseURL is the AppView. Defaults to DefaultBaseURL.
 	BaseURL string
-	// PDS is a server that hosts accounts, such as "https://pds.example.com".
-	// If it is set, the Fetcher reads from it instead of the AppView, and finds only
-	// the accounts that it hosts.
+	// PDS is a server that hosts accounts, such as "https://pds.example.com". If PDS is set,
+	// the Fetcher reads from this server instead of the AppView, and finds only its accounts.
 	PDS string
 	// HTTP makes the requests. Defaults to upstream's client, which allows 30 s per
 	// request and follows redirects only within the same host.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// PageSize is the number of posts to ask for, 1 to 100. A PDS is asked for that
-	// many posts and as many reposts. Defaults to 50.
+	// PageSize is the number of posts per request, 1 to 100. On a PDS a page is PageSize posts
+	// and PageSize reposts. Defaults to 50.
 	PageSize int
-	// Now is the clock for rate-limit resets, for forgetting handles after an hour, and
+	// Now returns the time, for rate limits, for the hour after which a DID is forgotten, and
 	// for checking record keys if an answer has no Date. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -105,14 +104,13 @@ type account struct {
 	name string // the name in the query, for posts without a handle
 }
 
-// Timeline reads one page of an account's posts, replies and reposts. It makes one
-// request to an AppView or two to a PDS, and another one for the DID if that is neither
-// in the query nor remembered. Errors are those of package fetcher: ErrNotFound, also
-// for an unknown handle and, from a PDS, for a deactivated account; ErrProtected if the
-// server reports the account as taken down, suspended, deactivated or blocked;
-// ErrUnauthorized if the server requires a login; ErrMalformed for an answer that is not
-// a list of posts. Page.Unchanged is set if the server answers 304 or the body is the
-// same; from a PDS, if that is true of both lists.
+// Timeline reads one page of an account's posts, replies and reposts. It makes one request to
+// an AppView or two to a PDS. If the DID is neither in the query nor remembered, it first looks
+// up the DID with another request. Errors are those of package fetcher: ErrNotFound for an
+// unknown handle or account and, from a PDS, for a deactivated account; ErrProtected if the
+// server reports the account as taken down, suspended, deactivated or blocked; ErrUnauthorized
+// if the server requires a login; ErrMalformed for an answer that is not a list of posts.
+// Page.Unchanged is set if every answer is a 304 or has the same body as before.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -149,7 +147,7 @@ func (f *Fetcher) get(ctx context.Context, path string, header http.Header) (*up
 	return resp, nil
 }
 
-// limit returns the number of posts to ask for, as text.
+// limit returns the number of posts to request, as text.
 func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
 	n := f.pageSize
 	if q.Limit > 0 {

@@ -14,9 +14,10 @@ const linkTag = 42
 
 var errCAR = errors.New("bluesky: the blocks of a commit are no CAR")
 
-// carBlocks reads a CAR archive, version 1 (ipld.io/specs/transport/car/carv1). It returns
-// the blocks by CID; they share the memory of b. A CAR is a sequence of sections, each
-// preceded by its length: first a header, then pairs of a CID and its block.
+// carBlocks parses a CAR archive, version 1 (ipld.io/specs/transport/car/carv1). It returns the
+// blocks by CID; the blocks share the memory of b. A CAR is a sequence of sections, each
+// preceded by its length. The first section is a header; each other section is a CID and its
+// block.
 func carBlocks(b []byte) (map[string][]byte, error) {
 	blocks := map[string][]byte{}
 	for header := true; len(b) > 0; header = false {
@@ -38,8 +39,8 @@ func carBlocks(b []byte) (map[string][]byte, error) {
 	return blocks, nil
 }
 
-// cidEnd returns the length of the CID at the start of b. A CID has the version, which
-// must be 1, the codec, the hash function, the hash's length in bytes, and the hash.
+// cidEnd returns the length of the CID at the start of b. A CID consists of the version (which
+// must be 1), the codec, the hash function, the hash's length in bytes, and the hash.
 func cidEnd(b []byte) (int, error) {
 	var parts [4]uint64
 	end := 0
@@ -69,9 +70,8 @@ func cidOf(link cbor.Tag) string {
 // cidText is the encoding for the text form of a CID, after its prefix "b".
 var cidText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// jsonOf converts decoded CBOR to a value that json.Marshal writes as
-// atproto.com/specs/data-model says: a link becomes {"$link": …}. Bytes, which records
-// of posts do not have, become null.
+// jsonOf converts decoded CBOR to a value for json.Marshal. As in atproto.com/specs/data-model,
+// a link becomes {"$link": …}. Bytes become null, because records of posts have none.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

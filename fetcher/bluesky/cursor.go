@@ -5,13 +5,13 @@ import (
 	"net/url"
 )
 
-// collections has the collections of a timeline, in the order of positions.
+// collections has the collections of a timeline. The elements of positions have the same order.
 var collections = [2]string{postCollection, repostCollection}
 
-// position is how far a collection of a PDS was read.
+// position says how far a collection of a PDS was read.
 type position struct {
-	cursor string // the server's cursor; "" for the newest part
-	below  string // records of that part with this key or above were used; "" if none were
+	cursor string // the server's cursor for the part to read; "" for the newest part
+	below  string // skip records of that part with this key or a greater one; "" to skip none
 	end    bool   // the collection was read to its end
 }
 

@@ -8,9 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// embed is the embedded part of a post, in a record (with blobs) or in an AppView's view
-// (with addresses): app.bsky.embed.images, video, external, record, recordWithMedia, and
-// their #view forms.
+// embed is the embedded part of a post: app.bsky.embed.images, video, external, record or
+// recordWithMedia. In a record it has blobs; in an AppView's #view form it has addresses.
 type embed struct {
 	Images []struct {
 		Image    blob   `json:"image"`    // in a record
@@ -21,7 +20,7 @@ type embed struct {
 	} `json:"images"`
 
 	Video        blob   `json:"video"`     // in a record
-	CID          string `json:"cid"`       // in a view of a video, like the next two
+	CID          string `json:"cid"`       // this and the next two: in a view of a video
 	Playlist     string `json:"playlist"`  // address of the HLS playlist
 	Thumbnail    string `json:"thumbnail"` // address of a picture
 	Presentation string `json:"presentation"`
@@ -49,10 +48,11 @@ type ratio struct {
 	Height int64 `json:"height"`
 }
 
-// blob is a file. In a record it is an object with a content id, in a view an address.
+// blob is a file. A record has the file's content id, a view has its address.
 type blob struct{ cid, url string }
 
-// UnmarshalJSON accepts both forms. For any other value it leaves the blob empty.
+// UnmarshalJSON accepts an object with a content id, or an address. For any other value it
+// leaves the blob empty.
 func (b *blob) UnmarshalJSON(raw []byte) error {
 	doc := scan.Value(raw)
 	b.url = string(textOf(doc))
@@ -73,8 +73,8 @@ func (b *blob) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// address returns the file's address: the one from a view or, for a file in a record, the
-// prefix blobs with the content id. It returns "" if there is neither.
+// address returns the file's address. For a file in a record, it is the prefix blobs followed
+// by the content id. The result is "" if the address is unknown.
 func (b blob) address(blobs string) string {
 	if b.url != "" || b.cid == "" || blobs == "" {
 		return webURL(b.url)
@@ -92,8 +92,8 @@ func (e *embed) quoted() string {
 	return ""
 }
 
-// attached returns the embed that has the media: e.Media in a post that also quotes
-// another, otherwise e.
+// attached returns the embed that has the media: e.Media if the post also quotes another post,
+// otherwise e.
 func (e *embed) attached() *embed {
 	if e.Media != nil {
 		return e.Media

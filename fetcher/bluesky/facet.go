@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// facet is an app.bsky.richtext.facet: a range of the text, as byte offsets in UTF-8,
-// with its meaning.
+// facet is an app.bsky.richtext.facet: a link, mention or tag and its range in the text, as
+// byte offsets in UTF-8.
 type facet struct {
 	Index struct {
 		ByteStart int `json:"byteStart"`
@@ -30,11 +30,11 @@ const (
 	facetTag     = "app.bsky.richtext.facet#tag"
 )
 
-// maxFacets is how many facets of a post are read. No client makes that many.
+// maxFacets is the largest number of facets read in a post. No client makes that many.
 const maxFacets = 100
 
-// entities adds the links, mentions and tags of facets to t. prefix precedes text in
-// t.Text and shifts the offsets. As the lexicon asks, entities ignores facets that are
+// entities adds the links, mentions and tags of facets to t. t.Text is prefix and text, so the
+// offsets are shifted by prefix. As the lexicon requires, entities ignores facets that are
 // empty, reach beyond the text or split a character.
 func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 	shift := utf8.RuneCountInString(prefix)
@@ -72,7 +72,8 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 	}
 }
 
-// webURL returns u if it is http:// or https://, otherwise "", as for javascript:.
+// webURL returns u if it begins with http:// or https://, otherwise "", for example for
+// javascript:.
 func webURL(u string) string {
 	if strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://") {
 		return u

@@ -44,8 +44,8 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	return answer.DID, nil
 }
 
-// CheckAccount returns an error if name is neither a handle nor a DID. It makes no
-// request. It can be used as a streamwatch.Source.CheckAccount.
+// CheckAccount returns an error if name is neither a handle nor a DID. It makes no request. Use
+// it as streamwatch.Source.CheckAccount.
 func CheckAccount(name string) error {
 	if actorOf(fetcher.Account{Username: name}) == "" {
 		return errors.New("a handle such as alice.example.com, or a DID such as did:plc:z72i7hdynmk6r22z27h6tvur")

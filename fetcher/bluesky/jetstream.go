@@ -16,16 +16,15 @@ import (
 // DefaultJetstreamURL is one of Bluesky's four public Jetstream hosts.
 const DefaultJetstreamURL = "wss://jetstream2.us-east.bsky.network/subscribe"
 
-// maxWantedDIDs is the most accounts that one Jetstream subscription accepts.
+// maxWantedDIDs is the largest number of accounts in a Jetstream subscription.
 const maxWantedDIDs = 10_000
 
-// JetstreamConfig sets up a Jetstream. The zero value of each field means its
-// default.
+// JetstreamConfig configures a Jetstream. A zero field means the default.
 type JetstreamConfig struct {
 	// URL is the subscription's address, ws:// or wss://, without a query.
 	// Defaults to DefaultJetstreamURL.
 	URL string
-	// HTTP makes the handshake. Its Timeout must be 0: any other would end the
+	// HTTP makes the handshake. Its Timeout must be 0, because a timeout would end the
 	// connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
@@ -42,11 +41,11 @@ type JetstreamConfig struct {
 // records without the author's profile and without addresses of media. Ids and times are
 // the same as those of a Fetcher.
 //
-// A stream resumes on the same host by the server's sequence number, if the server sends
-// one. Otherwise it resumes by time, 5 seconds before the position. Signal.Resumed is
-// true only for the former, and only for positions less than 35 hours old: older servers
-// lose events at the end of a replay by time, and a server that no longer has the events
-// of a position starts later without an error.
+// If the server sends sequence numbers, a stream resumes on the same host by sequence number.
+// Otherwise it resumes by time, 5 seconds before the position. Signal.Resumed is true only
+// after resuming by sequence number, from a position less than 35 hours old. The reasons are
+// that old servers lose events at the end of a replay by time, and that a server starts later,
+// without an error, if it no longer has the events of a position.
 type Jetstream struct {
 	cfg  JetstreamConfig
 	base *url.URL
@@ -78,9 +77,9 @@ func NewJetstream(cfg JetstreamConfig) (*Jetstream, error) {
 // Brings returns true, because a subscription to an account has all its posts.
 func (*Jetstream) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream waits until the query has an account with a DID: a subscription to no account
-// would be one to all accounts. Then it connects and emits signals until ctx or the
-// connection ends, or emit returns an error. It ignores accounts beyond 10,000.
+// Stream waits until the query has an account with a DID, because the server takes an empty
+// list of accounts as all accounts. Then it connects and emits signals until ctx or the
+// connection ends, or emit returns an error. It uses the first 10,000 accounts.
 func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscription{cfg: &j.cfg, host: j.base.Host, emit: emit, from: parsePosition(q.Position), last: q.Position}
 	s.most = maxWantedDIDs
@@ -102,15 +101,15 @@ type subscription struct {
 	cfg  *JetstreamConfig
 	host string
 	emit func(fetcher.Signal) error
-	from streamPosition // the position that the query asks to resume from
+	from streamPosition // the position from which to resume
 	last string         // the position of the newest event, in its text form
 
 	wantedAccounts
 }
 
-// query returns the query part of the connection's URL. It has no accounts, because
-// proxies reject URLs with thousands of them. With requireHello, the server sends nothing
-// until it has received the accounts from subscribe.
+// query returns the query part of the connection's URL. The accounts are not in the URL,
+// because proxies reject URLs with thousands of them. Because of requireHello, the server sends
+// nothing until subscribe has sent the accounts.
 func (s *subscription) query() url.Values {
 	q := url.Values{"wantedCollections": collections[:], "requireHello": {"true"}}
 	if cursor := s.from.cursor(s.host); cursor != "" {
@@ -119,8 +118,8 @@ func (s *subscription) query() url.Values {
 	return q
 }
 
-// subscribe sends the wanted accounts, which replace those of an earlier call. It returns
-// ErrResubscribe if there are none.
+// subscribe sends the wanted accounts to the server. They replace those of an earlier call. If
+// there are none, it returns ErrResubscribe.
 func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 	type payload struct {
 		Collections []string `json:"wantedCollections"`

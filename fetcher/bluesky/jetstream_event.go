@@ -11,24 +11,24 @@ import (
 // streamPosition is a position in a Jetstream subscription. Its text form is JSON.
 type streamPosition struct {
 	Host string `json:"host"`
-	// TimeUS is an event's time_us: Unix time in microseconds, by the server's clock.
-	// Several events may have the same one. It differs slightly between hosts.
+	// TimeUS is an event's time_us: Unix time in microseconds, by the server's clock. Several
+	// events may have the same TimeUS. For the same event, it differs slightly between hosts.
 	TimeUS int64 `json:"time_us"`
-	// Seq is the host's sequence number of the event; 0 if it sends none.
+	// Seq is the host's sequence number of the event; 0 if the host sends none.
 	Seq int64 `json:"seq,omitempty"`
 }
 
 const (
-	// rewind is how long before its position a stream resumes by time.
+	// rewind is subtracted from the time of a position when a stream resumes by time.
 	rewind = 5 * time.Second
-	// keptFor is the greatest age of a position that counts as resumed without loss.
-	// Servers keep events for 36 hours by default. For an older position they start
-	// at their oldest event without an error.
+	// keptFor is the greatest age of a position from which a stream resumes without loss.
+	// Servers keep events for 36 hours by default. For an older position they start at their
+	// oldest event, without an error.
 	keptFor = 35 * time.Hour
 )
 
-// parsePosition parses a position. For an invalid text it returns the zero value, which
-// means to start at the present.
+// parsePosition parses a position. For an invalid text it returns the zero value, with which a
+// stream starts at the present.
 func parsePosition(text string) streamPosition {
 	var p streamPosition
 	if json.Unmarshal([]byte(text), &p) != nil || p.TimeUS <= 0 || p.Seq < 0 {
@@ -45,8 +45,8 @@ func (p streamPosition) text() string {
 // bySeq reports whether the position has a sequence number of that host.
 func (p streamPosition) bySeq(host string) bool { return p.Seq > 0 && p.Host == host }
 
-// cursor returns the parameter that resumes from the position on that host: a sequence
-// number or a time. It is "" for the present.
+// cursor returns the URL parameter to resume from the position on that host: a sequence number
+// or a time. It returns "" for the zero position.
 func (p streamPosition) cursor(host string) string {
 	switch {
 	case p.TimeUS == 0:
@@ -57,13 +57,13 @@ func (p streamPosition) cursor(host string) string {
 	return strconv.FormatInt(p.TimeUS-rewind.Microseconds(), 10)
 }
 
-// exact reports whether resuming on that host delivers every event since the position.
+// exact reports whether a stream resumed on that host delivers every event since the position.
 func (p streamPosition) exact(host string, now time.Time) bool {
 	return p.bySeq(host) && now.Sub(time.UnixMicro(p.TimeUS)) < keptFor
 }
 
-// before reports whether an event is from before the position. A server may start a
-// replay up to minutes too early.
+// before reports whether an event is older than the position. A server may start a replay up to
+// minutes too early.
 func (p streamPosition) before(host string, e *jetstreamEvent) bool {
 	if p.bySeq(host) && e.Cursor > 0 {
 		return e.Cursor < p.Seq
@@ -85,8 +85,8 @@ type jetstreamEvent struct {
 	} `json:"commit"`
 }
 
-// message emits the signal for one event, or SignalGap if the event is unreadable. It
-// ignores events from before the position.
+// message emits the signal for one event, or SignalGap if the event is unreadable. It ignores
+// events older than the position to resume from.
 func (s *subscription) message(b []byte) error {
 	var e jetstreamEvent
 	if unmarshal(b, &e) != nil || e.TimeUS <= 0 || !isDID(e.DID) {
@@ -101,8 +101,8 @@ func (s *subscription) message(b []byte) error {
 	return s.emit(signal)
 }
 
-// signal returns the signal for an event: SignalHeartbeat if the event is not about a
-// post or a repost, or if its account is no longer wanted.
+// signal returns the signal for an event. If the event is not about a post or a repost, or if
+// its account is no longer wanted, it returns a SignalHeartbeat.
 func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
 	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 	name, wanted := s.name(e.DID)

@@ -54,7 +54,7 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 	listed, next := merge(parts)
 	page.Next = formatCursor(next)
 	f.fillPage(&page, listed, a, now, q.Seen)
-	if q.Cursor == "" { // no collection has ended yet: each has an answer
+	if q.Cursor == "" { // on the first page each collection has an answer
 		f.pages.Keep(paths[0], &page, answers[:]...)
 	}
 	return page, nil
@@ -71,9 +71,9 @@ func (l *lists) release() {
 	}
 }
 
-// list requests a part of each collection. If no answer differs from those of kept, it
-// returns kept. Otherwise it returns a nil *Kept and makes sure that each answer has a
-// body: it repeats a request that was answered 304.
+// list requests a part of each collection. If all answers are the same as those of kept, it
+// returns kept. Otherwise it returns a nil *Kept, and repeats a request that was answered 304,
+// because each answer then needs a body.
 func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections)]string, kept *upstream.Kept) (lists, *upstream.Kept, error) {
 	var got lists
 	var err error
@@ -139,7 +139,8 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 	page.OldestAt = reach.Time()
 }
 
-// blobsOf returns the address of an account's blobs on a PDS, up to the content id.
+// blobsOf returns the address of an account's blobs on a PDS, without the content id at its
+// end.
 func blobsOf(pds, did string) string {
 	return pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(did) + "&cid="
 }
@@ -161,9 +162,9 @@ func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
 	return value.Value.tweet(l.uri, u, a, blobs)
 }
 
-// tweet converts a bare record to a Tweet; uri is the record's address. Of a reposted
-// post, the Tweet has only the address. blobs is the prefix of the addresses of the
-// account's blobs; if it is "", the Tweet's media have no addresses.
+// tweet converts a bare record to a Tweet; uri is the record's address. For a repost, the Tweet
+// has only the address of the reposted post. blobs is the prefix of the addresses of the
+// account's blobs. If blobs is "", the Tweet's media have no addresses.
 func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Tweet {
 	t := fetcher.Tweet{UserID: a.did, Username: a.name}
 	if u.collection == repostCollection {
@@ -195,7 +196,7 @@ type part struct {
 // topKey sorts above every record key.
 const topKey = "\x7f"
 
-// recordPage is the plan for an answer of listRecords.
+// recordPage is the plan to scan an answer of listRecords.
 var recordPage = scan.NewPlan("records", []string{"cursor"}, []string{"uri", "value.createdAt"})
 
 // decode reads an answer of listRecords. An element without a valid URI gets the key of
@@ -227,20 +228,20 @@ func (p *part) decode(body []byte) error {
 		}
 		r.key = key
 	}
-	// The reference server sends a cursor with any record, even with the last one.
-	// An empty answer is the end.
+	// The reference server sends a cursor with every answer that has records, even with the
+	// last one. Only an empty answer marks the end.
 	if cursor := string(textOf(s.Top(0))); len(p.records) > 0 && cursor != p.at.cursor {
 		p.next = cursor
 	}
 	return nil
 }
 
-// merge returns the records that belong on this page, newest key first, and each
-// collection's position for the next page. It leaves out records that are older than a
-// record of another collection's next part can be. Keys are compared byte by byte, as
-// servers do; timestamp identifiers thereby sort by time.
+// merge returns the records for this page, newest key first, and each collection's position for
+// the next page. It leaves out a record if another collection's next part may have newer
+// records. Keys are compared byte by byte, as servers do, which sorts timestamp identifiers by
+// time.
 func merge(parts [len(collections)]part) ([]listedRecord, positions) {
-	cut := "" // all parts have every record with this key or a greater one
+	cut := "" // the parts have all records with this key or a greater one
 	for i := range parts {
 		if p := &parts[i]; p.next != "" {
 			cut = max(cut, slices.MinFunc(p.records, byKey).key)

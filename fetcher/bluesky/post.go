@@ -42,8 +42,8 @@ func sensitive(labels []label) bool {
 	})
 }
 
-// fill sets the fields of t that come from the record, except those from its embed. It
-// puts prefix before the text and shifts the indices accordingly.
+// fill sets the fields of t that come from the record, except those from its embed. It puts
+// prefix before the text and shifts the indices by its length.
 func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	t.Text = prefix + r.Text
 	t.FullText = t.Text
@@ -54,8 +54,8 @@ func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	entities(t, r.Text, r.Facets, prefix)
 }
 
-// relate sets the posts that t replies to and quotes, and its conversation: the thread's
-// first post, or t itself if it is not a reply.
+// relate sets the ids of the posts to which t replies and which it quotes. It also sets the
+// conversation: the thread's first post, or t itself if t is not a reply.
 func (r *record) relate(t *fetcher.Tweet, uri string) {
 	t.ConversationID = uri
 	if parent, ok := parseURI(r.Reply.Parent.URI); ok {
@@ -71,7 +71,8 @@ func (r *record) relate(t *fetcher.Tweet, uri string) {
 	}
 }
 
-// rtPrefix returns the beginning of a repost's text, with the DID if handle is "".
+// rtPrefix returns the beginning of a repost's text, "RT @handle: ". If handle is "", it uses
+// the DID.
 func rtPrefix(handle string, original atURI) string {
 	if handle == "" {
 		handle = original.did
@@ -93,7 +94,7 @@ type profile struct {
 }
 
 // handle returns the account's handle, or "" if it is missing or invalid. Servers send
-// "handle.invalid" for a handle that no longer leads to the account.
+// "handle.invalid" if the account's handle no longer resolves to it.
 func (p *profile) handle() string {
 	if p.Handle == "handle.invalid" {
 		return ""
@@ -101,8 +102,8 @@ func (p *profile) handle() string {
 	return p.Handle
 }
 
-// sign sets the author of t from the profile. If the profile lacks the id or the name,
-// sign takes that of account a, the owner of the timeline.
+// sign sets the author of t from the profile. If the profile lacks the id or the name, sign
+// uses that of a, the owner of the timeline.
 func (p *profile) sign(t *fetcher.Tweet, a account) {
 	t.UserID, t.Username, t.UserName = p.DID, p.handle(), p.DisplayName
 	if t.UserID == "" {

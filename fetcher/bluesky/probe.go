@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxActors is the most accounts that one app.bsky.actor.getProfiles accepts.
+// maxActors is the largest number of accounts in a call of app.bsky.actor.getProfiles.
 const maxActors = 25
 
 var _ fetcher.Prober = (*Fetcher)(nil)
@@ -22,14 +22,14 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 // ProbeLimit returns 25.
 func (f *Fetcher) ProbeLimit() int { return maxActors }
 
-// Probe reads the marks of up to 25 accounts from an AppView in one request. A mark is
-// computed from the profile's postsCount, which includes posts, replies and quotes, but
-// neither reposts nor edits. A new post and a deletion between two probes cancel out. An
-// account has no mark if it is unknown, deactivated or suspended, or if its name is
-// neither a handle nor a DID.
+// Probe reads the marks of up to 25 accounts from an AppView in one request. A mark is computed
+// from the profile's postsCount. This counts posts, replies and quotes, but not reposts, and
+// edits do not change it. A new post and a deletion between two probes leave the mark
+// unchanged. An account has no mark if it is unknown, deactivated or suspended, or if its name
+// is neither a handle nor a DID.
 //
-// Probe returns ErrUnsupported with Config.PDS, since a PDS has no profiles, and from a
-// server that does not offer the call.
+// Probe returns ErrUnsupported if Config.PDS is set, because a PDS has no profiles, or if the
+// server does not offer the call.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	switch {
 	case f.pds != "":
@@ -64,9 +64,9 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	return p, nil
 }
 
-// notOffered adds ErrUnsupported to err if the server does not offer the method: it
-// answers 404 or 501 or, if it is a PDS without an AppView behind it, 400 with "No
-// service configured for app.bsky.actor.getProfiles". Otherwise it is like xrpcError.
+// notOffered adds ErrUnsupported to err if the server does not offer the method. Such a server
+// answers 404 or 501. A PDS without an AppView answers 400 with "No service configured for
+// app.bsky.actor.getProfiles". For any other error, notOffered is like xrpcError.
 func notOffered(err error) error {
 	lacks := errors.Is(err, fetcher.ErrNotFound)
 	var status *fetcher.StatusError
@@ -86,8 +86,8 @@ var (
 	handleSyntax = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// actorOf returns an account's DID or, without one, its handle in lower case, as getProfiles
-// accepts them. It returns "" if the account has neither in valid form.
+// actorOf returns an account's DID or, if there is none, its handle in lower case. getProfiles
+// accepts both. It returns "" if the account has no valid DID or handle.
 func actorOf(a fetcher.Account) string {
 	if did := didOf(a); did != "" {
 		return did
@@ -98,7 +98,7 @@ func actorOf(a fetcher.Account) string {
 	return ""
 }
 
-// didOf returns an account's DID from its UserID or Username, or "" if neither is one.
+// didOf returns an account's DID from its UserID or Username, or "" if neither is a DID.
 func didOf(a fetcher.Account) string {
 	for _, s := range []string{a.UserID, a.Username} {
 		if isDID(s) && len(s) <= 2048 && didSyntax.MatchString(s) {
@@ -108,7 +108,8 @@ func didOf(a fetcher.Account) string {
 	return ""
 }
 
-// profileMarks reads an answer of getProfiles. It returns the marks by DID and by handle.
+// profileMarks decodes an answer of getProfiles. It returns a map from both DIDs and handles to
+// marks.
 func profileMarks(body []byte) (map[string]fetcher.Mark, error) {
 	var answer struct {
 		Profiles []struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// maxFrame is the size of the largest accepted message, in bytes. The protocol allows 5 MB.
+// maxFrame is the largest accepted size of a message, in bytes. The protocol allows 5 MB.
 const maxFrame = 5 << 20
 
-// ReposConfig sets up a Repos. A zero field means its default; PDS has none.
+// ReposConfig configures a Repos. A zero field means the default; PDS has none.
 type ReposConfig struct {
 	// PDS is the server that hosts the accounts, such as "https://pds.example.com".
 	// Required.
 	PDS string
-	// HTTP makes the handshake. Its Timeout must be 0: any other would end the
+	// HTTP makes the handshake. Its Timeout must be 0, because a timeout would end the
 	// connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
@@ -32,17 +32,17 @@ type ReposConfig struct {
 	Now func() time.Time
 }
 
-// Repos is a Streamer for the accounts of one PDS. It reads their commits directly from
+// Repos is a Streamer for the accounts of one PDS. It reads the commits of these accounts from
 // that server (com.atproto.sync.subscribeRepos). It is safe for concurrent use.
 //
-// It delivers the posts and reposts of accounts with a known DID, in the same form as a
-// Fetcher with Config.PDS. The server sends the commits of all its accounts; Repos drops
-// those of other accounts. That suits a server with some thousand accounts, but not a
-// relay of the whole network: use Jetstream there.
+// It delivers the posts and reposts of accounts with a known DID, in the same form as a Fetcher
+// with Config.PDS. The server sends the commits of all its accounts; Repos drops those of
+// unwanted accounts. Repos is meant for a server with thousands of accounts. For a relay of the
+// whole network, use Jetstream.
 //
-// A position holds the server's sequence number, and resuming from it delivers everything
-// since. Servers keep commits for a day or more. If a position is older, the server says
-// so, and Repos emits a SignalGap.
+// A position has the server's sequence number. A stream resumed from a position delivers
+// everything since. Servers keep commits for a day or more. If a position is older, the server
+// reports that, and Repos emits a SignalGap.
 type Repos struct {
 	cfg  ReposConfig
 	base *url.URL
@@ -97,7 +97,7 @@ type repoStream struct {
 	host  string
 	blobs string // the server's scheme and host, for the addresses of blobs
 	emit  func(fetcher.Signal) error
-	seq   int64 // of the last event with all its signals emitted; 0 if there is none
+	seq   int64 // of the last event whose signals were all emitted; 0 if there is none
 
 	wantedAccounts
 }
@@ -109,8 +109,8 @@ type repoPosition struct {
 	Seq int64 `json:"seq"`
 }
 
-// resume sets seq from a position. It leaves seq at 0, which starts the stream at the
-// present, if the position is invalid or of another server.
+// resume sets seq from a position. If the position is invalid or of another server, seq stays
+// 0, and the stream starts at the present.
 func (s *repoStream) resume(position string) {
 	var at repoPosition
 	if json.Unmarshal([]byte(position), &at) == nil && at.PDS == s.host && at.Seq > 0 {
@@ -123,8 +123,8 @@ func (s *repoStream) position() string {
 	return string(b)
 }
 
-// subscribe returns ErrResubscribe, which ends the connection, if no account is wanted.
-// There is nothing to send: a PDS has no selection of accounts.
+// subscribe sends nothing, because a PDS always sends the commits of all accounts. If no
+// account is wanted, it returns ErrResubscribe, which ends the connection.
 func (s *repoStream) subscribe(context.Context, socket.Send) error {
 	if len(s.all()) == 0 {
 		return fetcher.ErrResubscribe

@@ -21,7 +21,7 @@ var frameMode = func() cbor.DecMode {
 	return mode
 }()
 
-// frameHeader is the first of the two objects in a frame. The second is a repoEvent.
+// frameHeader is the first of the two CBOR objects in a frame. The second is a repoEvent.
 type frameHeader struct {
 	Op   int    `cbor:"op"` // 1, or -1 for an error
 	Type string `cbor:"t"`  // kind of the event, such as "#commit"
@@ -71,8 +71,8 @@ func (s *repoStream) message(b []byte) error {
 		if i == len(signals)-1 {
 			s.seq = max(s.seq, e.Seq)
 		}
-		// Only the last signal moves the position. A stream resumed from an earlier
-		// one must repeat the event, to not lose the signals after it.
+		// Only the event's last signal has the event's position. A stream that resumes from an
+		// earlier signal thus repeats the whole event, and loses none of its signals.
 		signals[i].Position, signals[i].At = s.position(), at.UTC()
 		if err := s.emit(signals[i]); err != nil {
 			return err
@@ -82,8 +82,8 @@ func (s *repoStream) message(b []byte) error {
 }
 
 // failed returns an error for the server's error e, which ends the stream. The error
-// FutureCursor means that the server's numbers are below the position, because the server
-// was set up again. failed then resets the position and emits a SignalGap.
+// FutureCursor means that the server's sequence numbers are below the position, because the
+// server was set up again. failed then resets the position and emits a SignalGap.
 func (s *repoStream) failed(e *repoEvent) error {
 	if e.Error == "FutureCursor" {
 		s.seq = 0
@@ -94,8 +94,8 @@ func (s *repoStream) failed(e *repoEvent) error {
 	return fmt.Errorf("the server ended the stream: %.64q: %.256q", e.Error, e.Message)
 }
 
-// signals returns the signals for an event, at least one: SignalHeartbeat if the event is
-// not about a post or a repost, or if its account is not wanted.
+// signals returns the signals for an event, at least one. If the event is not about a post or a
+// repost, or if its account is not wanted, the signal is a SignalHeartbeat.
 func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.Signal {
 	alive, gap := []fetcher.Signal{{Kind: fetcher.SignalHeartbeat}}, []fetcher.Signal{{Kind: fetcher.SignalGap}}
 	if kind == "#info" && e.Name == "OutdatedCursor" {
@@ -128,8 +128,8 @@ func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.
 	return signals
 }
 
-// change returns the signal for an operation. It reports false if the operation is not
-// about a post or a repost.
+// change returns the signal for an operation of a commit. It reports false if the operation is
+// not about a post or a repost.
 func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]byte, at time.Time) (fetcher.Signal, bool) {
 	gap := fetcher.Signal{Kind: fetcher.SignalGap}
 	uri := "at://" + did + "/" + op.Path
@@ -156,7 +156,8 @@ func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]by
 	return fetcher.Signal{Kind: kind, Post: &t}, true
 }
 
-// recordOf decodes the record that link refers to. It is an error if blocks lacks it.
+// recordOf decodes the record to which link refers. It returns an error if the record is not in
+// blocks.
 func recordOf(link cbor.Tag, blocks map[string][]byte) (*record, error) {
 	block, ok := blocks[cidOf(link)]
 	if !ok {

@@ -2,8 +2,8 @@ package bluesky
 
 import "time"
 
-// tidAlphabet has the digits of "base32-sortable". They are in ASCII order, which makes
-// identifiers sort by time when compared as strings.
+// tidAlphabet has the digits of "base32-sortable". They are in ASCII order, so identifiers
+// compared as strings sort by time.
 const tidAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
 
 const tidLength = 13
@@ -24,15 +24,14 @@ const noDigit = 0xff
 // clockSlack is how far in the future the time in a record key may be.
 const clockSlack = 5 * time.Minute
 
-// firstPosts is when the network's first posts were made. A key with an earlier time was
-// not made from a clock.
+// firstPosts is the time of the network's first posts. A key with an earlier time does not
+// contain the time of its creation.
 var firstPosts = time.Date(2022, time.November, 1, 0, 0, 0, 0, time.UTC)
 
 // TIDTime returns the time in a timestamp identifier (atproto.com/specs/tid) such as
-// "3jzfcijpj2z2a", in UTC and to the microsecond. Record keys usually have this form: 13
-// digits of 234567abcdefghijklmnopqrstuvwxyz, the first at most j. TIDTime reports false
-// for any other text. It does not check whether the time is plausible; clients choose
-// the keys.
+// "3jzfcijpj2z2a", in UTC and to the microsecond. Record keys usually have this form: 13 digits
+// of 234567abcdefghijklmnopqrstuvwxyz, the first at most j. TIDTime reports false for any other
+// text. It does not check whether the time is plausible. A client can choose any key.
 func TIDTime(tid string) (time.Time, bool) {
 	if len(tid) != tidLength {
 		return time.Time{}, false
@@ -48,7 +47,7 @@ func TIDTime(tid string) (time.Time, bool) {
 	return time.UnixMicro(int64(n >> 10)).UTC(), true
 }
 
-// tidAt returns the smallest identifier for a time, or for 1970 if t is before that.
+// tidAt returns the smallest identifier for the time t, or for 1970 if t is earlier.
 func tidAt(t time.Time) string {
 	n := uint64(max(t.UnixMicro(), 0)) << 10
 	var digits [tidLength]byte
@@ -59,12 +58,13 @@ func tidAt(t time.Time) string {
 	return string(digits[:])
 }
 
-// published returns a record's publication time: the time in its key if that is
-// plausible, otherwise indexedAt or, without that, createdAt. now is the time of the
-// answer. The key's time must not be much later than now.
+// published returns a record's publication time. It is the time in the key if that time is
+// plausible, otherwise indexedAt or, without that, createdAt. now is the time of the answer.
+// The key's time is not plausible if it is more than clockSlack later than now.
 //
-// An AppView's indexedAt is the earlier of createdAt and the time of indexing. The key's
-// time must not be much later than indexedAt either, if createdAt is later than it.
+// An AppView's indexedAt is the earlier of createdAt and the time of indexing. So if createdAt
+// is later than indexedAt, the key's time must not be more than clockSlack later than indexedAt
+// either.
 func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	indexed, haveIndexed := parseTime(indexedAt)
 	if at, ok := TIDTime(key); ok && !at.Before(firstPosts) && !at.After(now.Add(clockSlack)) {
@@ -82,10 +82,10 @@ func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	return created
 }
 
-// parseTime parses a lexicon datetime, which is in RFC 3339 format. It reports false for
-// an invalid one.
+// parseTime parses a datetime of a lexicon, in RFC 3339 format. It reports false if s is
+// invalid.
 func parseTime(s string) (time.Time, bool) {
-	if s == "" { // creating the error would cost as much as decoding a record
+	if s == "" { // creating the error would take as long as decoding a record
 		return time.Time{}, false
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)

@@ -14,8 +14,9 @@ const (
 // atURI is the address of a record: at://did/collection/key.
 type atURI struct{ did, collection, key string }
 
-// parseURI parses a record's address. It reports false if a part is missing, or if there
-// is a handle instead of the DID: a handle may pass to another account.
+// parseURI parses a record's address. It reports false if a part is missing. It also reports
+// false if the address has a handle instead of a DID, because another account may take the
+// handle.
 func parseURI(s string) (atURI, bool) {
 	rest, ok := strings.CutPrefix(s, "at://")
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
 )
 
-// wantedAccounts is the set of accounts that a stream delivers posts of. It is safe for
+// wantedAccounts is the set of accounts whose posts a stream delivers. It is safe for
 // concurrent use.
 type wantedAccounts struct {
 	most int // limit for the number of accounts; 0 for none
@@ -21,7 +21,7 @@ type wantedAccounts struct {
 	told     bool              // tell has already returned accounts
 }
 
-// want replaces the accounts. It leaves out those without a DID, duplicates, and those
+// want replaces the accounts. It leaves out duplicates, accounts without a DID, and accounts
 // beyond the limit.
 func (w *wantedAccounts) want(accounts []fetcher.Account) {
 	w.mu.Lock()
@@ -61,7 +61,8 @@ func (w *wantedAccounts) all() []fetcher.Account {
 	return w.accounts
 }
 
-// name returns the Username of the account with that DID, and whether it is wanted.
+// name returns the Username of the account with that DID. It reports whether the account is
+// wanted.
 func (w *wantedAccounts) name(did string) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,9 +70,9 @@ func (w *wantedAccounts) name(did string) (string, bool) {
 	return name, wanted
 }
 
-// read opens a connection and reads from it until it ends. It calls subscribe and then up
-// once the connection is open, and subscribe again after each change of the accounts. An
-// error of either ends the connection. name is used in errors.
+// read opens a connection and reads from it until it ends. After opening it calls subscribe and
+// then up. After each change of the accounts it calls subscribe again. An error of either
+// function ends the connection. Errors begin with name.
 func (w *wantedAccounts) read(ctx context.Context, name string, changes <-chan []fetcher.Account,
 	subscribe func(context.Context, socket.Send) error, up func() error, cfg socket.Config) error {
 	ctx, end := context.WithCancelCause(ctx)
@@ -115,8 +116,8 @@ func (w *wantedAccounts) follow(ctx context.Context, changes <-chan []fetcher.Ac
 	}
 }
 
-// tell returns the accounts, which the caller must emit. It returns nil if they have not
-// changed since the last call.
+// tell returns the accounts, for the caller to emit. It returns nil if they have not changed
+// since the last call.
 func (w *wantedAccounts) tell() []fetcher.Account {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,7 +128,8 @@ func (w *wantedAccounts) tell() []fetcher.Account {
 	return w.accounts
 }
 
-// tellChanged emits a SignalAccounts if the accounts have changed since the last one.
+// tellChanged emits a SignalAccounts if the accounts have changed since the last signal with
+// accounts.
 func (w *wantedAccounts) tellChanged(emit func(fetcher.Signal) error) error {
 	if accounts := w.tell(); accounts != nil {
 		return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts})

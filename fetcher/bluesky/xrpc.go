@@ -10,7 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems is the most posts accepted in one page, ten times the most to ask for.
+// maxItems is the largest accepted number of posts in a page, ten times the largest number to
+// request.
 const maxItems = 10 * maxPageSize
 
 const invalidRequest = "InvalidRequest"
@@ -37,7 +38,8 @@ var xrpcErrors = map[string]error{
 }
 
 // notFoundMessages are parts, in lower case, of the messages for an unknown account. An
-// InvalidRequest without any of them has another reason, such as a bad cursor.
+// InvalidRequest whose message has none of these parts has another reason, such as a bad
+// cursor.
 var notFoundMessages = []string{
 	"profile not found",
 	"actor not found",
@@ -49,9 +51,9 @@ var notFoundMessages = []string{
 	"must be a valid did or a handle",
 }
 
-// xrpcError converts a *StatusError to an error of package fetcher by the error name in
-// the answer. The status does not say as much: it is 400 for most names. Other errors,
-// and those with an unknown name, are returned unchanged.
+// xrpcError converts a *StatusError to an error of package fetcher. It uses the error name in
+// the answer, because the status is 400 for most names. It returns other errors, and errors
+// with an unknown name, unchanged.
 func xrpcError(err error) error {
 	var status *fetcher.StatusError
 	if !errors.As(err, &status) {
@@ -73,8 +75,8 @@ func xrpcError(err error) error {
 	return fmt.Errorf("%w: %s: %s", meaning, name, message)
 }
 
-// unresolved converts the error of a failed handle look-up: InvalidRequest becomes
-// ErrNotFound. The handle is the only parameter, and so it must be an impossible one.
+// unresolved converts the error of a failed handle look-up: InvalidRequest becomes ErrNotFound,
+// because the handle is the only parameter and so must be the invalid one.
 func unresolved(err error) error {
 	var status *fetcher.StatusError
 	if errors.As(err, &status) {
@@ -85,8 +87,8 @@ func unresolved(err error) error {
 	return err
 }
 
-// errorBody reads the members "error" and "message" from the start of an error answer.
-// The text may be cut off anywhere; a member that is not complete is "".
+// errorBody returns the members "error" and "message" of an error answer. detail is the start
+// of the answer and may be cut off anywhere. A member that is not complete is "".
 func errorBody(detail string) (name, message string) {
 	dec := json.NewDecoder(strings.NewReader(detail))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -110,8 +112,8 @@ func errorBody(detail string) (name, message string) {
 	}
 }
 
-// unmarshal is json.Unmarshal, except that a value of another type is no error: the
-// field keeps its zero value, and the other fields are read.
+// unmarshal is like json.Unmarshal, but a value of another type is not an error: the field
+// keeps its zero value, and the other fields are decoded.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError
@@ -121,9 +123,9 @@ func unmarshal(b []byte, v any) error {
 	return err
 }
 
-// listLen returns the number of elements in the named list, or ErrMalformed if the answer
-// is not valid JSON or has no such list. s.Next must have returned false. If the answer
-// has several such lists, listLen counts the last one, which s read last.
+// listLen returns the number of elements in the list that s has read. Call it after s.Next has
+// returned false. If the answer has several such lists, listLen counts the last one. It returns
+// ErrMalformed if the answer is not valid JSON or has no such list.
 func listLen(s *scan.Scanner, name string) (int, error) {
 	if err := s.Err(); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)

@@ -6,9 +6,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// Each decode method reads a document in one pass, by the names in its type's tags. The
-// document must be valid JSON. As with encoding/json, null and values of another type
-// leave a field unchanged; TestDecodeAsEncodingJSONDoes compares the two.
+// Each decode method decodes a document in one pass, by the names in its type's tags. The
+// document must be valid JSON. As with encoding/json, null and values of another type leave a
+// field unchanged. TestDecodeAsEncodingJSONDoes compares the results with those of
+// encoding/json.
 
 func (s *status) decode(doc scan.Value, boosted bool) {
 	for name, v := range doc.Members() {
@@ -294,8 +295,8 @@ func readNumber(f *float64, v scan.Value) {
 	}
 }
 
-// readObject returns *p for decoding the object v into it, after allocating it if it is
-// nil. It returns nil if v is not an object, and sets *p to nil if v is null.
+// readObject returns *p, into which the caller decodes the object v. If *p is nil, readObject
+// allocates it. If v is not an object, it returns nil. If v is null, it also sets *p to nil.
 func readObject[T any](p **T, v scan.Value) *T {
 	switch {
 	case v[0] == '{':
@@ -309,11 +310,11 @@ func readObject[T any](p **T, v scan.Value) *T {
 	return nil
 }
 
-// anyList is the plan for a list without any member to look up.
+// anyList is the plan to scan a list of which no member is looked up.
 var anyList = scan.NewPlan("", nil, nil)
 
-// readList decodes the first maxItems elements of a list other than null. It returns nil
-// if v is not a list.
+// readList decodes the first maxItems elements of a list, except null. It returns nil if v is
+// not a list.
 func readList[T any](v scan.Value, decode func(*T, scan.Value)) list[T] {
 	if v[0] != '[' {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// maxPageSize is the API's largest limit for the posts of one answer.
+// maxPageSize is the largest number of posts that the API allows in one answer.
 const maxPageSize = 40
 
-// Config sets up a Fetcher. The zero value of each field means its default.
+// Config configures a Fetcher. A zero field means the default.
 type Config struct {
 	// BaseURL is the server, such as "https://mastodon.social". Required.
 	BaseURL string
@@ -29,18 +29,19 @@ type Config struct {
 	// HTTP makes the requests. Defaults to upstream's client, which allows 30 s per
 	// request and follows redirects only within the same host.
 	HTTP *http.Client
-	// UserAgent defaults to upstream.DefaultUserAgent. Server operators ask for one
-	// that names the program and a way to contact its author.
+	// UserAgent defaults to upstream.DefaultUserAgent. Server operators want it to name the
+	// program and a way to contact its author.
 	UserAgent string
-	// PageSize is the number of posts asked for, 1 to 40. Defaults to 40.
+	// PageSize is the number of posts per request, 1 to 40. Defaults to 40.
 	PageSize int
-	// MaxBody limits a decompressed answer, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
+	// MiB.
 	MaxBody int64
-	// MaxPages is how many accounts' newest pages are remembered. A remembered page
-	// is not decoded again while it stays the same. Each takes some 400 bytes.
-	// Defaults to upstream.DefaultMaxPages.
+	// MaxPages is the number of accounts whose newest page is remembered, in about 400 bytes
+	// each. A remembered page is not decoded again while it stays the same. Defaults to
+	// upstream.DefaultMaxPages.
 	MaxPages int
-	// Now is the clock for rate-limit resets and for forgetting names after an hour.
+	// Now returns the time, for rate limits and for the hour after which an id is forgotten.
 	// Defaults to time.Now.
 	Now func() time.Time
 }
@@ -84,12 +85,12 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{client: client, pages: pages, names: upstream.NewNames(cfg.Now), pageSize: cfg.PageSize}, nil
 }
 
-// Timeline reads one page of an account's posts in one request. It makes another request
-// for the account's id if that is neither in the query nor remembered. Username may be
-// "user" or "user@host". Errors are those of package fetcher: ErrNotFound, also for a
-// host unknown to the server; ErrUnauthorized if the server requires a token;
-// ErrProtected for a suspended account; ErrMalformed for an answer that is not a list of
-// posts. Page.Unchanged is set if the server answers 304 or the body is the same.
+// Timeline reads one page of an account's posts in one request. If the account's id is neither
+// in the query nor remembered, it first looks up the id with another request. Username may be
+// "user" or "user@host". Errors are those of package fetcher: ErrNotFound for an account or
+// host that the server does not know; ErrUnauthorized if the server requires a token;
+// ErrProtected for a suspended account; ErrMalformed for an answer that is not a list of posts.
+// Page.Unchanged is set if the server answers 304 or the body is the same as before.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -150,8 +151,8 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// setAuthor sets the polled account as the author of a post that lacks its author's id
-// or name. A timeline has no posts of other accounts.
+// setAuthor fills in the author's id or name if the post lacks it. The author is the polled
+// account, because a timeline has no posts of other accounts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
@@ -161,7 +162,7 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	}
 }
 
-// accountID returns an account's id, which it remembers or requests from the server.
+// accountID returns an account's id from memory, or requests it from the server.
 func (f *Fetcher) accountID(ctx context.Context, username string) (string, error) {
 	if username == "" {
 		return "", errors.New("no account named: want a Username or a UserID")

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxPosts is the most posts accepted in one page. Some servers send more posts than
-// were asked for, but none ten times as many.
+// maxPosts is the largest accepted number of posts in a page. Some servers send more posts than
+// requested, but none sends ten times as many.
 const maxPosts = 10 * maxPageSize
 
 // posts is a decoded answer.
@@ -21,11 +21,11 @@ type posts struct {
 	skipped int             // posts that TimelineQuery.Seen reported
 	reach   fetcher.Reach
 	total   int    // elements of the list, posts or not
-	lastID  string // id of the last post that has one; "" if none has
+	lastID  string // id of the last post with an id; "" if there is none
 }
 
-// head has the members of a post that decide whether and how it is decoded. It shares
-// memory with the answer.
+// head has the members of a post that decodePage needs before decoding it. It shares memory
+// with the answer.
 type head struct {
 	raw    []byte // the whole post
 	id     []byte
@@ -34,7 +34,7 @@ type head struct {
 	known  bool // TimelineQuery.Seen reports it
 }
 
-// statuses is the plan for a list of posts. readHead reads its values by index.
+// statuses is the plan to scan a list of posts. readHead uses the indices of its paths.
 var statuses = scan.NewPlan("", nil, []string{"id", "created_at", "pinned"})
 
 // readHead reads the current element of s. If it is not an object, only raw is set.
@@ -45,9 +45,9 @@ func readHead(s *scan.Scanner) head {
 	return h
 }
 
-// decodePage decodes a list of statuses, except those that seen reports. It decodes each
-// on its own: an unreadable status does not affect the others. It returns ErrMalformed
-// if the body is not a complete list.
+// decodePage decodes a list of statuses, except those that seen reports. It decodes each status
+// separately, so an unreadable status does not affect the others. It returns ErrMalformed if
+// the body is not a complete list.
 func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	var room [maxPageSize]head // avoids an allocation unless the page is longer
 	heads := room[:0]
@@ -95,7 +95,7 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	return p, nil
 }
 
-// allIDs returns the ids of all heads joined, which needs only one allocation.
+// allIDs returns the ids of all heads joined in one string, with only one allocation.
 func allIDs(heads []head) string {
 	var room [maxPageSize * 20]byte
 	ids := room[:0]
@@ -105,9 +105,9 @@ func allIDs(heads []head) string {
 	return string(ids)
 }
 
-// pinnedOnTop returns how many pinned posts at the top of the page are out of order: the
-// leading pinned posts up to the last one that is older than a post below it. Most
-// servers keep pinned posts in order of time; those are not counted.
+// pinnedOnTop returns the number of pinned posts at the top of the page that are out of order.
+// These are the leading pinned posts up to the last one that is older than a post below it. It
+// does not count pinned posts in order of time, as most servers send them.
 func pinnedOnTop(heads []head) int {
 	lead := 0
 	for lead < len(heads) && heads[lead].pinned {
@@ -128,9 +128,9 @@ func pinnedOnTop(heads []head) int {
 	return lead
 }
 
-// nextCursor returns the max_id of the page of older posts, or "" if there is none. It
-// also returns "" instead of the cursor of the page just read: a server that ignores
-// max_id would otherwise be asked for the same page forever.
+// nextCursor returns the max_id of the page of older posts, or "" if there is none. It also
+// returns "" if the result would be the cursor of the page just read, because a server that
+// ignores max_id would send the same page forever.
 func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	if p.total == 0 {
 		return ""
@@ -145,10 +145,9 @@ func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	return next
 }
 
-// linkNext reads the Link header (RFC 8288). It returns the max_id in the URL of
-// rel="next". last reports whether there is only a rel="prev", as on Mastodon's last
-// page. The rest of the URL is not used: behind a proxy its host and scheme are often
-// not the public ones.
+// linkNext parses the Link header (RFC 8288). It returns the max_id in the URL of rel="next".
+// last reports whether there is only a rel="prev", as on Mastodon's last page. The rest of the
+// URL is not used, because behind a proxy its host and scheme are often wrong.
 func linkNext(h http.Header) (maxID string, last bool) {
 	var next, prev bool
 	for _, line := range h.Values("Link") {

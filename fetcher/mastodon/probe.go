@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxProbed is the most accounts that one GET /api/v1/accounts accepts.
+// maxProbed is the largest number of accounts in a GET /api/v1/accounts.
 const maxProbed = 40
 
 var _ fetcher.Prober = (*Fetcher)(nil)
@@ -22,11 +22,11 @@ var _ fetcher.Prober = (*Fetcher)(nil)
 func (f *Fetcher) ProbeLimit() int { return maxProbed }
 
 // Probe reads the marks of up to 40 accounts in one request. A mark is computed from
-// statuses_count, which includes boosts and posts for followers only. For an account of
-// another server, it counts the posts that have reached this server. A new post and a
-// deletion between two probes cancel out. An account has no mark if the server leaves it
-// out, or if its id is unknown: an id comes from UserID or from a Timeline call of this
-// Fetcher within the last hour.
+// statuses_count, which includes boosts and posts for followers only. For an account of another
+// server, it counts the posts that have reached this server. A new post and a deletion between
+// two probes leave the mark unchanged. The id comes from UserID or from a Timeline call of this
+// Fetcher within the last hour. An account has no mark if its id is unknown, or if the server's
+// answer does not have it.
 //
 // Probe needs Mastodon 4.3. It returns ErrUnsupported for a server without this call.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
@@ -81,13 +81,13 @@ func (f *Fetcher) knownID(a fetcher.Account) string {
 // listedAccount is an element of a list of accounts.
 type listedAccount struct {
 	id, acct string
-	mark     fetcher.Mark // its number of posts plus 1; NoMark if that is not given
+	mark     fetcher.Mark // number of posts plus 1; NoMark if the number is unknown
 }
 
 var accountList = scan.NewPlan("", nil, []string{"id", "acct", "statuses_count"})
 
-// decodeAccounts decodes a list of accounts. It leaves out accounts without an id, and
-// those after the first maxPosts.
+// decodeAccounts decodes the first maxPosts elements of a list of accounts. It leaves out
+// accounts without an id.
 func decodeAccounts(body []byte) ([]listedAccount, error) {
 	var list []listedAccount
 	s := accountList.Scan(body)

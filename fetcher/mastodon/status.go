@@ -8,13 +8,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems is how many elements are read of each list in a post, such as its media or
-// tags. No server allows that many.
+// maxItems is the number of elements read of each list in a post, such as its media or tags. No
+// server allows that many.
 const maxItems = 100
 
-// status is a post in the API: Mastodon's entity Status, with the fields that other
-// servers use for the same purpose. It has only the fields that tweet maps. decode reads
-// them by the names in the tags.
+// status is a post in the API: Mastodon's entity Status, with fields that other servers use for
+// the same purpose. It has only the fields that tweet maps. decode uses the names in the tags.
 type status struct {
 	ID              ident            `json:"id"`
 	URI             string           `json:"uri"`
@@ -62,8 +61,8 @@ type account struct {
 	Suspended      bool    `json:"suspended"`
 }
 
-// quote is one of three forms: Mastodon's Quote, which contains the quoted post; its
-// ShallowQuote, which contains only that post's id; or, on other servers, the post itself.
+// quote is a quoted post in one of three forms. Mastodon's Quote contains the post. Mastodon's
+// ShallowQuote contains only the post's id. On other servers, the object is the post itself.
 type quote struct {
 	ID           ident         `json:"id"`
 	State        string        `json:"state"`
@@ -131,12 +130,12 @@ type application struct {
 	Name string `json:"name"`
 }
 
-// ident is an opaque id. Most servers send a string. Of a number it keeps the digits as
-// text, because a float64 would lose the last ones.
+// ident is an opaque id. Most servers send a string. A number is kept as text, because a
+// float64 would lose its last digits.
 type ident string
 
-// identText returns the text of an id, a JSON string or a number of digits only. It
-// returns nil for any other value.
+// identText returns the text of an id. The id is a JSON string, or a number of digits only. For
+// any other value identText returns nil.
 func identText(v scan.Value) []byte {
 	if text, ok := v.Text(); ok {
 		return text

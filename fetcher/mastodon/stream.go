@@ -19,37 +19,37 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// StreamConfig sets up a Stream. The zero value of each field means its default.
+// StreamConfig configures a Stream. A zero field means the default.
 type StreamConfig struct {
 	// BaseURL is the server, such as "https://mastodon.social". Required.
 	BaseURL string
 	// Token is an access token of a user, with the scope "read". Required. It
 	// prints as ***.
 	Token secret.Value
-	// StreamingURL is the address of the server's streams: ws:// or wss:// and a host.
-	// Defaults to configuration.urls.streaming of the server's /api/v2/instance or, if
-	// that is missing, to the host of BaseURL.
+	// StreamingURL is the address of the server's streams: ws:// or wss:// and a host. Defaults
+	// to configuration.urls.streaming in the server's /api/v2/instance. If that is missing, the
+	// default is the host of BaseURL.
 	StreamingURL string
-	// HTTP makes the requests and the handshake. Its Timeout must be 0: any other
-	// would end the connection. Defaults to http.DefaultClient.
+	// HTTP makes the requests and the handshake. Its Timeout must be 0, because a timeout would
+	// end the connection. Defaults to http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	// Now returns the time, for rate limits. Defaults to time.Now.
 	Now func() time.Time
 }
 
-// Stream is a Streamer that reads a user's home timeline. It delivers the posts of those
-// accounts in the query that the user follows. Stream itself does not follow accounts.
-// Followed accounts can see their followers, so most programs use a user of their own.
+// Stream is a Streamer that reads a user's home timeline. It delivers the posts of accounts
+// that are in the query and that the user follows. Stream itself does not follow accounts.
+// Followed accounts can see their followers, so most programs have a separate user for this.
 //
-// The platform has no stream positions: posts made while the connection was down are
-// found by polls. A home timeline leaves out replies to others and many boosts; Brings
-// returns false for these.
+// The platform has no stream positions, so only polls find the posts made while the connection
+// was down. A home timeline leaves out replies to others and many boosts; Brings returns false
+// for these.
 //
-// Servers stop filling the home timeline of a user who has not been active for a week.
-// An open stream does not count as activity, but reading the list of follows does.
-// Stream reads it every hour.
+// Servers stop filling the home timeline of a user who has not been active for a week. An open
+// stream does not count as activity, but reading the list of follows does. Stream reads that
+// list every hour.
 type Stream struct {
 	cfg    StreamConfig // Token is cleared because fmt prints unexported fields too
 	token  func() secret.Value
@@ -60,7 +60,7 @@ var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
 	followsEvery   = time.Hour // interval between two readings of the follows
-	maxFollowPages = 200       // most pages of follows to read, of 80 accounts each
+	maxFollowPages = 200       // largest number of pages of follows to read, 80 accounts each
 )
 
 // NewStream checks cfg and returns a Stream. It makes no request.
@@ -89,8 +89,8 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
 }
 
-// streamingBase returns the scheme and host of a ws:// or wss:// address, or "" if it is
-// not one.
+// streamingBase returns the scheme and host of a ws:// or wss:// address, or "" for any other
+// text.
 func streamingBase(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.User != nil {
@@ -166,8 +166,8 @@ func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error 
 	})
 }
 
-// streamingURL returns the base address of the server's streams. It takes the first of:
-// StreamConfig.StreamingURL, the address in /api/v2/instance, the host of BaseURL.
+// streamingURL returns the base address of the server's streams. It is the first of these that
+// exists: StreamConfig.StreamingURL, the address in /api/v2/instance, the host of BaseURL.
 func (h *home) streamingURL(ctx context.Context) (string, error) {
 	if base := streamingBase(h.stream.cfg.StreamingURL); base != "" {
 		return base, nil
@@ -208,8 +208,8 @@ func (h *home) readSelf(ctx context.Context) error {
 	return nil
 }
 
-// readFollows sets follows to the accounts that the user follows, and the user's own: a
-// home timeline also has the user's own posts.
+// readFollows sets h.follows to the accounts that the user follows, and the user's own account,
+// because a home timeline also has the user's own posts.
 func (h *home) readFollows(ctx context.Context) error {
 	follows := map[string]string{}
 	add := func(id, acct string) {
@@ -249,7 +249,8 @@ func (h *home) readFollows(ctx context.Context) error {
 	return nil
 }
 
-// follow updates wanted from changes, and follows every hour, until ctx ends.
+// follow sets h.wanted to each value of changes, and updates h.follows every hour, until ctx
+// ends.
 func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	tick := time.NewTicker(followsEvery)
 	defer tick.Stop()
@@ -271,8 +272,8 @@ func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	}
 }
 
-// tell returns the accounts that are both wanted and followed, and remembers their ids.
-// The caller must emit them.
+// tell returns the accounts that are both wanted and followed, for the caller to emit. It
+// remembers their ids.
 func (h *home) tell() []fetcher.Account {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -304,9 +305,9 @@ func (h *home) tellChanged() error {
 	return h.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: h.tell()})
 }
 
-// message emits the signal for one event: SignalGap if the event is unreadable, and
-// SignalHeartbeat for a post of an account that is not in the last emitted list. It
-// returns the server's error if the event is one.
+// message emits the signal for one event. An unreadable event becomes a SignalGap. A post of an
+// account that is not in the last emitted list becomes a SignalHeartbeat. If the event is an
+// error of the server, message returns that error.
 func (h *home) message(b []byte) error {
 	var e struct {
 		Event   string `json:"event"`

@@ -12,7 +12,7 @@ import (
 // tweet converts a post to a Tweet. PublishedAt is zero if the post has no id or no
 // valid time.
 func (s *status) tweet() fetcher.Tweet {
-	// A boost has its own id, author and time; everything else is the boosted post's.
+	// A boost has its own id, author and time. All other fields are those of the boosted post.
 	shown, boost := s, s.Reblog != nil && s.Reblog.ID != ""
 	if boost {
 		shown = s.Reblog
@@ -121,8 +121,8 @@ func optional(s string) *string {
 	return &s
 }
 
-// quoted returns the quoted post's id, and whether the post is a quote. A quote of a post
-// that may not be shown has a state but no id.
+// quoted returns the quoted post's id. It reports whether the post is a quote. If the server
+// must not show the quoted post, the quote has a state but no id.
 func (s *status) quoted() (string, bool) {
 	var ids []ident
 	state := ""
@@ -145,8 +145,8 @@ func (s *status) quoted() (string, bool) {
 	return "", state != ""
 }
 
-// permalink returns the address of the post's web page, or "" if there is none. For a
-// boost, tweet calls it on the boosted post: a boost's own address leads to JSON.
+// permalink returns the address of the post's web page, or "" if there is none. For a boost,
+// tweet calls permalink on the boosted post, because a boost's own address leads to JSON.
 func (s *status) permalink() string {
 	for _, u := range []string{s.URL, s.URI} {
 		if isWeb(u) {
@@ -156,12 +156,13 @@ func (s *status) permalink() string {
 	return ""
 }
 
-// isWeb reports whether an address is http:// or https://, unlike javascript: and so on.
+// isWeb reports whether an address begins with http:// or https://. It excludes javascript: and
+// the like.
 func isWeb(u string) bool {
 	return strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://")
 }
 
-// mediaTypes maps the API's media types to those of fetcher.Media. Others become "".
+// mediaTypes maps the API's media types to those of fetcher.Media. Any other type becomes "".
 var mediaTypes = map[string]string{
 	"image": "photo",
 	"gifv":  "animated_gif",
@@ -235,8 +236,8 @@ func (s *status) hashtags(text []rune) []fetcher.Hashtag {
 	return tags
 }
 
-// userMentions returns the mentions with the offsets of "@user@host" in the text or, if
-// that is not there, of "@user", as most servers write it.
+// userMentions returns the mentions with their offsets in the text. It looks for "@user@host"
+// and then for "@user", which most servers write.
 func (s *status) userMentions(text []rune) []fetcher.Mention {
 	if len(s.Mentions) == 0 {
 		return nil

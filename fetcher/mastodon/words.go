@@ -5,11 +5,10 @@ import (
 	"unicode"
 )
 
-// words finds the tags or mentions in a text, which begin with one of marks. It maps each
-// name, in lower case, to the start (the mark) and end of its first occurrence, in code
-// points. A name may contain the characters of inner, but not end with one. user@host
-// is found both whole and as user. The API gives no offsets, and a post's tags need not
-// be in its text.
+// words finds the tags or mentions in a text. Each begins with one of marks. words maps each
+// name, in lower case, to the start (the mark) and end of its first occurrence, in code points.
+// A name may contain the characters of inner, but not end with one. For user@host, the result
+// has both user@host and user. words is needed because the API gives no offsets.
 func words(text []rune, marks, inner string) map[string][]int {
 	found := make(map[string][]int)
 	add := func(from, to int) {
@@ -44,8 +43,8 @@ func words(text []rune, marks, inner string) map[string][]int {
 	return found
 }
 
-// isWord reports whether r can be part of a tag or a name: a letter, a digit, an
-// underscore, or one of the dots and joiners that Mastodon allows in tags.
+// isWord reports whether r can be part of a tag or a name. It can if it is a letter, a digit,
+// an underscore, or one of the dots and joiners that Mastodon allows in tags.
 func isWord(r rune) bool {
 	switch r {
 	case '_', '·', '・', '\u200c':

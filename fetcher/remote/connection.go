@@ -27,14 +27,14 @@ type connection struct {
 	up      bool              // the service has accepted the key
 	last    position          // of the newest frame
 	brought []fetcher.Account // the accounts that were last emitted
-	told    map[string]bool   // the same accounts, by monitor.Key(name) and by idMark + id
+	told    map[string]bool   // the accounts in brought, by monitor.Key(name) and by idMark + id
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
 	changed bool // wanted has changed, or the monitors were read again
 }
 
-// idMark distinguishes ids from names, which contain no space.
+// idMark distinguishes ids from names in connection.told. Names contain no space.
 const idMark = "id "
 
 func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) error {
@@ -58,7 +58,7 @@ func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) 
 	case errors.As(err, &status):
 		return meaning(err)
 	case c.up && errors.Is(err, websocket.ErrMessageTooBig):
-		// The frame would be too big again: the next connection resumes after it.
+		// The same frame would be too big again, so the next connection resumes after it.
 		c.last.Seq++
 		if failed := c.tell(fetcher.Signal{Kind: fetcher.SignalGap}); failed != nil {
 			return failed
@@ -67,7 +67,8 @@ func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) 
 	return err
 }
 
-// follow keeps the wanted accounts and the monitors up to date, until ctx ends.
+// follow updates the wanted accounts from changes, and reads the monitors again when due, until
+// ctx ends.
 func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	due := time.Now().Add(monitorsEvery)
 	timer := time.NewTimer(monitorsEvery)
@@ -117,7 +118,7 @@ func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
 }
 
 // accounts returns the wanted accounts that have a monitor. tell is false if these are the
-// accounts that were last emitted.
+// accounts last emitted.
 func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +136,7 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	return brought, !slices.Equal(brought, c.brought)
 }
 
-// bring sets the accounts with posts to emit from now on.
+// bring sets the accounts whose posts are emitted from now on.
 func (c *connection) bring(accounts []fetcher.Account) {
 	c.brought, c.told = accounts, make(map[string]bool, 2*len(accounts))
 	for _, a := range accounts {
@@ -146,7 +147,7 @@ func (c *connection) bring(accounts []fetcher.Account) {
 	}
 }
 
-// brings reports whether a post is of one of the accounts that were last emitted.
+// brings reports whether the post's author is one of the accounts last emitted.
 func (c *connection) brings(t *fetcher.Tweet) bool {
 	return c.told[monitor.Key(t.Username)] || c.told[idMark+t.UserID] || c.told[monitor.Key(t.UserID)]
 }
@@ -179,7 +180,7 @@ func (c *connection) alive() error {
 // pong answers a ping frame.
 var pong = []byte(`{"type":"pong"}`)
 
-// message emits the signal for one frame. For a frame that cannot be parsed it emits a gap.
+// message emits the signal for one frame, or SignalGap if it cannot parse the frame.
 func (c *connection) message(ctx context.Context, b []byte) error {
 	f, ok := parseFrame(b)
 	switch {
@@ -221,8 +222,9 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 	return c.tell(s)
 }
 
-// connected emits SignalUp after the service has accepted the key. The frames that follow
-// have higher numbers than f. If the stream resumes at the position, f has its number.
+// connected emits SignalUp after the service has accepted the key. The frames that follow have
+// higher numbers than f. If the stream resumes from a position, f has the number of that
+// position.
 func (c *connection) connected(f *frame) error {
 	c.up = true
 	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq, Epoch: f.Epoch}
@@ -232,7 +234,7 @@ func (c *connection) connected(f *frame) error {
 	return c.tell(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: accounts, Resumed: resumed})
 }
 
-// refusal returns the error in a frame with which the service closes the connection.
+// refusal returns the error for f, the frame with which the service closes the connection.
 func (c *connection) refusal(f *frame) error {
 	detail := upstream.Detail(f.Message, c.stream.key())
 	if f.Code == codeBadKey {

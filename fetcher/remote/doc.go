@@ -1,34 +1,33 @@
-// Package remote reads accounts from another streamwatch service. With it, one service
-// polls a platform, and other services read the posts from that service, each with its own
-// stores, rules and customers.
+// Package remote reads accounts from another streamwatch service. One service polls a platform.
+// Other services, each with its own stores, rules and customers, read the posts from that
+// service.
 //
-// It speaks the /v1 endpoints that package enginehttp serves, with an API key of the
-// other service:
+// It uses the /v1 endpoints of package enginehttp, with an API key of the other service:
 //
 //	const other = "https://streams.example.com"
 //	timelines, err := remote.New(remote.Config{BaseURL: other, Key: key})
 //	stream, err := remote.NewStream(remote.StreamConfig{BaseURL: other, Key: key})
 //	engine, err := streamwatch.New(streamwatch.Config{Fetcher: timelines, Roles: fetcher.Roles{Stream: stream}})
 //
-// A Fetcher reads timelines on request; a Stream receives posts as the other service
-// finds them. Each works alone. With both, timelines are read only to check the Stream and
-// for posts that it does not push. Accounts have the same names as in the usernames of the
-// other service's monitors.
+// A Fetcher reads timelines on request; a Stream receives posts as the other service finds
+// them. Each works alone. With both, the engine reads timelines only to check the Stream and to
+// find posts that the Stream does not push. Accounts have the same names as in the usernames of
+// the other service's monitors.
 //
 // # What the other service needs
 //
-// A Fetcher needs a provider of timelines there (enginehttp.Providers.Timeline); otherwise
-// every call returns fetcher.ErrUnsupported. A page is one GET of
-// /users/{username}/latest_tweets. The key's owner pays one request for it, and the other
-// service makes one call to its platform. If Options.CursorKey is set there, cursors stay
-// valid after a restart of that service.
+// A Fetcher needs enginehttp.Providers.Timeline in the other service; otherwise every call
+// returns fetcher.ErrUnsupported. A page is one GET of /users/{username}/latest_tweets. The
+// key's owner pays one request for each page, and the other service makes one call to its
+// platform. If the other service sets Options.CursorKey, cursors stay valid when that service
+// restarts.
 //
-// A Stream needs streamwatch.Config.WebSocket there, and active monitors of the key's owner
-// that together have all accounts in their usernames. The Stream reads the list of monitors
-// with GET /stream/monitors when it starts, every ten minutes, and a minute after an account
-// was added that no monitor has. An account without an active monitor is only polled. Posts
-// found only by filter rules are not pushed. A connection is free, but a key may have only
-// five.
+// A Stream needs streamwatch.Config.WebSocket in the other service. Each account must be in the
+// usernames of an active monitor of the key's owner. The Stream reads the list of monitors with
+// GET /stream/monitors when it starts and every ten minutes. If an account without a monitor is
+// added, it reads the list again a minute later. The engine only polls an account without an
+// active monitor. Posts found only by filter rules are not pushed. A connection is free, but a
+// key may have only five.
 //
 // A key with the scope "read" is enough for both.
 //
@@ -50,8 +49,8 @@
 //
 // # Positions
 //
-// A Stream resumes from the seq and epoch of the last frame that it received. The service
-// first sends the posts that the owner's monitors have found since then, in order and each
-// once. If it no longer has all of them, it sends a gap, which becomes a fetcher.SignalGap.
-// It does not send edits or deletions of posts.
+// A Stream resumes from the seq and epoch of the last frame that it received. The service first
+// sends the posts that the owner's monitors have found since then, in order and without
+// duplicates. If it no longer has all of them, it sends a gap, and the Stream emits a
+// fetcher.SignalGap. It does not send edits or deletions of posts.
 package remote

@@ -6,14 +6,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// frame is a message of the service. The comments name the Type that uses a field.
+// frame is a message of the service. The comment of each field names the Types that use it.
 type frame struct {
 	Type string `json:"type"`
 	Seq  uint64 `json:"seq"` // connected, tweet
 
 	KeyID string `json:"api_key_id"` // connected
 	To    uint64 `json:"to_seq"`     // gap
-	Epoch uint64 `json:"epoch"`      // connected, gap: epoch of the numbers that follow, 0 for none
+	Epoch uint64 `json:"epoch"`      // connected, gap: epoch of the next numbers, 0 for none
 
 	Timestamp string `json:"timestamp"` // ping
 
@@ -39,7 +39,7 @@ const (
 // Codes of error frames.
 const codeBadKey = 4001
 
-// parseFrame parses a message. ok is false if it is not a JSON object with a type.
+// parseFrame parses a message. ok is false if b is not a JSON object with a type.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if err := unmarshal(b, &f); err != nil {
 		return frame{}, false

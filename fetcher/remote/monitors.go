@@ -29,8 +29,8 @@ const (
 
 var filterTypes = map[monitor.FilterType]kinds{monitor.Original: original, monitor.Reply: reply, monitor.Retweet: retweet, monitor.Quote: quote}
 
-// kindsOf returns the kinds that a monitor's filter_types let through; an empty list lets
-// all through.
+// kindsOf returns the kinds of posts that a monitor's filter_types select. An empty list
+// selects all.
 func kindsOf(types []monitor.FilterType) (k kinds) {
 	if len(types) == 0 {
 		return allKinds
@@ -41,8 +41,8 @@ func kindsOf(types []monitor.FilterType) (k kinds) {
 	return k
 }
 
-// tracked has, for each account by monitor.Key, the kinds of posts that active monitors of
-// the key's owner find.
+// tracked maps the monitor.Key of each account to the kinds of its posts that active monitors
+// of the API key's owner find.
 type tracked map[string]kinds
 
 // brings reports whether a monitor finds a post.
@@ -54,7 +54,7 @@ func (tr tracked) brings(t *fetcher.Tweet) bool {
 	return k&kindsOfPost(t) != 0
 }
 
-// kindsOfPost returns the kinds that a post is of: a reply with a quote is both.
+// kindsOfPost returns the kinds of a post. A reply that quotes a post has both kinds.
 func kindsOfPost(t *fetcher.Tweet) (k kinds) {
 	if t.IsReply() {
 		k |= reply
@@ -92,16 +92,16 @@ func (s service) monitors(ctx context.Context) (tracked, error) {
 	return tr, nil
 }
 
-// monitorList is the plan for a page of monitors; add uses the indices of its values.
+// monitorList is the plan to scan a page of monitors. add uses the indices of its paths.
 var monitorList = scan.NewPlan("monitors", nil, []string{"usernames", "filter_types", "status"})
 
-// add adds the accounts of a page, and returns how many monitors it has.
+// add adds the accounts of a page of monitors, and returns the number of monitors on the page.
 func (tr tracked) add(body []byte) (int, error) {
 	s := monitorList.Scan(body)
 	for s.Next() {
 		var usernames []string
 		var types []monitor.FilterType
-		_ = unmarshal(s.Value(0), &usernames) // anything but a list of names has none
+		_ = unmarshal(s.Value(0), &usernames) // stays empty if the value is not a list of names
 		_ = unmarshal(s.Value(1), &types)
 		if status, ok := s.Value(2).Text(); ok && string(status) != string(monitor.Active) {
 			continue

@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// maxPosts is the most posts accepted in a page; no platform returns as many.
+// maxPosts is the largest accepted number of posts in a page. No platform returns as many.
 const maxPosts = 1000
 
-// tweets is the plan for a page; readHead uses the indices of its values.
+// tweets is the plan to scan a page. readHead uses the indices of its paths.
 var tweets = scan.NewPlan("data", []string{"next_cursor"}, []string{"id", "created_at", "user_id", "username"})
 
-// head has the fields of a post that are read before it is decoded.
+// head has the fields of a post that decodePage needs before decoding it.
 type head struct {
 	raw                  []byte // JSON of the whole post
 	id, userID, username string
@@ -33,9 +33,9 @@ func readHead(s *scan.Scanner) head {
 	return head{s.Element(), text[0], text[2], text[3], published(text[0], text[1])}
 }
 
-// decodePage decodes the posts of a page, except those that q.Seen reports as known. It
-// decodes each post separately: a broken one does not affect the others. The error is
-// ErrMalformed if the body is not a complete page.
+// decodePage decodes the posts of a page, except those that q.Seen reports as known. It decodes
+// each post separately, so a broken post does not affect the others. If the body is not a
+// complete page, the error is ErrMalformed.
 func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	var heads []head
 	s := tweets.Scan(body)
@@ -50,7 +50,7 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	}
 	if n, ok := s.Len(); !ok {
 		return fetcher.Page{}, fmt.Errorf("%w: the answer has no list \"data\"", fetcher.ErrMalformed)
-	} else { // the last of the lists, if there are several
+	} else { // if there are several lists, n counts the last one
 		heads = heads[len(heads)-n:]
 	}
 	page := fetcher.Page{UserID: userID(heads, q.Username)}
@@ -75,9 +75,9 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	return page, nil
 }
 
-// userID returns the account's id: the one in the posts with its name. If no post has the
-// name, because the service spells it differently, it returns the id that all posts have,
-// or "" if they differ.
+// userID returns the account's id. It is the author's id in a post with the account's name. If
+// no post has the name, because the service spells it differently, it is the id that all posts
+// have, or "" if they differ.
 func userID(heads []head, username string) string {
 	all, same := "", true
 	for i := range heads {
@@ -96,8 +96,8 @@ func userID(heads []head, username string) string {
 	return ""
 }
 
-// unmarshal is json.Unmarshal without the error for a value of a wrong type:
-// encoding/json leaves that field zero and goes on.
+// unmarshal is like json.Unmarshal, but a value of a wrong type is not an error: encoding/json
+// leaves that field zero and decodes the others.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError

@@ -6,24 +6,24 @@ import (
 	"strconv"
 )
 
-// position is the place in a stream to resume after. It is encoded as JSON.
+// position says after which frame to resume a stream. It is encoded as JSON.
 type position struct {
-	// Place is the URL of the service; each service numbers its own frames.
+	// Place is the URL of the service. Two services may use the same number for different
+	// frames.
 	Place string `json:"service"`
-	// Key is the id of the API key. Another key may have another owner, with other frame
-	// numbers.
+	// Key is the id of the API key. A key of another owner has other frame numbers.
 	Key string `json:"key"`
 	// Seq is the number of the last frame.
 	Seq uint64 `json:"seq"`
-	// Epoch qualifies Seq: in another epoch the same numbers belong to other frames.
+	// Epoch is the epoch of Seq. In another epoch, the same number is of another frame.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
-// maxKeyID is the longest id of a key in a position, in bytes.
+// maxKeyID is the largest length of Key in a position, in bytes.
 const maxKeyID = 256
 
-// parsePosition parses a position. It returns the zero value, which means the present, if
-// text is not a position or has another place.
+// parsePosition parses a position. If text is not a position or has another place, it returns
+// the zero value, with which a stream starts at the present.
 func parsePosition(text, place string) position {
 	var p position
 	if json.Unmarshal([]byte(text), &p) != nil || p.Place != place || p.Seq > math.MaxInt64 {

@@ -13,25 +13,26 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Config sets up a Fetcher. The zero value of each field means its default.
+// Config configures a Fetcher. A zero field means the default.
 type Config struct {
 	// BaseURL is the scheme and host of the other service, such as
 	// "https://streams.example.com". Required.
 	BaseURL string
 	// Key is an API key of the other service. Required. It prints as ***.
 	Key secret.Value
-	// Segment is the path element after /v1 in the other service's paths, its
-	// enginehttp.Options.Segment. Defaults to "social".
+	// Segment is the path element after /v1 in the other service's paths. The other service
+	// sets it in enginehttp.Options.Segment. Defaults to "social".
 	Segment string
 	// HTTP makes the requests. Redirects to another host are not followed. Defaults to a
 	// client of package upstream with a timeout of 30 s per request.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody is the largest answer after decompression, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
+	// MiB.
 	MaxBody int64
-	// MaxPages is the number of accounts for which the version of the newest page is
-	// remembered: an unchanged page is not decoded. Defaults to upstream.DefaultMaxPages.
+	// MaxPages is the number of accounts whose newest page is remembered. A remembered page is
+	// not decoded again while it stays the same. Defaults to upstream.DefaultMaxPages.
 	MaxPages int
 	// Now is the clock for Retry-After. Defaults to time.Now.
 	Now func() time.Time
@@ -59,10 +60,9 @@ func New(cfg Config) (*Fetcher, error) {
 }
 
 // Timeline reads one page of an account's posts in one request. q must have a Username.
-// Limit is ignored, because the other service decides how many posts a page has. A page
+// Timeline ignores Limit, because the other service decides how many posts a page has. A page
 // that reaches back to Since has no Next. Page.RateLimit is not set, because the service's
-// limit is refilled continuously and has no window. The package documentation lists the
-// errors.
+// limit is refilled continuously and has no window. The package documentation lists the errors.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, q)
 	if err != nil {

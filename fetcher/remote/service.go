@@ -41,8 +41,8 @@ func newService(cfg upstream.Config, segment string) (service, error) {
 	return service{client, "/v1/" + segment}, nil
 }
 
-// unavailable is the beginning of the service's message in a 404 for an account that is
-// private or suspended.
+// unavailable is the beginning of the message in the service's 404 for a private or suspended
+// account.
 const unavailable = "not available: protected"
 
 // meaning converts an error answer of the service to the matching error of package fetcher.
@@ -60,8 +60,9 @@ func meaning(err error) error {
 	return err
 }
 
-// published returns the time in created_at, or, because it is more precise, the time in the
-// id if both are in the same second. It returns zero if created_at is not a time.
+// published returns a post's publication time. It is the time in the id if that is in the same
+// second as created_at, because the id is more precise. Otherwise it is created_at. It is zero
+// if created_at is not a time.
 func published(id, createdAt string) time.Time {
 	at, err := fetcher.ParseTime(createdAt)
 	if err != nil {

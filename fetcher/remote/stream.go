@@ -14,16 +14,16 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// StreamConfig sets up a Stream. The zero value of each field means its default.
+// StreamConfig configures a Stream. A zero field means the default.
 type StreamConfig struct {
 	// BaseURL is the scheme and host of the other service, such as
 	// "https://streams.example.com". Required.
 	BaseURL string
-	// Key is an API key of the other service, of the owner of the monitors. Required.
-	// It prints as ***.
+	// Key is an API key of the other service. It belongs to the owner of the monitors.
+	// Required. It prints as ***.
 	Key secret.Value
-	// Segment is the path element after /v1 in the other service's paths, its
-	// enginehttp.Options.Segment. Defaults to "social".
+	// Segment is the path element after /v1 in the other service's paths. The other service
+	// sets it in enginehttp.Options.Segment. Defaults to "social".
 	Segment string
 	// HTTP makes the requests and the handshake. Its Timeout must be 0, because a timeout
 	// would end the connection. Redirects to another host are not followed. Defaults to
@@ -35,12 +35,13 @@ type StreamConfig struct {
 	Now func() time.Time
 }
 
-// Stream is a Streamer that receives the posts found by another service's monitors: all
-// monitors of the key's owner, on one connection. It is safe for concurrent use.
+// Stream is a Streamer that receives the posts found by another service's monitors. One
+// connection has the posts of all monitors of the key's owner. A Stream is safe for concurrent
+// use.
 //
-// It pushes the posts of those accounts in its query that an active monitor has. The
-// accounts may change without a new connection. A position is the seq and epoch of the
-// last frame: the service sends all posts since then, as long as it keeps them.
+// It pushes the posts of accounts that are in its query and in an active monitor. The accounts
+// may change without a new connection. A position has the seq and epoch of the last frame. The
+// service sends all posts since then, as long as it keeps them.
 type Stream struct {
 	service
 	cfg   StreamConfig // without the key, because fmt prints unexported fields, too
@@ -55,7 +56,7 @@ var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
 	monitorsEvery = 10 * time.Minute // how often the monitors are read
-	monitorsAfter = time.Minute      // how soon they are read after an account was added that none has
+	monitorsAfter = time.Minute      // until they are read after an account without a monitor was added
 	maxFrame      = 16 << 20         // bytes; a frame has a post twice
 )
 
@@ -79,8 +80,8 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	return &Stream{service: s, cfg: cfg, key: func() secret.Value { return key }, place: s.client.Host() + s.prefix}, nil
 }
 
-// Brings reports whether a monitor of the key's owner should find t, according to its
-// usernames and filter_types. It returns false until the monitors have been read.
+// Brings reports whether a monitor of the key's owner has t's author in its usernames and t's
+// kind in its filter_types. It returns false until the monitors have been read.
 func (s *Stream) Brings(t *fetcher.Tweet) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *Stream) readMonitors(ctx context.Context) error {
 	return nil
 }
 
-// address returns the URL of a WebSocket that sends the frames after a position.
+// address returns the URL of the WebSocket that sends the frames after the position from.
 func (s *Stream) address(from position) string {
 	address := socket.Base(s.cfg.BaseURL) + s.prefix + "/stream"
 	if from.known() {

@@ -16,8 +16,8 @@ type Config struct {
 	// Searcher must understand "from:" and "OR", and should answer newest post first.
 	// Required.
 	Searcher fetcher.Searcher
-	// MaxLength is the length of the longest query, in characters (Unicode code
-	// points), at least 32. Defaults to 512, the X API v2's limit for a recent search:
+	// MaxLength is the largest allowed length of a query, in characters (Unicode code points),
+	// at least 32. Defaults to 512, the limit of a recent search in X's API v2:
 	// docs.x.com/x-api/posts/search/integrate/build-a-query.
 	MaxLength int
 }
@@ -32,8 +32,8 @@ const (
 	// usualHandle is the length of the longest handle on X, in characters.
 	usualHandle = 15
 
-	// alone is the prefix of the cursors of an account that is read with its own
-	// query. The Searcher's cursor follows it, or nothing for the newest page.
+	// alone is the prefix of a cursor for an account that is read alone. After it comes the
+	// Searcher's cursor, or nothing for the newest page.
 	alone = "alone:"
 )
 
@@ -59,8 +59,8 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{searcher: cfg.Searcher, maxLength: cfg.MaxLength}, nil
 }
 
-// BatchLimit returns how many accounts fit into one query if each handle has 15
-// characters, the most that X allows: 21 accounts in a query of 512 characters.
+// BatchLimit returns the number of accounts that fit into one query if each handle has 15
+// characters, the longest handle on X. A query of 512 characters has 21 accounts.
 func (f *Fetcher) BatchLimit() int {
 	return (f.maxLength + len(or)) / (len(from) + usualHandle + len(or))
 }
@@ -70,9 +70,9 @@ func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Pa
 	return f.searcher.Search(ctx, q)
 }
 
-// Timeline reads a page of one account with a query for this account alone. It returns
-// fetcher.ErrNotFound for a handle that cannot be part of a query, otherwise the errors
-// of the Searcher.
+// Timeline reads a page of one account with a query for this account alone. If the handle
+// cannot be part of a query, the error is fetcher.ErrNotFound. Other errors are those of the
+// Searcher.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	query, err := f.clause(q.Username)
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	} else {
 		var ordered bool
 		if page.OldestAt, ordered = reach(&page); !ordered || q.Cursor != "" {
-			page.Version = 0 // an Unchanged page would not say how far back it reaches
+			page.Version = 0 // because an Unchanged page would have the wrong OldestAt
 		}
 	}
 	if page.Next != "" {
@@ -103,8 +103,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// ask makes one search. With an error it returns a page with only Billed set, the
-// platform's charge for the search.
+// ask makes one search. On an error it returns a page with only Billed set.
 func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	q.Type = "Latest"
 	page, err := f.searcher.Search(ctx, q)
@@ -136,8 +135,8 @@ func (f *Fetcher) clause(username string) (string, error) {
 // handle returns a username without its leading @, if it has one.
 func handle(username string) string { return strings.TrimPrefix(username, "@") }
 
-// searchable reports whether a handle can be used in a query: it has only letters,
-// digits and _-.@, which form one word in any platform's query syntax.
+// searchable reports whether a handle can be part of a query. It can if it has only letters,
+// digits, "_", "-", "." and "@", which form one word in any platform's query syntax.
 func searchable(name string) bool {
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.@", r) {

@@ -10,10 +10,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Timelines reads the first pages of several accounts with one search. An account that
-// does not fit into the query gets an empty page; its Next reads the account alone. So
-// does an account with a Cursor in its query. If the search fails, Timelines returns its
-// error. Billed, the platform's charge for the search, is set on one of the pages only.
+// Timelines reads the first pages of several accounts with one search. An account that does not
+// fit into the query gets an empty page, and so does a query with a Cursor. The Next of such a
+// page reads the account alone. If the search fails, Timelines returns its error. Billed is set
+// only in one page, for the whole search.
 func (f *Fetcher) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
 	pages := make([]fetcher.Page, len(qs))
 	sharing, query := f.pack(qs, pages)
@@ -40,9 +40,9 @@ func (f *Fetcher) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]
 	return pages, err
 }
 
-// pack chooses the queries that share a search. It returns their indices and the
-// search's text, which does not depend on their order. It fills in the pages of the
-// other queries.
+// pack chooses the queries that share a search. It returns their indices and the text of the
+// search. The text does not depend on the order of qs. pack fills in the pages of the other
+// queries.
 func (f *Fetcher) pack(qs []fetcher.TimelineQuery, pages []fetcher.Page) (sharing []int, query string) {
 	var clauses []string
 	length := -len(or)
@@ -66,9 +66,9 @@ func (f *Fetcher) pack(qs []fetcher.TimelineQuery, pages []fetcher.Page) (sharin
 	return sharing, strings.Join(slices.Compact(clauses), or)
 }
 
-// anySeen returns a Seen that reports true if the Seen of any of the queries does. It
-// returns nil if no query has one. A query without a Seen still gets all posts of its
-// account, since each Seen reports only posts of its own account.
+// anySeen returns a function that reports whether the Seen of any of the queries reports a
+// post. It returns nil if no query has a Seen. A query without a Seen still gets all posts of
+// its account, because each Seen reports only posts of its own account.
 func anySeen(qs []fetcher.TimelineQuery, sharing []int) func(id string) bool {
 	var known []func(string) bool
 	for _, i := range sharing {
@@ -84,9 +84,9 @@ func anySeen(qs []fetcher.TimelineQuery, sharing []int) func(id string) bool {
 	}
 }
 
-// split fills in the page of each account from the answer. A post without an author
-// could belong to any of the accounts. If there is one, split returns empty pages, and
-// their Next reads each account alone.
+// split fills in the page of each account from the answer. A post without an author could be of
+// any of the accounts. If there is such a post, all pages are empty, and their Next reads each
+// account alone.
 func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, pages []fetcher.Page) {
 	oldest, _ := reach(answer)
 	next := ""
@@ -118,16 +118,16 @@ func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, page
 	}
 }
 
-// by reports whether a post has the handle or the id of the account that a query asks
-// for. A post with the handle but another id counts too: the engine decides about such
-// posts by Page.UserID.
+// by reports whether a post has the handle or the id of the query's account. For a post with
+// the handle but another id it returns true; the engine drops such a post if Page.UserID
+// differs.
 func by(tw *fetcher.Tweet, q *fetcher.TimelineQuery) bool {
 	return tw.Username != "" && strings.EqualFold(handle(tw.Username), handle(q.Username)) ||
 		q.UserID != "" && tw.UserID == q.UserID
 }
 
-// idOf returns the id of the account with that handle, taken from its posts, or "" if
-// no post has it.
+// idOf returns the id of the account with that handle from its posts, or "" if no post has the
+// id.
 func idOf(tweets []fetcher.Tweet, name string) string {
 	for i := range tweets {
 		if tweets[i].UserID != "" && strings.EqualFold(handle(tweets[i].Username), name) {
@@ -137,13 +137,13 @@ func idOf(tweets []fetcher.Tweet, name string) string {
 	return ""
 }
 
-// orderSlack is how much later than the previous post a post may be and still count as
-// in order. Some platforms give times in whole seconds.
+// orderSlack is the time by which a post may be later than the post above it without being out
+// of order. It is needed because some platforms give times in whole seconds.
 const orderSlack = time.Second
 
-// reach returns the time back to which an answer is complete: its OldestAt, or else the
-// time computed by fetcher.Reach. ordered reports whether the posts are newest first. If
-// they are not, reach returns the time of the newest post.
+// reach returns the time since which an answer is complete. It is the answer's OldestAt or, if
+// that is zero, the result of a fetcher.Reach. ordered reports whether the posts are newest
+// first. If they are not, the time is that of the newest post.
 func reach(page *fetcher.Page) (at time.Time, ordered bool) {
 	var r fetcher.Reach
 	var newest, last time.Time
