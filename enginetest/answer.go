@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Answer is what a Receiver answers. The zero value is an empty 200 at once.
+// Answer is the answer of a Receiver. The zero value is an empty 200 without delay.
 type Answer struct {
 	Status int           // HTTP status, 200 to 599; 0 means 200
-	Delay  time.Duration // how long the sender waits for it
+	Delay  time.Duration // wait before the answer
 	Body   string
 	Header http.Header // added to the answer, such as Retry-After
 }
@@ -22,8 +22,8 @@ func Always(a Answer) func(AttemptInfo) Answer {
 	return func(AttemptInfo) Answer { return a }
 }
 
-// FailFirst answers 500 to the first attempt of a share of the deliveries, 0 to
-// 1, and 200 to everything else. The seed and the delivery id decide which.
+// FailFirst returns a function for ReceiverConfig.Answer. It answers 500 to the first attempt of a
+// share of the deliveries, 0 to 1, and 200 to all else. The seed and the delivery id decide which.
 func FailFirst(share float64, seed uint64) func(AttemptInfo) Answer {
 	return func(info AttemptInfo) Answer {
 		if info.N == 1 && chance(seed, info.DeliveryID) < share {
@@ -33,7 +33,7 @@ func FailFirst(share float64, seed uint64) func(AttemptInfo) Answer {
 	}
 }
 
-// chance is a number of 0 up to 1 that only depends on its arguments.
+// chance returns a number from 0 up to but not including 1. It depends only on its arguments.
 func chance(seed uint64, id string) float64 {
 	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, seed), id...))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)

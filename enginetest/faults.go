@@ -8,26 +8,25 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Faults are the shares of requests, each 0 to 1 and at most 1 together, that
-// are answered wrongly. A request has at most one fault. None hides a post for
-// good: the next right answer has them all.
+// Faults are shares of requests that get a wrong answer. Each share is 0 to 1, and their sum is at
+// most 1. A request has at most one fault. No fault hides a post for good: the next correct answer
+// has it.
 type Faults struct {
 	// ServerError answers 503: *fetcher.StatusError.
 	ServerError float64
-	// Truncated cuts the answer in the middle: fetcher.ErrMalformed. Over HTTP
-	// one half ends before its Content-Length, the other is whole HTTP with cut
-	// JSON.
+	// Truncated cuts the answer in the middle: fetcher.ErrMalformed. Over HTTP half of these
+	// answers end before their Content-Length. The other half are complete HTTP with cut JSON.
 	Truncated float64
 	// HTML answers 200 with a web page: fetcher.ErrMalformed.
 	HTML float64
-	// RateLimited answers 429 with a Retry-After of one second, whatever is left
-	// of the rate limit: *fetcher.RateLimitError.
+	// RateLimited answers 429 with a Retry-After of one second, even if the rate limit is not
+	// reached: *fetcher.RateLimitError.
 	RateLimited float64
-	// NullFields adds a bogus post without an id or without a time. It is not
-	// for look-ups of accounts.
+	// NullFields adds a bogus post without an id or without a time. It does not affect look-ups
+	// of accounts.
 	NullFields float64
-	// WrongAuthor adds a bogus post of an account that is not on the platform.
-	// It is not for look-ups of accounts.
+	// WrongAuthor adds a bogus post of an account that is not on the platform. It does not affect
+	// look-ups of accounts.
 	WrongAuthor float64
 }
 
@@ -75,11 +74,11 @@ func (f *Faults) sound() bool {
 		}
 		sum += s.share
 	}
-	return sum <= 1+1e-9 // ten times 0.1 is a little more than 1
+	return sum <= 1+1e-9 // the sum of floating-point shares may be a little more than 1
 }
 
-// draw decides on a request's fault. The second result chooses among the forms
-// a fault has. Every call draws the same amount of chance.
+// draw chooses the fault of a request. The second result chooses among the forms of the fault. Every
+// call draws the same number of random values.
 func (f *Faults) draw(r *rand.Rand) (kind, uint64) {
 	u, variant := r.Float64(), r.Uint64()
 	for _, s := range f.shares() {
@@ -94,9 +93,9 @@ func (f *Faults) draw(r *rand.Rand) (kind, uint64) {
 // bogusName is the author of posts that do not belong on a page.
 const bogusName, bogusUserID = "somebody_else", "999999999"
 
-// bogus makes the post that a fault adds at the top of a page. Its id is never
-// a real post's: two million posts within one millisecond would be needed to
-// reach bit 21, and ids from before the scheme all lie above it.
+// bogus returns the post that a fault adds at the top of a page, and its author. No real post has
+// its id: bit 21 is set only after two million posts within one millisecond, and ids from before the
+// snowflake scheme are larger.
 func (r *reply) bogus() (*post, social.Author) {
 	at := r.now.Truncate(time.Millisecond).UTC()
 	if len(r.posts) > 0 {
@@ -116,9 +115,9 @@ func (r *reply) bogus() (*post, social.Author) {
 
 // PlatformStats counts requests by the kind of their answer.
 type PlatformStats struct {
-	Requests int // all; the sum of those below, without Lookups and Probes
-	Lookups  int // those for an account's id, which only the HTTP API has
-	Probes   int // those of Probers
+	Requests int // all requests: the sum of OK and the fields after it
+	Lookups  int // requests for an account's id; only the HTTP API has them
+	Probes   int // requests of Probers
 
 	OK          int
 	NotFound    int

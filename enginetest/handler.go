@@ -21,31 +21,29 @@ const htmlText = "<!DOCTYPE html>\n<html><head><title>Just a moment</title></hea
 // apiTime is how the API writes its times, in UTC.
 const apiTime = "2006-01-02T15:04:05.000Z"
 
-// Handler serves the platform as a Mastodon server does, for clients in any
-// language. The facts are those of docs.joinmastodon.org (methods
-// accounts/lookup and accounts/statuses, entities Account and Status):
+// Handler serves the platform as a Mastodon server, for clients in any language. It follows
+// docs.joinmastodon.org (methods accounts/lookup and accounts/statuses, entities Account and
+// Status):
 //
 //	GET /api/v1/accounts/lookup?acct=nasa
 //	GET /api/v1/accounts/100001/statuses?limit=20&max_id=…
 //
-// No key is asked for. Posts come newest first; max_id and since_id bound them
-// from above and below, both exclusive, and min_id gives those right after an
-// id. The Link header names the page of older posts with rel="next" while there
-// are any, and that of newer ones with rel="prev". Other parameters are ignored.
+// It needs no key. Posts come newest first. max_id and since_id are exclusive bounds above and below;
+// min_id selects the posts right after an id. The Link header has the page of older posts as
+// rel="next", if there are any, and the page of newer posts as rel="prev". Other parameters are
+// ignored.
 //
-// Answers carry a weak ETag of their body, as Mastodon's do, and one that an
-// If-None-Match names is 304 without a body.
+// Answers have a weak ETag of their body, as Mastodon's do. If an If-None-Match contains it, the
+// answer is 304 without a body.
 //
-// With a rate limit every answer has X-RateLimit-Limit, -Remaining and -Reset,
-// the last as ISO 8601 time, and what is over it gets 429 and Retry-After in
-// seconds. Errors are {"error": "…"}: 404 for an unknown account, 403 for the
-// statuses of a protected or suspended one (where a Mastodon server would give
-// an empty list, so that a client cannot tell), 400 for a bad parameter. A
-// suspended account's look-up says "suspended": true.
+// With a rate limit every answer has X-RateLimit-Limit, -Remaining and -Reset (an ISO 8601 time).
+// Requests over the limit get 429 and Retry-After in seconds. Errors are {"error": "…"}: 404 for an
+// unknown account, 403 for the statuses of a protected or suspended account, 400 for a bad
+// parameter. A Mastodon server answers an empty list in place of the 403. The look-up of a suspended
+// account has "suspended": true.
 //
-// Faults become bytes: 503; a body that ends before its Content-Length, or cut
-// JSON; 200 with text/html; 429; a status whose id or created_at is null; a
-// status of another account.
+// Faults are real answers: 503; a body that ends before its Content-Length, or cut JSON; 200 with
+// text/html; 429; a status whose id or created_at is null; a status of another account.
 func (p *Platform) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/accounts/lookup", func(w http.ResponseWriter, req *http.Request) {
@@ -68,12 +66,12 @@ func (p *Platform) Handler() http.Handler {
 	return mux
 }
 
-// RoundTripper gives an HTTP transport that calls Handler in process, whatever the
-// request's host, without a socket, for clients in a testing/synctest bubble.
+// RoundTripper returns an HTTP transport that calls Handler in process, without a socket. It ignores
+// the request's host. Use it for clients in a testing/synctest bubble.
 func (p *Platform) RoundTripper() http.RoundTripper { return inprocess.Transport{Handler: p.Handler()} }
 
-// parseRequest reads the parameters of a page. The API's limit is 20 unless
-// asked for, 40 at most; the page size bounds it further.
+// parseRequest reads the parameters of a page. The API's limit defaults to 20 and is at most 40;
+// PlatformConfig.PageSize may lower it.
 func parseRequest(v url.Values) (request, error) {
 	q := request{Limit: 20}
 	if s := v.Get("limit"); s != "" {
@@ -150,8 +148,7 @@ func (p *Platform) serve(w http.ResponseWriter, req *http.Request, q request) {
 	}
 }
 
-// matches reports whether an If-None-Match lists a tag, weak or strong, or has
-// the star that stands for any.
+// matches reports whether an If-None-Match contains the tag, weak or strong, or "*".
 func matches(conditions []string, tag string) bool {
 	for _, line := range conditions {
 		for c := range strings.SplitSeq(line, ",") {

@@ -13,29 +13,28 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// PlatformConfig sets up a Platform. The zero value of each field means its
-// default.
+// PlatformConfig sets up a Platform. The zero value of each field means its default.
 type PlatformConfig struct {
-	// Seed decides everything that is left to chance.
+	// Seed is the seed of all random decisions.
 	Seed uint64
-	// Accounts are the handles of the platform's accounts, unique without
-	// regard to case. Defaults to AccountNames(10).
+	// Accounts are the handles of the platform's accounts. They must differ in more than case.
+	// Defaults to AccountNames(10).
 	Accounts []string
 	// PageSize is the most posts of a page. Defaults to 20.
 	PageSize int
 
-	// LateShare is the share of posts, 0 to 1, that become visible late.
-	// Defaults to 0: all are visible at once.
+	// LateShare is the share of posts, 0 to 1, that become visible late. Defaults to 0: all are
+	// visible immediately.
 	LateShare float64
-	// LateUpTo bounds how late; delays are uniform. Defaults to 5 s.
+	// LateUpTo is the longest delay of late posts; delays are uniform. Defaults to 5 s.
 	LateUpTo time.Duration
 	// Latency is how long each answer takes. Defaults to none.
 	Latency time.Duration
-	// RateLimit is the number of requests per window, those of all callers and
-	// for all accounts together. Defaults to 0: no limit.
+	// RateLimit is the number of requests per window, of all callers and for all accounts
+	// together. Defaults to 0: no limit.
 	RateLimit int
-	// RateWindow is the window's length; one begins with the first request
-	// after the last. Defaults to 5 min.
+	// RateWindow is the length of a window. A window begins with the first request after the end
+	// of the one before. Defaults to 5 min.
 	RateWindow time.Duration
 	// Faults are the shares of requests that are answered wrongly.
 	Faults Faults
@@ -44,11 +43,11 @@ type PlatformConfig struct {
 	Now func() time.Time
 }
 
-// Platform is a fake social platform. Its methods are safe for concurrent use.
-// Those that name an account take its present handle, without @ and without
-// regard to case, and panic when there is none: that is a mistake in the test.
+// Platform is a fake social platform. Its methods are safe for concurrent use. An argument account is
+// the account's present handle, without @ and in any case. The methods panic if there is no such
+// account, since that is a mistake in the test.
 //
-// Every post stays in memory, for Posted: some 250 bytes and its text.
+// Every post stays in memory, for Posted: about 250 bytes and its text.
 type Platform struct {
 	cfg PlatformConfig
 
@@ -58,7 +57,7 @@ type Platform struct {
 	byID     map[string]*account
 	lateness *rand.Rand
 	runs     uint64
-	nextID   map[uint64]uint64 // for each id in use, where to look for a free one
+	nextID   map[uint64]uint64 // for each id in use, where to search for a free one
 	window   social.Window
 	counts   [kinds]int
 	lookups  int
@@ -93,8 +92,8 @@ func AccountNames(n int) []string {
 	return names
 }
 
-// NewPlatform returns a platform on which nobody has posted yet. It starts
-// nothing. It panics when a field of cfg has a value that is not allowed.
+// NewPlatform returns a platform without posts. It starts nothing. It panics if a field of cfg has a
+// value that is not allowed.
 func NewPlatform(cfg PlatformConfig) *Platform {
 	if cfg.Accounts == nil {
 		cfg.Accounts = AccountNames(10)
@@ -126,8 +125,8 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 	p.searches.queries = make(map[string]*search)
 	p.searches.faults = rand.New(rand.NewPCG(cfg.Seed, 2))
 	for i, name := range cfg.Accounts {
-		// A chance of its own for each account: what is drawn for one does not
-		// depend on how requests for different ones interleave.
+		// Each account has its own random source, so its values do not depend on the order of
+		// requests for different accounts.
 		a := &account{
 			ID:     strconv.Itoa(firstAccountID + i),
 			Name:   name,
@@ -157,7 +156,7 @@ func (c *PlatformConfig) check() {
 	refuse(c.Faults.sound(), "Faults", c.Faults, "shares of 0 to 1 whose sum is at most 1")
 }
 
-// newName gives the key for a handle that is to be taken.
+// newName returns the key for a new handle. It panics if the handle is not allowed or in use.
 func (p *Platform) newName(name string) string {
 	key := strings.ToLower(name)
 	if name == "" || strings.ContainsAny(name, "@/? \t\r\n") {
@@ -178,8 +177,8 @@ func (p *Platform) mustFind(name string) *account {
 	return a
 }
 
-// Rename gives an account another handle. Its id stays, and the old handle is
-// unknown from now on.
+// Rename gives an account another handle. Its id does not change. The old handle is unknown from now
+// on.
 func (p *Platform) Rename(account, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,8 +188,8 @@ func (p *Platform) Rename(account, name string) {
 	a.Name = name
 }
 
-// SetProtected makes an account's timeline private, or public again: while it is
-// private readers get fetcher.ErrProtected.
+// SetProtected makes an account's timeline private, or public again. While it is private, readers get
+// fetcher.ErrProtected.
 func (p *Platform) SetProtected(account string, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +197,7 @@ func (p *Platform) SetProtected(account string, on bool) {
 	p.setClosed(a, on, a.suspended)
 }
 
-// SetSuspended suspends an account, or lifts that: until then readers get
+// SetSuspended suspends an account, or ends the suspension. While it is suspended, readers get
 // fetcher.ErrProtected.
 func (p *Platform) SetSuspended(account string, on bool) {
 	p.mu.Lock()
@@ -209,8 +208,8 @@ func (p *Platform) SetSuspended(account string, on bool) {
 
 func (a *account) closed() bool { return a.protected || a.suspended }
 
-// setClosed changes who may read an account. What was due to appear while nobody
-// could is shown for the first time when the account opens.
+// setClosed changes whether an account can be read. Posts that became visible while it was closed
+// are shown for the first time when it opens.
 func (p *Platform) setClosed(a *account, protected, suspended bool) {
 	was, now := a.closed(), p.cfg.Now()
 	a.protected, a.suspended = protected, suspended

@@ -20,16 +20,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// A Player is a platform that plays a recording: a Fetcher and a Searcher on which each
-// post is on its timeline from when it was there, and calls fail while they failed. It
-// plays from the moment it is made, by the clock of time.Now, which is that of a
-// testing/synctest bubble; an outage of an hour is a test of a moment. It may be asked
-// at other times and for other pages than the recorded caller did.
+// A Player is a platform that plays a recording. It is a Fetcher and a Searcher. It shows each post
+// from the time when the recorded platform showed it, and calls fail while they failed there. It
+// plays from its creation on, by time.Now. In a testing/synctest bubble an outage of an hour takes
+// a moment. Callers may call it at other times, and for other pages, than the recorded caller.
 //
-// A post is there from its publication, or, if a call after that did not show it, from
-// the first call that did. An error lasts until the next recorded call for the account,
-// a rate limit as long as it said. A Player does not change and is safe for concurrent
-// use.
+// A post is shown from its publication on. If a recorded call after the publication did not show it,
+// it is shown from the first call that did. An error lasts until the next recorded call for the
+// account, a rate limit for its recorded time. A Player is safe for concurrent use.
 type Player struct {
 	start    time.Time
 	length   time.Duration
@@ -61,8 +59,8 @@ type playedCall struct {
 	failure *recordedFailure // nil of one that was answered
 }
 
-// NewPlayer returns a Player of a recording, plain or gzipped, that begins to play now.
-// Everything that a Recorder wrote is read; a last line that was cut is left out.
+// NewPlayer returns a Player that plays a recording of a Recorder, plain or gzipped, from now on. It
+// reads the whole recording and ignores an incomplete last line.
 func NewPlayer(recording io.Reader) (*Player, error) {
 	in := bufio.NewReader(recording)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -142,8 +140,8 @@ func (t *played) sort() {
 	slices.SortStableFunc(t.calls, func(a, b playedCall) int { return cmp.Compare(a.at, b.at) })
 }
 
-// PlayArrivals returns a Player of accounts that post when a recording of package
-// arrivals says, and never fail. Its accounts are those that AccountNames gives.
+// PlayArrivals returns a Player whose accounts post at the times of a recording of package arrivals.
+// Its calls never fail. Its accounts have the handles of AccountNames.
 func PlayArrivals(a *arrivals.Recording) *Player {
 	p := &Player{start: time.Now(), length: a.Length, targets: map[string]*played{}, accounts: AccountNames(len(a.Posts))}
 	for i, posts := range a.Posts {
@@ -157,14 +155,14 @@ func PlayArrivals(a *arrivals.Recording) *Player {
 	return p
 }
 
-// Accounts returns the handles of the recorded accounts, in the order they first came.
+// Accounts returns the handles of the recorded accounts, in the order of their first calls.
 func (p *Player) Accounts() []string { return slices.Clone(p.accounts) }
 
 // Length returns how long the recording is.
 func (p *Player) Length() time.Duration { return p.length }
 
-// Posted returns the posts of the recorded accounts that have been there until now, as
-// Platform.Posted does: what a monitor of them owes to its receiver.
+// Posted returns the posts of the recorded accounts that were shown until now, as Platform.Posted
+// does. A monitor of these accounts must deliver them.
 func (p *Player) Posted() []Truth {
 	now := time.Since(p.start)
 	var all []Truth
@@ -173,7 +171,7 @@ func (p *Player) Posted() []Truth {
 		for i := range t.posts {
 			post := &t.posts[i]
 			if post.shown > now || post.ID == "" || post.UserID != t.userID {
-				continue // it is not there yet, or has no id, or is somebody else's
+				continue // not shown yet, without an id, or by another account
 			}
 			all = append(all, Truth{Account: name, ID: post.ID, PublishedAt: p.start.Add(post.published), VisibleAt: p.start.Add(post.shown)})
 		}
@@ -182,7 +180,7 @@ func (p *Player) Posted() []Truth {
 	return all
 }
 
-// Timeline answers as the platform did. An account that was not recorded is
+// Timeline answers as the recorded platform. For an account that was not recorded it returns
 // fetcher.ErrNotFound. The cursor is the id of the oldest post of the page before.
 func (p *Player) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	return p.answer(ctx, strings.ToLower(q.Username), q.Cursor, q.Limit, q.Seen)

@@ -14,7 +14,7 @@ import (
 type post struct {
 	ID        uint64
 	text      string
-	edited    string    // its text now, "" while it was never edited
+	edited    string    // its text now, "" if it was never edited
 	published time.Time // whole milliseconds, as ids carry them
 	visible   time.Time
 	deleted   time.Time // zero until it is deleted
@@ -37,8 +37,8 @@ func ReplyTo(t fetcher.Tweet) PostOption { return func(po *post) { po.reply = ne
 // Quoting makes the post a quote of t.
 func Quoting(t fetcher.Tweet) PostOption { return func(po *post) { po.quote = newRef(t) } }
 
-// Retweeting makes the post a retweet of t. Its text is then "RT @author: " and
-// the text of t, whatever was given.
+// Retweeting makes the post a retweet of t. Its text is then "RT @author: " and the text of t; the
+// text passed to Post is ignored.
 func Retweeting(t fetcher.Tweet) PostOption {
 	return func(po *post) {
 		po.retweet = newRef(t)
@@ -54,8 +54,8 @@ func newRef(t fetcher.Tweet) *ref {
 	return &ref{t.ID, t.UserID, t.Username, t.Text, conversation, t.PublishedAt}
 }
 
-// Post publishes a text now and returns the post as readers will see it, at
-// once or, for PlatformConfig.LateShare of the posts, a little later.
+// Post publishes a text now and returns the post. Readers see it immediately or, for
+// PlatformConfig.LateShare of the posts, a little later.
 func (p *Platform) Post(account, text string, opts ...PostOption) fetcher.Tweet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,9 +71,9 @@ func (p *Platform) postNow(a *account, text string, opts []PostOption) fetcher.T
 	return p.add(a, text, now, visible, opts)
 }
 
-// PostAt publishes a text at a moment of the past or the future, to become
-// visible at another, but never before it is published; the zero time means
-// at once. Times before the year 2000 are not allowed.
+// PostAt publishes a text at a time in the past or the future. The post becomes visible at the time
+// visible, but not before it is published; zero means when it is published. Times before the year
+// 2000 are not allowed.
 func (p *Platform) PostAt(account, text string, published, visible time.Time, opts ...PostOption) fetcher.Tweet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,14 +107,14 @@ func (p *Platform) newID(published time.Time) uint64 {
 	for next, used := p.nextID[free]; used; next, used = p.nextID[free] {
 		free = next
 	}
-	// The shortcut from id keeps a burst within one millisecond from walking
-	// over all its ids for each post.
+	// The shortcut from id saves later posts of the same millisecond from trying every id that is
+	// in use.
 	p.nextID[id], p.nextID[free] = free+1, free+1
 	return free
 }
 
-// Edit replaces a post's text: readers see the new one from now on. Posted keeps
-// the first. It panics when the account has no such post, or the text is empty.
+// Edit replaces a post's text. Readers see the new text from now on; Posted keeps the first. Edit
+// panics if the account has no such post, or the text is empty.
 func (p *Platform) Edit(account, id, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +129,7 @@ func (p *Platform) Edit(account, id, text string) {
 	}
 }
 
-// Delete removes a post from its account's timeline. It panics when the account
-// has no such post.
+// Delete removes a post from its account's timeline. It panics if the account has no such post.
 func (p *Platform) Delete(account, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,13 +171,13 @@ func (po *post) shown(now time.Time) bool {
 	return po.deleted.IsZero() && !po.visible.After(now)
 }
 
-// appeared reports whether readers ever see the post, if its account lets them.
+// appeared reports whether the post becomes visible before it is deleted.
 func (po *post) appeared() bool { return po.deleted.IsZero() || po.deleted.After(po.visible) }
 
-// hides reports whether the account was closed before a post became visible.
+// hides reports whether the account is closed and was closed before the post became visible.
 func (a *account) hides(po *post) bool { return a.closed() && !po.visible.Before(a.closedAt) }
 
-// current is the post with its text as it is now, which does not change later.
+// current returns the post with its present text. A later edit does not change the result.
 func (po *post) current() *post {
 	if po.edited == "" {
 		return po
@@ -190,7 +189,7 @@ func (po *post) current() *post {
 
 // Truth is a post that the platform really showed.
 type Truth struct {
-	// Account is the handle the account began with: it outlives a rename.
+	// Account is the first handle of the account. A rename does not change it.
 	Account     string
 	ID          string
 	Text        string
@@ -199,10 +198,9 @@ type Truth struct {
 	DeletedAt   time.Time // zero until it is deleted
 }
 
-// Posted gives the posts that have become visible until now, by that time and
-// then by id: not those still to come, deleted before they appeared, or of an
-// account that has been closed since. It is a record of its own: faults in the
-// answers do not touch it.
+// Posted returns the posts that have become visible until now, ordered by that time and then by id.
+// It leaves out posts that were deleted before they became visible, and posts of a closed account
+// that became visible while it was closed. Faults in the answers do not change it.
 func (p *Platform) Posted() []Truth {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,12 +14,11 @@ import (
 type ProbeConfig struct {
 	// Limit is how many accounts a call takes. Defaults to 100.
 	Limit int
-	// Lag is how long after a post can be read its account's mark changes.
+	// Lag is the time from when a post becomes visible until its account's mark changes.
 	Lag time.Duration
 }
 
-// Prober tells how many posts the accounts of a Platform have. It is safe for
-// concurrent use.
+// Prober reports how many posts the accounts of a Platform have. It is safe for concurrent use.
 type Prober struct {
 	platform *Platform
 	cfg      ProbeConfig
@@ -27,11 +26,10 @@ type Prober struct {
 
 var _ fetcher.Prober = (*Prober)(nil)
 
-// Prober returns a Prober of the platform. A mark counts the posts that an account's
-// timeline shows: a deletion changes it, too, and together with a new post hides both.
-// Accounts that are closed have none. Latency, RateLimit and Faults are those of
-// Timeline, but for NullFields and WrongAuthor. It panics when a field of cfg has a
-// value that is not allowed.
+// Prober returns a Prober of the platform. An account's mark is the number of posts on its timeline.
+// A deletion changes the mark, too; a deletion and a new post together leave it unchanged. Closed
+// accounts have no mark. Latency, RateLimit and Faults apply as to Timeline, except NullFields and
+// WrongAuthor. Prober panics if a field of cfg has a value that is not allowed.
 func (p *Platform) Prober(cfg ProbeConfig) *Prober {
 	if cfg.Limit == 0 {
 		cfg.Limit = 100
@@ -45,8 +43,8 @@ func (p *Platform) Prober(cfg ProbeConfig) *Prober {
 // ProbeLimit returns ProbeConfig.Limit.
 func (p *Prober) ProbeLimit() int { return p.cfg.Limit }
 
-// Probe returns the marks of accounts; those that are not on the platform have
-// none. More than ProbeLimit accounts are an error.
+// Probe returns the marks of accounts. Accounts that are not on the platform have none. More than
+// ProbeLimit accounts are an error.
 func (p *Prober) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > p.cfg.Limit {
 		return fetcher.Probe{}, fmt.Errorf("enginetest: a probe of %d accounts is not allowed: want at most %d", len(accounts), p.cfg.Limit)
@@ -107,7 +105,7 @@ func (p *Prober) decide(accounts []fetcher.Account) (answer fetcher.Probe, r rep
 	return answer, r
 }
 
-// counted reports whether readers saw the post on its timeline at a moment.
+// counted reports whether the post was on its account's timeline at a time.
 func (po *post) counted(at time.Time) bool {
 	return po.appeared() && !po.visible.After(at) && (po.deleted.IsZero() || po.deleted.After(at))
 }

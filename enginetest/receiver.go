@@ -13,15 +13,13 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
-// ReceiverConfig sets up a Receiver. The zero value of each field means its
-// default.
+// ReceiverConfig sets up a Receiver. The zero value of each field means its default.
 type ReceiverConfig struct {
-	// Secret is what the bodies are signed with. Without it no signature can be right,
-	// and requests are answered all the same.
+	// Secret is the secret of the webhooks. Without it no signature is verified, and every request
+	// is passed to Answer.
 	Secret deliver.Secret
-	// Answer decides what a request gets. It is called from many goroutines.
-	// Defaults to 200 for all. It is not asked about a request with a signature that
-	// is wrong: that gets 401.
+	// Answer returns the answer to a request. It is called from many goroutines. It is not called
+	// for a request with a wrong signature, which gets 401. Defaults to 200 for all.
 	Answer func(AttemptInfo) Answer
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
@@ -31,17 +29,17 @@ type ReceiverConfig struct {
 type AttemptInfo struct {
 	WebhookID  string
 	DeliveryID string
-	N          int  // which attempt of this delivery it is, from 1
+	N          int  // number of the attempt of this delivery, from 1
 	Verified   bool // the signature is right
 	At         time.Time
 }
 
-// Received is what the receiver knows of one delivery id.
+// Received is the record of one delivery id.
 type Received struct {
 	ID        string // X-Delivery-Id
 	WebhookID string // X-Webhook-Id
 
-	// What the first attempt's body says. All are zero when Malformed is set.
+	// Fields of the first attempt's body. All are zero if Malformed is set.
 	Event          string // "tweet.detected"
 	MonitorID      string // or RuleID
 	RuleID         string
@@ -60,17 +58,17 @@ type Received struct {
 	BodyChanged bool              // not all attempts had the same bytes
 
 	FirstAt    time.Time // when the first attempt came
-	AcceptedAt time.Time // when one was first accepted, zero if none was
+	AcceptedAt time.Time // when an attempt was first accepted, zero if none was
 }
 
 // Bounds of a Receiver.
 const (
 	maxBody       = 1 << 20 // bytes; a longer one gets 413
-	maxDeliveries = 200_000 // ids remembered, about 1 KiB each; a new one beyond gets 507
+	maxDeliveries = 200_000 // ids remembered, about 1 KiB each; further ids get 507
 )
 
-// Receiver is a webhook endpoint that remembers: 200,000 deliveries with bodies of up
-// to 1 MiB, and refuses others. It is safe for concurrent use.
+// Receiver is a webhook endpoint that records up to 200,000 deliveries with bodies of up to 1 MiB. It
+// refuses others. It is safe for concurrent use.
 type Receiver struct {
 	cfg ReceiverConfig
 
@@ -83,7 +81,7 @@ type Receiver struct {
 // ReceiverStats counts what came in.
 type ReceiverStats struct {
 	Requests    int // all of them
-	Refused     int // not a delivery: method, no id, too long, or no room
+	Refused     int // requests with a wrong method, no id or a long body, or without room for the id
 	Unverified  int // requests without a right signature
 	Malformed   int // deliveries with a body that deliver.ParseBody refuses
 	Accepted    int // deliveries accepted at least once
@@ -102,7 +100,7 @@ func NewReceiver(cfg ReceiverConfig) *Receiver {
 	return &Receiver{cfg: cfg, byID: make(map[string]*Received)}
 }
 
-// Deliveries gives what was received, in the order the ids first came.
+// Deliveries returns the records of all delivery ids, in the order of their first attempts.
 func (r *Receiver) Deliveries() []Received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,13 +118,12 @@ func (r *Receiver) Stats() ReceiverStats {
 	return r.stats
 }
 
-// RoundTripper gives an HTTP transport that calls the receiver in process, whatever
-// the request's host, without a socket, for senders in a testing/synctest bubble.
-// An Answer.Delay beyond the deadline of the request's context ends in the context's
-// error.
+// RoundTripper returns an HTTP transport that calls the receiver in process, without a socket. It
+// ignores the request's host. Use it for senders in a testing/synctest bubble. If the request's
+// context ends during an Answer.Delay, RoundTrip returns the context's error.
 func (r *Receiver) RoundTripper() http.RoundTripper { return inprocess.Transport{Handler: r} }
 
-// ServeHTTP takes one attempt of a delivery: any path, method POST.
+// ServeHTTP handles one attempt of a delivery: a POST to any path.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := r.cfg.Now()
 	id := req.Header.Get(deliver.HeaderDeliveryID)
@@ -159,7 +156,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		a = r.cfg.Answer(info)
 	}
 	if social.Wait(req.Context(), a.Delay) != nil {
-		panic(http.ErrAbortHandler) // the sender is gone: there is nobody to answer
+		panic(http.ErrAbortHandler) // the sender has disconnected
 	}
 	if a.accepts() {
 		r.accept(id)
@@ -175,7 +172,7 @@ func (r *Receiver) refuse(w http.ResponseWriter, code int) {
 	http.Error(w, http.StatusText(code), code)
 }
 
-// record notes an attempt and gives its number, 0 when there is no room.
+// record records an attempt and returns its number, 0 if there is no room.
 func (r *Receiver) record(info AttemptInfo, body []byte) int {
 	event, err := deliver.ParseBody(body)
 	sum := sha256.Sum256(body)

@@ -17,13 +17,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// A Recorder is a Fetcher that passes calls on to another one and writes down what the
-// platform answered, for a Player to play. It is safe for concurrent use.
+// A Recorder is a Fetcher that passes calls to another Fetcher and records the platform's answers for
+// a Player. It is safe for concurrent use.
 //
-// A recording has a line of JSON for each call: when it was answered, which account or
-// query it was for, and the page or the error. Names, texts and ids are replaced by a
-// hash with a key that NewRecorder makes and nobody writes; times stay. Of a post only
-// its id, author, time and references are recorded, of an error only its kind.
+// A recording has a line of JSON for each call: the time of the answer, the account or query, and the
+// page or the error. Names, texts and ids are replaced by a hash with a random key, which is not
+// stored. Times are not changed. Only the id, author, time and references of a post, and only the
+// kind of an error, are recorded.
 type Recorder struct {
 	from fetcher.Fetcher
 	key  [sha256.Size]byte
@@ -35,23 +35,22 @@ type Recorder struct {
 
 var _ fetcher.Fetcher = (*Recorder)(nil)
 
-// NewRecorder returns a Recorder of a Fetcher that writes to w, one line a call.
+// NewRecorder returns a Recorder of the Fetcher from. It writes one line to w for each call.
 func NewRecorder(from fetcher.Fetcher, w io.Writer) *Recorder {
 	r := &Recorder{from: from, out: json.NewEncoder(w)}
 	rand.Read(r.key[:])
 	return r
 }
 
-// Timeline passes the call on. The answer is the Fetcher's, whatever becomes of the
-// recording.
+// Timeline passes the call to the Fetcher and returns its answer, even if the recording cannot be
+// written: see Err.
 func (r *Recorder) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := r.from.Timeline(ctx, q)
 	r.note(ctx, recordedCall{Account: r.hidden(strings.ToLower(q.Username)), Older: q.Cursor != ""}, page, err)
 	return page, err
 }
 
-// Searcher returns a Searcher that passes calls on to s and records them, for
-// streamwatch.Config.Roles.
+// Searcher returns a Searcher for streamwatch.Config.Roles. It passes calls to s and records them.
 func (r *Recorder) Searcher(s fetcher.Searcher) fetcher.Searcher { return recordedSearches{r, s} }
 
 type recordedSearches struct {
@@ -94,7 +93,7 @@ type recordedPost struct {
 	Quotes    string    `json:"quotes,omitempty"`
 }
 
-// note writes a line. A call that the caller gave up says nothing of the platform.
+// note writes a line. It leaves out a call that the caller has canceled.
 func (r *Recorder) note(ctx context.Context, c recordedCall, page fetcher.Page, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return
@@ -175,8 +174,8 @@ func (f *recordedFailure) unknown() bool {
 	return f.Kind != failureStatus && f.Kind != failureRateLimit && failureKinds[f.Kind] == nil
 }
 
-// err returns the error for a caller who asks some time after it was recorded: its wait
-// is shorter by that.
+// err returns the error for a call that is made later than the recorded call, by the duration after.
+// Its RetryAfter is shorter by after.
 func (f *recordedFailure) err(after time.Duration) error {
 	left := max(0, f.RetryAfter-after)
 	switch f.Kind {

@@ -9,19 +9,18 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
-// PostRate says how accounts post at random. The zero value of each field means
-// its default.
+// PostRate says how accounts post at random. The zero value of each field means its default.
 type PostRate struct {
-	// PerSecond is the mean number of posts of all accounts together; the gaps
-	// between posts are exponential, as of a Poisson process. Defaults to 1.
+	// PerSecond is the mean number of posts per second of all accounts together. The times between
+	// posts are exponential, as in a Poisson process. Defaults to 1.
 	PerSecond float64
-	// Total ends the run after so many posts. Defaults to 0: no end.
+	// Total is the number of posts after which Run ends. Defaults to 0: no end.
 	Total int
 }
 
-// Run lets random accounts publish posts at a rate until rate.Total is reached,
-// and then returns nil, or until ctx ends, and then returns its error. Each
-// call draws other posts from the seed. Now must go on as timers do.
+// Run publishes posts of random accounts at a rate. It returns nil after rate.Total posts, and the
+// context's error if ctx ends first. Each call makes other posts from the seed. PlatformConfig.Now
+// must keep pace with timers.
 func (p *Platform) Run(ctx context.Context, rate PostRate) error {
 	if rate.PerSecond == 0 {
 		rate.PerSecond = 1
@@ -39,7 +38,7 @@ func (p *Platform) Run(ctx context.Context, rate PostRate) error {
 	chance := rand.New(rand.NewPCG(p.cfg.Seed, 1<<33+p.runs))
 	p.runs++
 	p.mu.Unlock()
-	// Each post has its moment: a late timer does not lower the rate.
+	// Each post has its own due time, so a late timer does not lower the rate.
 	due := p.cfg.Now()
 	for n := 1; rate.Total == 0 || n <= rate.Total; n++ {
 		due = due.Add(time.Duration(chance.ExpFloat64() / rate.PerSecond * float64(time.Second)))

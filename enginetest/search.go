@@ -16,7 +16,7 @@ import (
 
 var _ fetcher.Searcher = (*Platform)(nil)
 
-// searches are a platform's share of what queries need.
+// searches is the state of a platform's queries.
 type searches struct {
 	posts   []filed // of all accounts, in the order of the calls that made them
 	queries map[string]*search
@@ -29,21 +29,20 @@ type filed struct {
 	account *account
 }
 
-// search is a query that was asked. Each post is matched once with each.
+// search is the state of one query. Each post is matched with it once.
 type search struct {
-	program  *query.Program // nil for a text that is no query
+	program  *query.Program // nil if the text is not a valid query
 	requests int
 	asked    int     // posts that were matched
 	found    []filed // by id
 }
 
-// Search answers a query, as fetcher.Searcher has it: the posts of all accounts
-// that are open, as package rule matches them, newest first. A query that can
-// not be read is 400 (*fetcher.StatusError). The cursor is the id of the oldest
-// post of the page before; Type is ignored. Latency, RateLimit and Faults are
-// those of Timeline, but for WrongAuthor, which is none here. A post answers a
-// query or not by its state when the query first met it. A first
-// page has a Version, and a query that knows it is answered Unchanged.
+// Search implements fetcher.Searcher. It returns the matching posts of all open accounts, newest
+// first; package rule/query matches them. A query that cannot be parsed gets a 400
+// (*fetcher.StatusError). The cursor is the id of the oldest post of the page before. Type is
+// ignored. Latency, RateLimit and Faults apply as to Timeline, except WrongAuthor. A post is matched
+// once, by its state when it is first compared with the query. A first page has a Version; if
+// q.Known is this Version, the answer is Unchanged.
 func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	below, ok := social.ParseID(q.Cursor)
 	if !ok {
@@ -65,7 +64,7 @@ func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.P
 	return page, nil
 }
 
-// Searches is how many requests there were for a query, in their spelling.
+// Searches returns the number of requests for a query with exactly this text.
 func (p *Platform) Searches(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +121,8 @@ func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page,
 	return page, r
 }
 
-// compare names the state of a first page, and leaves out the posts for a query that
-// knows it.
+// compare sets the Version of a first page. If q.Known is this Version, it removes the posts and sets
+// Unchanged.
 func compare(page *fetcher.Page, q fetcher.SearchQuery, size int) {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %q", size, q.Query)
@@ -139,7 +138,7 @@ func compare(page *fetcher.Page, q fetcher.SearchQuery, size int) {
 	}
 }
 
-// search finds or makes what is known of a query, and brings it up to date.
+// search returns the state of a query after it has matched all posts so far.
 func (p *Platform) search(text string) *search {
 	s := p.searches.queries[text]
 	if s == nil {
@@ -168,7 +167,7 @@ func (f filed) tweet() fetcher.Tweet {
 	return f.Post.current().tweet(social.Author{ID: f.account.ID, Name: f.account.Name})
 }
 
-// fill adds the newest posts below an id that answer and are shown.
+// fill adds to page the newest matching posts with ids below below, if readers can see them now.
 func (s *search) fill(page *fetcher.Page, size int, below uint64, now time.Time) {
 	high := len(s.found)
 	if below > 0 {

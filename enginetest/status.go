@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
-// status is the API's entity Status, with the members that every client may
-// rely on and those the platform fills. Pointers are null when nil.
+// status is the API's entity Status, with the members that clients may rely on and those that the
+// platform sets. Nil pointers are encoded as null.
 type status struct {
 	ID              *string     `json:"id"`
 	CreatedAt       *string     `json:"created_at"`
@@ -87,8 +87,8 @@ func (r *reply) account() accountJSON {
 	return a
 }
 
-// statuses is the answer to a request for a page, with a bogus status where the
-// fault is one.
+// statuses returns the statuses of a page. If the fault is NullFields or WrongAuthor, the first is
+// bogus.
 func (r *reply) statuses() []status {
 	list := make([]status, 0, len(r.posts)+1)
 	if r.kind == nullFields || r.kind == wrongAuthor {
@@ -113,7 +113,7 @@ func (po *post) status(au social.Author) status {
 	if r := po.retweet; r != nil {
 		original := r.status()
 		s.Reblog = &original
-		// The wrapper repeats what it boosts, without the "RT" of other platforms.
+		// The boost repeats the text of the original, without the "RT" of other platforms.
 		s.Content = original.Content
 	}
 	if r := po.quote; r != nil {
@@ -141,8 +141,8 @@ func newStatus(id, text string, at time.Time, au social.Author) status {
 	}
 }
 
-// contentHTML writes a text as the server does: a paragraph for each part that
-// a blank line sets off, <br> for a single line break.
+// contentHTML returns a text as HTML, as a Mastodon server does. A blank line begins a paragraph, and
+// a single line break is <br>.
 func contentHTML(text string) string {
 	var b strings.Builder
 	for _, part := range strings.Split(text, "\n\n") {

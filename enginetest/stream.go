@@ -10,64 +10,60 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// StreamConfig sets up a PlatformStreamer. The zero value of each field means its
-// default.
+// StreamConfig sets up a PlatformStreamer. The zero value of each field means its default.
 type StreamConfig struct {
-	// Lag is how long after a post becomes visible, or is edited or deleted, the
-	// stream sends it. Defaults to none.
+	// Lag is the time from when a post becomes visible, or is edited or deleted, until the stream
+	// sends it. Defaults to none.
 	Lag time.Duration
-	// HeartbeatEvery is the time between two heartbeats of a connection. Defaults
-	// to 15 s; negative is none.
+	// HeartbeatEvery is the time between two heartbeats of a connection. Defaults to 15 s; negative
+	// means no heartbeats.
 	HeartbeatEvery time.Duration
-	// ClampSilently has SignalUp say Resumed although the position was too old.
+	// ClampSilently makes SignalUp report Resumed even if the position was too old.
 	ClampSilently bool
 	// NoPositions leaves out every Position, as platforms without replay do.
 	NoPositions bool
-	// Resubscribe ends a connection with fetcher.ErrResubscribe when the accounts
-	// change. By default it goes on with the new ones.
+	// Resubscribe ends a connection with fetcher.ErrResubscribe when the accounts change. By
+	// default the connection continues with the new accounts.
 	Resubscribe bool
-	// LeavesOut says which posts the stream does not bring by design. Defaults to
-	// none. It must not call the Platform.
+	// LeavesOut reports whether the stream does not send a post, by design. It must not call the
+	// Platform. Defaults to none left out.
 	LeavesOut func(*fetcher.Tweet) bool
-	// Faults are left to chance.
+	// Faults are random faults.
 	Faults StreamFaults
 }
 
-// StreamFaults are what goes wrong with a stream by chance. Shares are 0 to 1;
-// times are the mean of an exponential distribution, from when a connection
-// begins, and 0 is never.
+// StreamFaults are random faults of a stream. Shares are 0 to 1. Times are from the beginning of a
+// connection: each is the mean of an exponential distribution, and 0 means never.
 type StreamFaults struct {
 	// Drop is the share of posts that no connection ever sends, silently.
 	Drop float64
-	// Duplicate is the share of posts that are brought twice.
+	// Duplicate is the share of posts that are sent twice.
 	Duplicate float64
-	// Disorder delays each post, and each duplicate, by a time of its own of up to
-	// so much.
+	// Disorder is the longest extra delay. Each post and each duplicate has a random delay of its
+	// own.
 	Disorder time.Duration
 	// Refuse is the share of attempts to connect that are answered 503.
 	Refuse float64
-	// Clamp is the share of resumes that begin in the present, as if the position
-	// was too old.
+	// Clamp is the share of resumes that begin in the present, as if the position were too old.
 	Clamp float64
 	// DisconnectAfter is when a connection breaks: Stream returns an error.
 	DisconnectAfter time.Duration
-	// HalfOpenAfter is when a connection falls silent. It sends nothing more, not
-	// even an error, until the caller's context ends.
+	// HalfOpenAfter is when a connection stops sending anything, even an error, until the caller's
+	// context ends.
 	HalfOpenAfter time.Duration
-	// StallAfter is when a connection sends no more posts, edits and deletes.
-	// Heartbeats go on, with the Position of what was brought last.
+	// StallAfter is when a connection stops sending posts, edits and deletes. Heartbeats continue,
+	// with the Position of the last event.
 	StallAfter time.Duration
 }
 
-// PlatformStreamer pushes the posts of a Platform, as a server of the platform
-// would: all connections share its memory. Its methods
-// are safe for concurrent use. Positions are its own: a new PlatformStreamer
-// does not know them, and takes them for none.
+// PlatformStreamer pushes the posts of a Platform. All its connections share one log of events. Its
+// methods are safe for concurrent use. A position is valid only for the PlatformStreamer that made
+// it; another one treats it as no position.
 //
-// As fetcher.Roles.SearchStream it sends the posts of all accounts that match a query,
-// as Search matches them. Then LeavesOut is about these.
+// As fetcher.Roles.SearchStream it sends the posts of all accounts that match a query, as Search
+// does. LeavesOut applies to these, too.
 //
-// The posts of a closed account come when it opens, as they do on its timeline.
+// It sends the posts of a closed account when the account opens, as its timeline shows them then.
 type PlatformStreamer struct {
 	platform *Platform
 	cfg      StreamConfig
@@ -76,7 +72,7 @@ type PlatformStreamer struct {
 	number      int
 	data, links *rand.Rand // of posts; of connections
 	log         streamLog
-	forgotten   int // events before it in the log cannot be had any more
+	forgotten   int // index in the log; connections cannot resume from before it
 	connections map[*streamConnection]bool
 	stats       StreamStats
 }
@@ -85,22 +81,22 @@ var _ fetcher.Streamer = (*PlatformStreamer)(nil)
 
 // StreamStats counts what a PlatformStreamer did.
 type StreamStats struct {
-	Open     int // connections that there are, half-open ones included
-	Connects int // that were accepted
-	Refused  int // that were not
-	Resumes  int // of Connects, those with a position that the streamer knows
-	Clamped  int // of Resumes, those that left something out
+	Open     int // connections now, including half-open ones
+	Connects int // connections accepted
+	Refused  int // connections refused
+	Resumes  int // Connects with a position that the streamer knows
+	Clamped  int // Resumes that left out events
 
-	Disconnects, HalfOpens, Stalls int // connections that this happened to
+	Disconnects, HalfOpens, Stalls int // connections with this fault
 
 	Posts, Edits, Deletes, Heartbeats int // signals
 	Dropped                           int // posts
 	Duplicated                        int // posts
 }
 
-// Streamer returns a Streamer of the platform, from now on. It panics when a field
-// of cfg has a value that is not allowed. Timers follow the clock of the system, or
-// of a testing/synctest bubble: PlatformConfig.Now must go on as they do.
+// Streamer returns a Streamer for the platform's events from now on. It panics if a field of cfg has
+// a value that is not allowed. Its timers use the clock of the system or of a testing/synctest
+// bubble. PlatformConfig.Now must keep pace with them.
 func (p *Platform) Streamer(cfg StreamConfig) *PlatformStreamer {
 	if cfg.HeartbeatEvery == 0 {
 		cfg.HeartbeatEvery = 15 * time.Second
@@ -154,21 +150,20 @@ func (f *StreamFaults) check() {
 	length(f.StallAfter, "StallAfter")
 }
 
-// SetFaults replaces StreamConfig.Faults for the posts and connections from now
-// on. It panics when a field has a value that is not allowed.
+// SetFaults replaces StreamConfig.Faults for posts and connections from now on. It panics if a field
+// has a value that is not allowed.
 func (s *PlatformStreamer) SetFaults(f StreamFaults) {
 	f.check()
 	defer s.locked()()
 	s.cfg.Faults = f
 }
 
-// Disconnect breaks the connections that there are.
+// Disconnect breaks all present connections.
 func (s *PlatformStreamer) Disconnect() {
 	s.strike(func(c *streamConnection) { c.disconnect() })
 }
 
-// Stall has the connections that there are bring no more posts, as StallAfter has
-// it.
+// Stall makes all present connections stop sending posts, as StreamFaults.StallAfter does.
 func (s *PlatformStreamer) Stall() {
 	s.strike(func(c *streamConnection) { c.stall() })
 }
@@ -188,12 +183,12 @@ func (s *PlatformStreamer) Stats() StreamStats {
 	return stats
 }
 
-// Brings reports whether StreamConfig.LeavesOut has the post brought.
+// Brings reports whether the stream sends a post: see StreamConfig.LeavesOut.
 func (s *PlatformStreamer) Brings(t *fetcher.Tweet) bool {
 	return s.cfg.LeavesOut == nil || !s.cfg.LeavesOut(t)
 }
 
-// locked locks the platform and returns what unlocks it.
+// locked locks the platform and returns the function that unlocks it.
 func (s *PlatformStreamer) locked() func() {
 	s.platform.mu.Lock()
 	return s.platform.mu.Unlock
@@ -217,8 +212,8 @@ func (s *PlatformStreamer) ring() {
 	}
 }
 
-// Stream connects, as fetcher.Streamer has it. The accounts that it tells are those
-// that are on the platform. Connecting takes PlatformConfig.Latency.
+// Stream implements fetcher.Streamer. Its signals name only accounts that are on the platform.
+// Connecting takes PlatformConfig.Latency.
 func (s *PlatformStreamer) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	if err := social.Wait(ctx, s.platform.cfg.Latency); err != nil {
 		return err

@@ -22,7 +22,7 @@ type streamConnection struct {
 	wanted  map[*account]bool
 	queries queried
 	next    int       // in the log
-	beat    time.Time // when the next heartbeat is due; zero is never
+	beat    time.Time // when the next heartbeat is due; zero means never
 
 	breaksAt, halfOpensAt, stallsAt time.Time // by chance; zero is never
 	broken, silent, stalled         bool
@@ -34,7 +34,7 @@ func (s *PlatformStreamer) connect(q fetcher.StreamQuery) (*streamConnection, fe
 	now := s.platform.cfg.Now()
 	s.advance(now)
 	f := &s.cfg.Faults
-	// Every attempt draws the same amount of chance.
+	// Every attempt draws the same number of random values.
 	refused, clamped := s.links.Float64() < f.Refuse, s.links.Float64() < f.Clamp
 	after := func(mean time.Duration) time.Time {
 		d := s.links.ExpFloat64() * float64(mean)
@@ -83,8 +83,7 @@ func (c *streamConnection) close() {
 	delete(c.streamer.connections, c)
 }
 
-// want subscribes to accounts instead of those before, and returns those that are
-// on the platform.
+// want replaces the subscribed accounts, and returns those that are on the platform.
 func (c *streamConnection) want(accounts []fetcher.Account) []fetcher.Account {
 	p := c.streamer.platform
 	c.wanted = make(map[*account]bool, len(accounts))
@@ -105,7 +104,7 @@ func (c *streamConnection) want(accounts []fetcher.Account) []fetcher.Account {
 // run emits until ctx ends, the connection breaks or emit returns an error.
 func (c *streamConnection) run(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	changes, queries := q.Changes, q.QueryChanges
-	at := make(chan time.Time) // closed: there is more to do at once
+	at := make(chan time.Time) // closed, to continue immediately
 	close(at)
 	for {
 		g, pause, err := c.step()
@@ -153,7 +152,7 @@ func (c *streamConnection) run(ctx context.Context, q fetcher.StreamQuery, emit 
 	}
 }
 
-// change subscribes to others, and says so unless nothing gets through.
+// change replaces the subscription and emits a signal of it, unless the connection is half-open.
 func (c *streamConnection) change(subscribe func() fetcher.Signal, emit func(fetcher.Signal) error) error {
 	s := c.streamer
 	if s.cfg.Resubscribe {
@@ -168,10 +167,10 @@ func (c *streamConnection) change(subscribe func() fetcher.Signal, emit func(fet
 	return emit(told)
 }
 
-// longPause is how long a connection rests that waits for nothing but the bell.
+// longPause is the longest pause of a connection that waits only for the bell.
 const longPause = 24 * time.Hour
 
-// step gives the next signal, or without one, of Kind 0, how long there is none.
+// step returns the next signal. If there is none, g.Kind is 0 and pause is the time until the next.
 func (c *streamConnection) step() (g fetcher.Signal, pause time.Duration, err error) {
 	s := c.streamer
 	defer s.locked()()
@@ -206,8 +205,7 @@ func (c *streamConnection) step() (g fetcher.Signal, pause time.Duration, err er
 	return g, c.idle(now), nil
 }
 
-// signal is what an event tells. It reports false if the connection does not bring
-// it.
+// signal returns the signal for an event. It reports false if the connection does not send it.
 func (c *streamConnection) signal(e *streamEvent) (fetcher.Signal, bool) {
 	s := c.streamer
 	g := fetcher.Signal{Kind: e.kind, Position: s.position(c.next), At: e.at}
@@ -237,7 +235,7 @@ func (c *streamConnection) signal(e *streamEvent) (fetcher.Signal, bool) {
 	return g, true
 }
 
-// idle is how long there is nothing to do, unless the bell rings.
+// idle returns how long the connection has nothing to do unless the bell rings.
 func (c *streamConnection) idle(now time.Time) time.Duration {
 	pause := longPause
 	until := func(at time.Time) {

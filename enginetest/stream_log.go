@@ -19,11 +19,11 @@ type streamEvent struct {
 	order   int // among events of the same moment
 }
 
-// streamLog is what a stream has brought and will bring.
+// streamLog has the past and future events of a stream.
 type streamLog struct {
-	events []streamEvent // brought, by time; a position is an index
-	due    dueEvents     // to come
-	hidden []streamEvent // came while their accounts were closed
+	events []streamEvent // past events, by time; a position is an index
+	due    dueEvents     // future events
+	hidden []streamEvent // past events of accounts that were closed then
 	made   int
 }
 
@@ -52,10 +52,10 @@ func (l *streamLog) push(e streamEvent) {
 	heap.Push(&l.due, e)
 }
 
-// streamers are those of a platform.
+// streamers are the streamers of a platform.
 type streamers []*PlatformStreamer
 
-// announce has the streams bring an event of a post.
+// announce adds an event of a post to all streams.
 func (all streamers) announce(kind fetcher.SignalKind, po *post, a *account) {
 	for _, s := range all {
 		now := s.platform.cfg.Now()
@@ -64,8 +64,8 @@ func (all streamers) announce(kind fetcher.SignalKind, po *post, a *account) {
 	}
 }
 
-// announce decides what becomes of an event. Every post draws the same amount of
-// chance.
+// announce adds an event to the log, with the faults Drop, Duplicate and Disorder. Every post draws
+// the same number of random values.
 func (s *PlatformStreamer) announce(kind fetcher.SignalKind, po *post, a *account, now time.Time) {
 	at := now
 	if po.visible.After(at) {
@@ -125,7 +125,7 @@ func (s *PlatformStreamer) advance(now time.Time) {
 	}
 }
 
-// position is the text of an index in the log.
+// position returns the position for an index in the log.
 func (s *PlatformStreamer) position(next int) string {
 	if s.cfg.NoPositions {
 		return ""
@@ -133,8 +133,7 @@ func (s *PlatformStreamer) position(next int) string {
 	return fmt.Sprintf("%d.%d", s.number, next)
 }
 
-// index is the inverse of position. It reports false for a text that is none of
-// this streamer's.
+// index is the inverse of position. It reports false for a position that this streamer did not make.
 func (s *PlatformStreamer) index(position string) (int, bool) {
 	var next int
 	if _, err := fmt.Sscanf(position, strconv.Itoa(s.number)+".%d", &next); err != nil {

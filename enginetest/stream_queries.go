@@ -5,12 +5,11 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// queried are the queries of a connection, of a fetcher.Roles.SearchStream, by their
-// text; nil for one of accounts.
+// queried maps the text of each query of a connection to its program. It is nil for a connection of
+// accounts.
 type queried map[string]*query.Program
 
-// ask subscribes to queries instead of those before, and returns the texts of those that
-// can be read.
+// ask replaces the subscribed queries, and returns the texts of those that can be parsed.
 func (c *streamConnection) ask(queries []fetcher.SearchQuery) (told []string) {
 	c.queries = make(queried, len(queries))
 	for _, q := range queries {

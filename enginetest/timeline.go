@@ -15,11 +15,11 @@ import (
 // faultWait is how long Faults.RateLimited asks to wait.
 const faultWait = time.Second
 
-// request asks for a part of a timeline, in ids; 0 is no bound.
+// request asks for a part of a timeline. Its bounds are ids; 0 means no bound.
 type request struct {
 	account string // id or handle
 	byID    bool
-	lookup  bool // wants the account alone
+	lookup  bool // only the account is wanted, no posts
 
 	max   uint64 // posts below it, the newest first
 	since uint64 // posts above it, the newest first
@@ -27,7 +27,7 @@ type request struct {
 	Limit int    // 0: a full page
 }
 
-// reply is what a request gets, by either way in. Nothing in it changes later.
+// reply is the answer to a request, by Fetcher or HTTP. It does not change later.
 type reply struct {
 	kind       kind
 	variant    uint64
@@ -41,8 +41,8 @@ type reply struct {
 	retryAfter time.Duration
 }
 
-// answer waits out the latency and decides what a request gets. The error is
-// the context's, when that ended first.
+// answer waits for the latency and returns the reply to a request. If ctx ends first, it returns the
+// context's error.
 func (p *Platform) answer(ctx context.Context, q request) (reply, error) {
 	if err := social.Wait(ctx, p.cfg.Latency); err != nil {
 		p.count(canceled, q.lookup)
@@ -145,10 +145,9 @@ func (p *Platform) count(k kind, lookup bool) {
 	}
 }
 
-// Timeline reads a page of an account's posts, as fetcher.Fetcher has it. The
-// cursor is the id of the oldest post of the page before. An account that is
-// not on the platform is fetcher.ErrNotFound, a protected or suspended one
-// fetcher.ErrProtected; Faults says what else can happen.
+// Timeline implements fetcher.Fetcher. The cursor is the id of the oldest post of the page before. It
+// returns fetcher.ErrNotFound for an account that is not on the platform, fetcher.ErrProtected for a
+// protected or suspended one, and the errors of Faults.
 func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	req := request{account: q.Username, Limit: q.Limit}
 	if q.UserID != "" {
@@ -191,7 +190,7 @@ func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetch
 	return page, nil
 }
 
-// err is the error of package fetcher for a reply, nil for a page.
+// err returns the error of package fetcher for a reply, nil for a page.
 func (r *reply) err() error {
 	switch r.kind {
 	case notFound:

@@ -1,7 +1,6 @@
-// Package arrivals has recordings of when accounts posted, to replay against an
-// engine or a polling policy: Read and Open take a file, Generate makes one of
-// accounts whose rates differ, move with the hour of day, and burst, and Write
-// writes one.
+// Package arrivals has recordings of the times at which accounts posted, to replay against an engine
+// or a polling policy. Read and Open read a recording, and Write writes one. Generate makes a
+// recording of accounts with different rates, which depend on the hour of day and have bursts.
 //
 //	recording, err := arrivals.Open("arrivals.tsv.gz")
 //

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Config says how accounts of a generated recording post. The zero
-// value of a field means its default, which for those from Sigma on is 0: all
-// accounts alike, each a Poisson process of constant rate.
+// Config says how accounts of a generated recording post. The zero value of a field means its
+// default. If Sigma and all fields after it are 0, each account is a Poisson process with the same
+// constant rate.
 type Config struct {
-	// Seed decides everything that is left to chance.
+	// Seed is the seed of all random decisions.
 	Seed uint64
 	// Accounts is how many there are. Defaults to 100.
 	Accounts int
@@ -21,26 +21,24 @@ type Config struct {
 	// PerDay is the posts a day of the median account. Defaults to 2.
 	PerDay float64
 
-	// Sigma, 0 to 4, spreads the accounts' rates: the standard deviation of
-	// their logarithms. Social platforms show 1.5 and more.
+	// Sigma, 0 to 4, is the standard deviation of the logarithms of the accounts' rates. On social
+	// platforms it is 1.5 and more.
 	Sigma float64
-	// Daily, 0 to 1, is how far the hour of day moves an account's rate, each
-	// with its own phase.
+	// Daily, 0 to 1, is how much an account's rate varies with the hour of day. Each account has
+	// its own phase.
 	Daily float64
-	// Drift, 0 to 2, is the standard deviation of the weekly step of a rate's
-	// logarithm.
+	// Drift, 0 to 2, is the standard deviation of the weekly step of a rate's logarithm.
 	Drift float64
-	// Turnover, 0 to 0.5, is the share of accounts that begin to post along the
-	// way, and of as many others that stop.
+	// Turnover, 0 to 0.5, is the share of accounts that begin to post during the recording. As many
+	// others stop.
 	Turnover float64
-	// Burst, 0 to 0.95, is how many further posts each post brings about in the
-	// minutes and hours after it. Fewer then come by themselves: the rate stays.
+	// Burst, 0 to 0.95, is the mean number of posts that follow from each post, in the minutes and
+	// hours after it. The other posts become fewer, so the total rate does not change.
 	Burst float64
 }
 
-// Generate makes a recording, the same for the same configuration. It
-// panics when a field of cfg has a value that is not allowed, or when more than
-// 100 million posts are to be expected.
+// Generate returns a recording. It is the same for the same configuration. Generate panics if a field
+// of cfg has a value that is not allowed, or if more than 100 million posts are to be expected.
 func Generate(cfg Config) *Recording {
 	if cfg.Accounts == 0 {
 		cfg.Accounts = 100
@@ -86,8 +84,8 @@ func (c *Config) check() {
 	refuse(posts <= maxPosts, "PerDay", c.PerDay, fmt.Sprintf("a recording of %d posts at most, not of %.3g", maxPosts, posts))
 }
 
-// account thins a Poisson process to the moving rate, and lets every post bring
-// about others, mostly within the hour. Times are in seconds.
+// account returns the times of one account's posts. It thins a Poisson process to the varying rate,
+// and adds the posts that follow from each post, mostly within the hour. Times are in seconds.
 func (c *Config) account(rng *rand.Rand) []time.Duration {
 	const day, maxDrift = 86_400.0, 1.0
 	rate := c.PerDay / day * math.Exp(c.Sigma*rng.NormFloat64()) * (1 - c.Burst)
@@ -119,7 +117,7 @@ func (c *Config) account(rng *rand.Rand) []time.Duration {
 	return posts
 }
 
-// branch adds a post and those that follow from it, in minutes to hours.
+// branch adds a post at t and the posts that follow from it, minutes to hours later.
 func (c *Config) branch(rng *rand.Rand, posts []time.Duration, t, to float64) []time.Duration {
 	if t >= to {
 		return posts

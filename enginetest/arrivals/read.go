@@ -18,27 +18,26 @@ const (
 	maxAccounts    = 1_000_000
 	maxPosts       = 100_000_000
 	MaxLength      = 10 * 366 * 24 * time.Hour
-	maxUnixSeconds = 7_000_000_000 // in 2191: as nanoseconds it fits into 63 bits
+	maxUnixSeconds = 7_000_000_000 // in 2191; its nanoseconds fit into 63 bits
 )
 
-// Recording says when accounts posted, of 1 to 1,000,000 accounts
-// and up to 100 million posts. Read and Generate make one; who
-// makes one by hand keeps to what the fields say.
+// Recording has the times of the posts of 1 to 1,000,000 accounts, up to 100 million posts. Read and
+// Generate return one. A Recording made by hand must obey the bounds of the fields: see Validate.
 type Recording struct {
 	// Name is a title without spaces.
 	Name string
-	// Start is when the recording begins. It lies in 1970 or later, the end in
-	// 2190 or earlier.
+	// Start is when the recording begins. The recording begins in 1970 or later and ends in 2190 or
+	// earlier.
 	Start time.Time
-	// Length is how long it lasts, up to ten years.
+	// Length is the length of the recording, up to ten years.
 	Length time.Duration
-	// Posts has the times of each account's posts, 0 to Length after Start,
-	// earliest first. Account i is the one that AccountNames names i-th.
+	// Posts has the times of each account's posts, 0 to Length after Start, earliest first. Account
+	// i has the i-th handle of enginetest.AccountNames.
 	Posts [][]time.Duration
 }
 
-// Open reads an arrivals file, as Read does. The error of a
-// file that is not there is fs.ErrNotExist.
+// Open reads the arrivals file at path: see Read. If there is no such file, the error wraps
+// fs.ErrNotExist.
 func Open(path string) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,12 +58,11 @@ func Open(path string) (*Recording, error) {
 //	0	1434327193
 //	1	1434327193.25
 //
-// After the first line come lines of an account, 0 to N-1, a tab, and Unix
-// seconds, start to end, in order of time. Seconds may be decimals, of which
-// nanoseconds are kept. Further key=value fields of the first line are left
-// unread. Errors name the line and what is allowed. Memory is taken for what is
-// there, some 40 bytes a post and 32 an account at most, and not for what the
-// first line promises.
+// Each line after the first has an account, 0 to N-1, a tab, and Unix seconds between start and end.
+// The lines are in order of time. Seconds may have decimals; Read keeps nanoseconds. It ignores
+// other key=value fields of the first line. Errors name the line and the allowed values. Read uses
+// at most about 40 bytes of memory for each post that it reads and 32 for each account, even if the
+// first line promises more.
 func Read(r io.Reader) (*Recording, error) {
 	a, err := read(r)
 	if err != nil {
@@ -200,8 +198,8 @@ func count(fields map[string]string, key string, least, most int) (int, error) {
 	return int(n), nil
 }
 
-// parseUnix reads Unix seconds exactly, as floating point would not: digits,
-// and a fraction that is cut to nanoseconds.
+// parseUnix parses Unix seconds: digits, and a fraction that it cuts to nanoseconds. Unlike
+// floating-point parsing it is exact.
 func parseUnix(s string) (time.Duration, bool) {
 	whole, fraction, point := strings.Cut(s, ".")
 	seconds, err := strconv.ParseUint(whole, 10, 64)

@@ -14,8 +14,7 @@ import (
 	"unicode"
 )
 
-// Write writes a recording as Read reads it, to the nanosecond.
-// The caller compresses.
+// Write writes a recording in the format of Read, to the nanosecond. It does not compress.
 func Write(w io.Writer, a *Recording) error {
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("arrivals: %w", err)
@@ -37,7 +36,7 @@ func Write(w io.Writer, a *Recording) error {
 	return nil
 }
 
-// InOrder gives all posts by time, those of one moment by account.
+// InOrder returns all posts ordered by time, and posts of the same time by account.
 func (a *Recording) InOrder() []Arrival {
 	n := 0
 	for _, posts := range a.Posts {
@@ -53,7 +52,7 @@ func (a *Recording) InOrder() []Arrival {
 	return events
 }
 
-// Validate reports what of a recording made by hand is not allowed.
+// Validate returns an error if a field of a recording is not allowed.
 func (a *Recording) Validate() error {
 	if a == nil {
 		return errors.New("there is no recording: want one from Read or Generate")

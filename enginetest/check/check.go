@@ -11,42 +11,39 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Watch says what was to be delivered: the posts of some accounts.
+// Watch describes a monitor: the posts of its accounts must be delivered.
 type Watch struct {
 	MonitorID string
-	Accounts  []string // handles, as the accounts began; without @, in any case
-	// Since is when the monitor began to watch, its creation or later, such as
-	// monitor.Monitor.CreatedAt. Posts published before are not owed.
+	Accounts  []string // first handles of the accounts; without @, in any case
+	// Since is when the monitor began to watch, such as monitor.Monitor.CreatedAt. Posts
+	// published before Since need not be delivered.
 	Since time.Time
 }
 
-// Posts are ids of posts, in the platform's order, by the id of the monitor
-// they concern.
+// Posts maps the id of a monitor to ids of posts.
 type Posts map[string][]string
 
-// Report compares what the platform showed with what the receiver saw. A post
-// that two monitors watch counts twice. Where a monitor has several webhooks, a
-// post counts as delivered when each of them has it that has got anything of
-// that monitor.
+// Report compares the posts of the platform with those of the receiver. A post that two monitors
+// watch counts twice. If a monitor has several webhooks, consider those that have received anything
+// of the monitor: a post counts as delivered if all of them have accepted it.
 type Report struct {
-	Posted    int // posts owed
-	Detected  int // of them, those that came to the receiver at all
-	Delivered int // of them, those that the receiver accepted
-	Verified  int // of them, those of which every attempt was signed rightly
+	Posted    int // posts that must be delivered
+	Detected  int // Posted that reached the receiver
+	Delivered int // Posted that the receiver accepted
+	Verified  int // Delivered whose accepted deliveries had only valid signatures
 
-	Lost       Posts // owed and not delivered
+	Lost       Posts // must be delivered, and were not
 	Duplicated Posts // accepted by one webhook under two delivery ids
-	Unexpected Posts // accepted and not owed: never shown, too old, not watched
+	Unexpected Posts // accepted without need: never shown, too old, or not watched
 	Changed    Posts // attempts of one delivery id had different bytes
 
-	Malformed []string // ids of deliveries with a body that is no event, of an unknown post
+	Malformed []string // ids of deliveries whose body is not an event
 }
 
-// Check makes the report. It knows nothing but its arguments: Platform.Posted,
-// the watches, and Receiver.Deliveries. Deliveries of filter rules are left out.
-// Repeated attempts of one delivery id are no duplicates. Where either is right,
-// Check asks for neither: a post that was deleted, and one from the second a
-// watch began in, but before it.
+// Check returns a report of the results of Platform.Posted and Receiver.Deliveries, for the given
+// watches. It ignores deliveries of filter rules. Repeated attempts of one delivery id are not
+// duplicates. Two kinds of posts may be delivered or not: deleted posts, and posts published before
+// a watch began but in the same second.
 func Check(truth []enginetest.Truth, watches []Watch, got []enginetest.Received) Report {
 	var r Report
 	seen := gather(got, &r)
@@ -84,7 +81,7 @@ func Check(truth []enginetest.Truth, watches []Watch, got []enginetest.Received)
 // pair is one post for one monitor.
 type pair struct{ monitor, post string }
 
-// received are what came in, sorted for Check.
+// received indexes the received deliveries for Check.
 type received struct {
 	webhooks map[string]map[string]bool // by monitor: its webhooks
 	accepted map[pair]map[string]int    // by webhook: delivery ids accepted
@@ -131,7 +128,7 @@ func gather(got []enginetest.Received, r *Report) received {
 	return in
 }
 
-// judge counts a post that is owed.
+// judge counts a post that must be delivered.
 func (r *Report) judge(p pair, in received) {
 	r.Posted++
 	if in.came[p] {
@@ -155,9 +152,9 @@ func (ps *Posts) add(monitor, post string) {
 	(*ps)[monitor] = append((*ps)[monitor], post)
 }
 
-// Err counts the posts that are lost, duplicated, unexpected, changed or malformed, and names the
-// first of each; it is nil when there are none. Posts that were not verified
-// are no error, since a receiver without a secret verifies nothing.
+// Err returns an error if posts are lost, duplicated, unexpected, changed or malformed. It has their
+// numbers and names the first of each kind. Posts that were not verified are no error, since a
+// receiver without a secret verifies nothing.
 func (r Report) Err() error {
 	var wrong []string
 	for _, c := range []struct {
@@ -182,7 +179,7 @@ func (r Report) Err() error {
 	return fmt.Errorf("enginetest: of %d posts %s", r.Posted, strings.Join(wrong, "; "))
 }
 
-// named is how many posts, or deliveries, an error names of each sort.
+// named is how many posts or deliveries of each kind an error names.
 const named = 5
 
 func (ps Posts) describe(what string) string {

@@ -1,3 +1,3 @@
-// Package inprocess connects an HTTP client to a handler without a socket, which
-// also works in a testing/synctest bubble.
+// Package inprocess connects an HTTP client to a handler without a socket. It works in a
+// testing/synctest bubble, too.
 package inprocess

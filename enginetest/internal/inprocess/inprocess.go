@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Transport is an http.RoundTripper that calls Handler on the caller's goroutine,
-// whatever the request's host. Handler must return when the request's context ends.
+// Transport is an http.RoundTripper that calls Handler on the caller's goroutine. It ignores the
+// request's host. Handler must return when the request's context ends.
 type Transport struct{ Handler http.Handler }
 
 func (t Transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
@@ -21,7 +21,7 @@ func (t Transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// A server sees the path and query alone, and the host from the header.
+	// A server's request has only the path and query in its URL, and the host from the header.
 	in := req.Clone(ctx)
 	in.Body = body
 	in.RequestURI = req.URL.RequestURI()
@@ -67,8 +67,8 @@ func (w *response) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// result is the client's side of it. A body shorter than its Content-Length
-// ends in io.ErrUnexpectedEOF, as from a connection that breaks.
+// result returns the response for the client. A body shorter than its Content-Length ends with
+// io.ErrUnexpectedEOF, as if the connection had broken.
 func (w *response) result(req *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	length := int64(w.body.Len())

@@ -16,7 +16,7 @@ const Host = "https://social.example"
 // URL is the author's page.
 func (au Author) URL() string { return Host + "/@" + au.Name }
 
-// Post is a post of the author's as the port gives it.
+// Post returns a post of the author in the form of package fetcher.
 func (au Author) Post(id uint64, text string, published time.Time) fetcher.Tweet {
 	key := FormatID(id)
 	return fetcher.Tweet{

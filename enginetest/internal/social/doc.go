@@ -1,3 +1,3 @@
-// Package social holds what the fake platforms have in common: accounts and posts as
-// the port gives them, ids that tell times, and a rate limit.
+// Package social has the code that fake platforms share: authors and posts in the form of package
+// fetcher, ids that contain times, and a rate limit.
 package social

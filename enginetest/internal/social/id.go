@@ -10,14 +10,13 @@ import (
 // Year2000 is where a testing/synctest bubble's clock begins.
 var Year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// firstEarlyID is below all ids of posts; bogus posts from before the snowflake
-// scheme have smaller ones.
+// firstEarlyID is below the ids of all posts, except bogus posts from before the snowflake scheme.
 const firstEarlyID = 1 << 22
 
-// SmallestID gives the smallest id for a moment, as the X platform's scheme has
-// it. Before that scheme's epoch in November 2010 ids count steps of 12 ms since
-// 2000: in the same order, and all of them below those that
-// fetcher.SnowflakeTime reads a time from. It reports false before 2000.
+// SmallestID returns the smallest id for a time, by the snowflake scheme of X. Before the epoch of
+// that scheme, in November 2010, ids count steps of 12 ms since 2000. These ids have the same order,
+// and are all below the ids that fetcher.SnowflakeTime accepts. SmallestID reports false for times
+// before 2000.
 func SmallestID(published time.Time) (uint64, bool) {
 	id := fetcher.SnowflakeAt(published)
 	if _, ok := fetcher.SnowflakeTime(FormatID(id)); ok {

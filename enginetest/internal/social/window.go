@@ -33,7 +33,7 @@ func (w *Window) Take(now time.Time) (fetcher.RateLimit, bool) {
 	return fetcher.RateLimit{Known: true, Limit: w.Limit, Remaining: w.Limit - w.used, Reset: w.start.Add(w.Length)}, over
 }
 
-// Wait returns after d, or with the context's error when that ends first.
+// Wait returns nil after d. If ctx ends first, it returns the context's error.
 func Wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
