@@ -82,10 +82,10 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend completes or undoes changes that are half done. Another process may still be making such a
-// change, so mend waits Engine.grace and repairs only what is half done both before and after. If a
-// stored webhook_url differs from its endpoint's URL, the record gets the endpoint's URL: no caller
-// has seen that change succeed. After an error mend goes on with the other repairs.
+// mend completes or undoes changes that are half done. It looks for them twice, Engine.grace apart,
+// and repairs those that it finds both times: another process may still have been making the
+// others. If a stored webhook_url differs from its endpoint's URL, the record gets the endpoint's
+// URL: no caller has seen that change succeed. After an error mend goes on with the other repairs.
 func (r reconciler) mend(ctx context.Context) error {
 	err := r.unmake(ctx)
 	before, ferr := r.find(ctx)

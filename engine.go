@@ -31,9 +31,9 @@ type Config struct {
 	Fetcher fetcher.Fetcher
 	// Roles are the other calls that the platform supports, such as a search for filter rules. A
 	// nil role defaults to the Fetcher, if the Fetcher has the role's methods. Set a role if
-	// another value has its methods, or if the Fetcher is a wrapper that hides them, such as one
-	// that logs (see fetcher.RolesOf). Without a Searcher a rule can run only if its query names
-	// the accounts that its posts come from.
+	// another value has its methods. Set it also if the Fetcher is a wrapper that hides them, for
+	// example for logging (see fetcher.RolesOf). Without a Searcher a rule can run only if its
+	// query names the accounts that its posts come from.
 	Roles fetcher.Roles
 	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
 	Sources []Source

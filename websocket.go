@@ -15,8 +15,8 @@ import (
 // Config.WebSocket. Engine.Shutdown closes its connections after the last event.
 func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
-// addHub creates the hub. It wraps the journal so that the hub gets each commit, and adds the
-// hub as the sender of deliveries to WebSocket clients.
+// addHub creates the hub. It wraps the journal to pass each commit to the hub. It also makes the
+// hub the sender of deliveries to WebSocket clients.
 func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
 	if e.cfg.WebSocket == nil {
 		return nil

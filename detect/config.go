@@ -106,7 +106,7 @@ const (
 	// FetchRate only limits the calls: polls wait their turn for it.
 	PaceInterval Pace = iota
 	// PaceBudget spends FetchRate where it finds posts earliest: see package pace. A subscription's
-	// Interval is the longest time between two polls, as far as the cap of its owner allows. When
+	// Interval is the longest time between two polls; the cap of its owner can make it longer. When
 	// the budget does not suffice for all intervals, Stats.Pace and the log say so.
 	PaceBudget
 	// PaceAtLeast is PaceBudget, except that Interval is the shortest time between two polls.

@@ -90,8 +90,7 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 
 // Plan makes plans for the present subscriptions, with the present budget and with other budgets,
 // in calls per second. It waits until Run has begun. In a fleet the plan is for all nodes together
-// and the whole FetchRate. It assumes that the accounts of other nodes post as often as those of
-// this node.
+// and the whole FetchRate. It assumes equal post rates for the accounts of all nodes.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {

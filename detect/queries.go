@@ -61,9 +61,9 @@ func callsASecond(plan []PlannedQuery) (sum float64) {
 type QueryStatus struct {
 	Query   string
 	Sources int // rules with this query
-	// Covered is how many of these rules get their posts from polls of Authors' timelines: see
-	// Detector.Account. The other rules share a search. The fields below describe that search; they
-	// are zero if there is none.
+	// Covered is how many of the query's rules get their posts from polls of Authors' timelines:
+	// see Detector.Account. The other rules share a search. The fields below describe that search;
+	// they are zero if there is none.
 	Covered int
 	Authors []string
 

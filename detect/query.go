@@ -154,10 +154,10 @@ func (s *QuerySubscription) want() routing.Want {
 	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
 }
 
-// SetQuery adds a query subscription, or replaces its source's present one, and returns
-// when it is in effect. Before Run it only records the subscription. A new query with an
-// interval is polled at once. Posts published before Since are not events. It returns
-// ErrNoSearcher if the query cannot be polled.
+// SetQuery adds a query subscription, or replaces its source's present one, and returns when it is
+// in effect. Before Run it only records the subscription. A new query with an interval is polled
+// immediately. Posts published before Since are not events. It returns ErrNoSearcher if the query
+// cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := sub.check(d.deps.Roles.Search != nil); err != nil {
 		return invalid.Refused(err)

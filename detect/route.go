@@ -255,10 +255,9 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// forgetQueries clears the journal's cursors of queries that no rule searches for any more. It
-// keeps a cursor until the timelines have been read for all rules that have left the search,
-// because the next process needs it until then. open reports whether forgetQueries must be called
-// again for such cursors.
+// forgetQueries clears the journal's cursors of queries that no rule searches for any more. Rules
+// that have left a search must first have their timelines read: the next process needs the cursor
+// until then. open reports whether forgetQueries must be called again for such cursors.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 	read := map[*routing.Rule]bool{} // whether the timelines were read, for each rule that has left its search
 	for rule := range r.rules.All() {

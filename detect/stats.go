@@ -67,8 +67,8 @@ type Stats struct {
 	Pace PaceStats
 	// Probes counts the probes. Calls includes their calls.
 	Probes ProbeStats
-	// Stream counts the posts of Roles.Stream, and SearchStream those of Roles.SearchStream;
-	// in SearchStream, Accounts counts queries.
+	// Stream counts the posts of Roles.Stream. SearchStream counts those of Roles.SearchStream; its
+	// Accounts counts queries.
 	Stream, SearchStream StreamStats
 	// Cost is the amount that the platform has charged.
 	Cost CostStats
@@ -97,8 +97,8 @@ type BreachStats struct {
 type PartsStats struct {
 	Own       int64 // parts that this node polls
 	Elsewhere int64 // accounts that other nodes poll
-	// Fenced counts polls whose commit the journal refused because another node had already taken
-	// the target. Such polls are dropped.
+	// Fenced counts polls that were dropped because another node had already taken the target. The
+	// journal refused their commits.
 	Fenced int64
 }
 

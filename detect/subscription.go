@@ -32,7 +32,7 @@ type Subscription struct {
 	// polled immediately.
 	Spread bool
 	// Missed is how long accounts may have gone without polls because the node that polled them is
-	// gone. With Spread, accounts whose offset fell into that time are polled immediately.
+	// gone. With Spread, an account is polled immediately if its offset fell into that time.
 	Missed time.Duration
 
 	program *query.Program // replaces Match for a rule that gets posts from timelines

@@ -33,11 +33,11 @@ const (
 // A store keeps texts unencrypted: callers encrypt those that are secret. storage.Eraser removes an
 // owner's answers.
 type Answers interface {
-	// Begin begins a request, or returns its answer. It returns nil, nil if no caller has begun the
-	// request, if q.By has, or if the lease of the caller that has is over by the store's clock.
-	// The caller must then carry out the request and call Finish. Otherwise Begin returns the
-	// answer, or ErrUnderWay while there is none. It returns ErrOtherRequest if the request was
-	// begun or answered with another q.Asked.
+	// Begin begins a request, or returns its answer. After nil, nil the caller must carry out the
+	// request and call Finish. Begin returns nil, nil if no caller has begun the request or if q.By
+	// has. It also does if another caller has begun it and that caller's lease is over by the
+	// store's clock. Otherwise Begin returns the answer, or ErrUnderWay while there is none. It
+	// returns ErrOtherRequest if the request was begun or answered with another q.Asked.
 	Begin(ctx context.Context, q Request) (*Answer, error)
 	// Finish stores the answer to a request that q.By has begun; an empty text removes the request.
 	// If q.By has stored the answer before, Finish returns nil and changes nothing. It returns

@@ -11,8 +11,8 @@ var (
 	// ErrFenced means that the term has ended, or that its generation has changed. The store has
 	// changed nothing.
 	ErrFenced = errors.New("fleet: the term has ended, or its parts have changed")
-	// ErrShared means that a write carried no fence while the store had a term whose lease had not
-	// ended. The store has changed nothing.
+	// ErrShared means that a write carried no fence, although the store has a term with a valid
+	// lease. The store has changed nothing.
 	ErrShared = errors.New("fleet: engines of a fleet share this store: start this one with Config.Fleet too, or stop the others first")
 	// ErrTooOld means that the feed does not reach back far enough. Read all records again: see
 	// Feed.Since.

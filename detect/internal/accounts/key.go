@@ -15,7 +15,8 @@ func Key(username string) string { return keyPrefix + monitor.Key(username) }
 // NameOf returns the monitor.Key of the account with a Key.
 func NameOf(key string) string { return strings.TrimPrefix(key, keyPrefix) }
 
-// Hash returns a hash of a target's key, the same in every process: FNV-1a, mixed.
+// Hash returns the FNV-1a hash of a target's key, with its bits mixed. It is the same in every
+// process.
 func Hash(key string) uint64 { return mix(fnv(fnvBasis, key)) }
 
 // HashName returns the Hash of a username's Key.

@@ -92,7 +92,7 @@ type wants struct {
 	free []int32
 }
 
-// want is a source, and the time from which its posts are counted as events.
+// want is a source and its start: posts published since then are for the source.
 type want struct {
 	source *Source
 	since  time.Time

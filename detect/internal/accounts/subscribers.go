@@ -193,9 +193,9 @@ func latest(a, b time.Time) time.Time {
 }
 
 // subscribe adds a subscriber to an account, or updates the source's present one, and reports
-// whether it was added. With anew set, the present subscriber wants other posts than before and has
-// none of them yet. from says that an added subscriber has all posts from before it through another
-// node; zero if it has none.
+// whether it was added. anew is set if the present subscriber now wants other posts; it has none of
+// them yet. from is set if another node has read the account for an added subscriber: the
+// subscriber then has all posts from before it.
 func (a *Targets) subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
 	a.change(slot, func(s Subscriber) Subscriber {

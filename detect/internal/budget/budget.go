@@ -44,9 +44,9 @@ const MaxClosed = 15 * time.Minute
 // Config sets up a Budget.
 type Config struct {
 	PerSecond float64 // 0 means no limit
-	Burst     int     // calls that may be made at once after a pause
-	// Saves makes the calls of Burst beyond Slack wait for polls that are due: see LostFrom. No
-	// calls are saved at the start, or while a rate limit keeps the gate or a bucket closed.
+	Burst     int     // calls that may be made together after a pause
+	// Saves keeps the calls of Burst above Slack for polls that are due: see LostFrom. No calls are
+	// saved at the start, or while a rate limit keeps the gate or a bucket closed.
 	Saves bool
 	// Shared is true if probes use all calls that polls leave over. LostFrom then returns nil.
 	Shared  bool

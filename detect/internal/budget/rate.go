@@ -42,8 +42,8 @@ func (b *Budget) SetRate(perSecond float64) {
 // must not cost calls.
 func Slack(perSecond float64) int { return max(1, int(perSecond/100)) }
 
-// LostFrom returns a function for the time from which unused calls are lost because no more can be
-// saved. It returns nil if no calls can be saved.
+// LostFrom returns a function. Its result is the time from which unused calls are lost, because no
+// more can be saved. LostFrom returns nil if no calls can be saved.
 func (b *Budget) LostFrom() func(now int64) int64 {
 	if b.saved == 0 || b.cfg.Shared {
 		return nil

@@ -8,10 +8,10 @@ import (
 )
 
 // Groups returns the groups for a forecast of the whole fleet: own, the groups of this node's
-// accounts, plus the accounts of other nodes. It assumes that these post as often as the node's own
-// accounts, because parts do not depend on the rate. If the node has no accounts, it assumes the
-// rate unknown, in posts per second. Under a budget, where rates decide, each group of own grows in
-// proportion.
+// accounts, plus the accounts of other nodes. Parts do not depend on rates, so Groups assumes that
+// accounts of other nodes post as often as those of this node. If this node has no accounts, it
+// assumes the rate unknown, in posts per second. Under a budget, where rates decide, each group of
+// own grows in proportion.
 func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []pace.Group {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -41,9 +41,9 @@ func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
 	return read
 }
 
-// Differ and StampsDiffer limit how much two clocks may differ: that of the machine that stamps a
-// source, and that of the machine that reads for it. Differ applies once a poll has served the
-// source, StampsDiffer before.
+// Differ and StampsDiffer limit the difference between two clocks: one machine's clock stamps a
+// source, another's reads for it. Differ applies once a poll has served the source, StampsDiffer
+// before.
 const (
 	Differ       = maxSkew
 	StampsDiffer = maxFuture

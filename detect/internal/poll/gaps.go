@@ -39,8 +39,8 @@ const Unreadable = 8
 type GapStats struct {
 	Gaps   int64 // gaps found
 	Filled int64 // read later, including gaps found by an earlier process
-	// OpenGaps counts gaps that were found and not read yet. A gap that cannot be read any more,
-	// such as one from before Horizon, is counted only in the process that found it.
+	// OpenGaps counts gaps that were found and not read yet. Some gaps cannot be read any more,
+	// such as those from before Horizon. Only the process that found such a gap counts it.
 	OpenGaps int64
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Read makes a poll's calls. It reads pages, newest first, until a page reaches posts older than
 // the cutoff, no page is left, or the page cap is reached. Stopping at the newest known post would
-// be cheaper, but would miss posts that become visible late. pg belongs to the worker, which reuses
-// it for all pages so that it stays in the processor's cache.
+// be cheaper, but would miss posts that become visible late. pg belongs to the worker. It is reused
+// for all pages, and so stays in the processor's cache.
 func (e *Env) Read(ctx context.Context, p *Poll, pg *fetcher.Page) {
 	p.begin(e.Now())
 	if p.Out.Err = e.call(ctx, p, pg); p.Out.Err != nil {

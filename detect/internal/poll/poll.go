@@ -61,8 +61,9 @@ type Plan struct {
 
 	Cutoff time.Time // how far to read back
 	Since  time.Time // start of the last complete poll
-	// Joins is the time from which a poll that cannot read back to Cutoff may stop at known posts.
-	// Earlier polls have read the posts before these for all subscribers. Zero means never.
+	// Joins is set for a poll that cannot read back to Cutoff. Such a poll may stop at known posts
+	// that were published before Joins, because earlier polls read the posts behind them for all
+	// subscribers. Zero means that it may not.
 	Joins     time.Time
 	Expected  bool // the target is known to have posts
 	Blank     bool // none of the target's posts is remembered

@@ -2,8 +2,8 @@ package poll
 
 import "time"
 
-// maxSkew is the greatest difference of clocks that does not count as one. It can come from the
-// whole seconds of a Date header, or from a server that answers through a cache or another machine.
+// maxSkew is the largest difference between clocks that is ignored. It can come from the whole
+// seconds of a Date header, or from a server that answers through a cache or another machine.
 const maxSkew = 2 * time.Second
 
 // mostSkew is the largest difference that is believed. A clock that was never set starts in 1970 or

@@ -20,8 +20,8 @@ const (
 // AccountsChanged makes Run read the accounts again.
 func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 
-// Run keeps the stream connected with the wanted accounts until ctx ends. It may be called again
-// after that, and then connects as if for the first time.
+// Run keeps the stream connected with the wanted accounts until ctx ends. A later call of Run
+// connects as if for the first time.
 func (s *Supervisor) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.wanted, s.names, s.unbroken, s.mute = nil, map[string][]string{}, false, 0

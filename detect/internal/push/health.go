@@ -120,7 +120,7 @@ func (h *Health) Unheard() int {
 	return h.unheard
 }
 
-// mostTaken returns the age from which a post that the stream has not sent counts as missed.
+// mostTaken returns how old a post must be to count as missed if the stream has not sent it.
 func (h *Health) mostTaken() time.Duration {
 	return min(max(h.lag.Snapshot().Quantile(0.999), leastLag), mostLag)
 }

@@ -106,7 +106,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	case first == Spread:
 		err = s.pacer.Resume(slot, now, now-int64(ask.Missed), a)
 	default:
-		err = s.pacer.Add(slot, now, a) // due at once
+		err = s.pacer.Add(slot, now, a) // due immediately
 	}
 	if !had && s.cfg.LostFrom != nil && err == nil {
 		if s.waiting == nil {

@@ -64,7 +64,7 @@ type First uint8
 
 const (
 	AtOnce  First = iota // it has a new subscriber
-	Changed              // when the changed terms require it; with intervals, at once
+	Changed              // when the changed terms require it; with intervals, immediately
 	Spread               // at its offset in the interval, or sooner
 	Planned              // as planned before, because it rests or is being polled
 	Anew                 // as after a poll made now, or sooner if it is due

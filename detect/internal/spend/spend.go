@@ -104,9 +104,9 @@ func (s *Spend) Add(b fetcher.Billed) {
 	s.judge()
 }
 
-// turn starts a new day when midnight has passed. If the clock is set back to an earlier day, turn
-// moves the charges since the wrong clock's midnight to that day. It also moves the charges before
-// that midnight, if that midnight came on that day. The caller holds s.mu.
+// turn starts a new day when midnight has passed. If the clock is set back to an earlier day, the
+// charges since the wrong clock's midnight move to that day. The charges before that midnight move
+// too if it came on that day. The caller holds s.mu.
 func (s *Spend) turn() {
 	now := s.cfg.Now()
 	switch day := dayOf(now); {
