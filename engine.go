@@ -37,8 +37,8 @@ type Config struct {
 	Roles fetcher.Roles
 	// Sources are platforms with names, in addition to Fetcher if that is set. Defaults to none.
 	Sources []Source
-	// Store keeps monitors, rules, events and deliveries. Defaults to a new storage/memory
-	// store, which Shutdown closes. Shutdown does not close a Store that you set.
+	// Store keeps monitors, rules, events and deliveries. Defaults to a new storage/memory store.
+	// Shutdown closes that default, but not a Store that you set.
 	Store storage.Store
 
 	// OnEvent is called with every event, one call at a time. The calls have the order of detection
@@ -63,9 +63,9 @@ type Config struct {
 	// Logger and Now: New returns an error if one of them is set. Each of Senders serves a URL
 	// scheme; one for "https" or "http" replaces the webhook sender.
 	Deliver dispatch.Config
-	// Webhook tunes the webhook client, which by default reaches public addresses over
-	// HTTPS only. Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New
-	// returns an error if it is set.
+	// Webhook tunes the webhook client. By default it reaches only public addresses, over HTTPS.
+	// Its Timeout defaults to Deliver.Timeout. The engine sets its Now: New returns an error if it
+	// is set.
 	Webhook webhook.Config
 	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. The engine sets
 	// its Events, Has, OnLost and Logger: New returns an error if one of them is set. Nil
@@ -95,9 +95,9 @@ type Config struct {
 	// Pricing is the price list for Engine.Price and Billing. Defaults to billing.Presets.
 	Pricing billing.Pricing
 	// Billing charges owners for their active monitors and rules, by the minute. It pauses those
-	// that the credits in the Store's Ledger do not cover: see package billing. The engine sets
-	// its Ledger, Streams, Logger and Now: New returns an error if one of them is set. Nil means
-	// that nothing is charged.
+	// that the owner's credits do not cover: see package billing. The engine sets its Ledger,
+	// Streams, Logger and Now: New returns an error if one of them is set. Nil means that nothing
+	// is charged.
 	Billing *billing.MeterConfig
 	// ShutdownTimeout is how long Run gives Shutdown to stop softly. Defaults to 15 s.
 	ShutdownTimeout time.Duration

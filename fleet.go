@@ -125,7 +125,7 @@ func (e *Engine) Nodes() int {
 	return max(1, e.fleet.node.Members())
 }
 
-// changed signals to the other nodes, if there are any, that a record was changed.
+// changed signals to the other nodes that a record was changed. Without a fleet it does nothing.
 func (m *membership) changed() {
 	if m != nil {
 		m.node.Send(fleet.Signal{Kind: fleet.SignalChanged})

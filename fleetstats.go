@@ -9,8 +9,8 @@ type FleetStats struct {
 	Trusted bool
 	Parts   int64 // parts of this node, out of fleet.Parts
 	Free    int64 // parts that no node has
-	// Grants is how many calls a second this node may make to each source, as its share of the
-	// source's FetchRate. The key "" is Config.Fetcher.
+	// Grants is how many calls a second this node may make to each source. It is the node's share
+	// of the source's FetchRate. The key "" is Config.Fetcher.
 	Grants map[string]float64
 	Nodes  []FleetNode // all nodes of the fleet, including this one, sorted by name
 	// Behind is how many changes of records the node has not applied yet.

@@ -63,10 +63,9 @@ var (
 
 func (l *lifecycle) current() state { return state(l.state.Load()) }
 
-// Start reads the monitors and rules from the store and starts detection and delivery. It
-// returns once everything runs; ctx limits only the reading. An engine can be started once. If
-// secrets of endpoints cannot be decrypted, Start logs that and Ready returns an error;
-// everything else runs.
+// Start reads the monitors and rules from the store, and starts detection and delivery. It returns
+// when everything runs; ctx limits only the reading. An engine can be started once. If secrets of
+// endpoints cannot be decrypted, Start logs that, and Ready returns an error. Everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
 	unlock, err := e.life.lock(ctx)
 	if err != nil {
@@ -119,8 +118,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin starts a stage; Shutdown joins it. If stop is nil, Shutdown cancels the stage's context
-// instead.
+// begin starts a stage. Shutdown joins it. If stop is nil, Shutdown cancels the stage's context
+// instead of calling stop.
 func (l *lifecycle) begin(logger *slog.Logger, name string, stop func(), run func(context.Context) error) {
 	ctx, cut := context.WithCancel(context.Background())
 	if stop == nil {

@@ -37,8 +37,7 @@ func newMembership(e *Engine, cfg FleetConfig) *membership {
 	return m
 }
 
-// owns reports whether the node has the part that a key belongs to. Without a fleet it returns
-// true.
+// owns reports whether this node has the part of a key. Without a fleet it returns true.
 func (m *membership) owns(key string) bool {
 	if m == nil {
 		return true
@@ -109,8 +108,8 @@ func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	return nil
 }
 
-// forget drops the failures of accounts and searches that this node no longer polls. The node
-// that polls them now reports its own.
+// forget drops the failures of accounts and searches that this node no longer polls. The nodes that
+// poll them now report their own failures.
 func (m *membership) forget(own fleet.Set) {
 	account := func(username string) bool { return !own.Has(m.e.platforms.Part(username)) }
 	m.e.monitors.Forget(account)

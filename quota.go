@@ -63,8 +63,8 @@ func within(quota string, limit, have, asked int) error {
 	return &QuotaError{Quota: quota, Limit: limit, Have: have, Asked: asked}
 }
 
-// monitorQuota checks the quotas of monitors and accounts. The caller holds the monitor
-// manager's lock. No other node creates a monitor for the owner until done is called.
+// monitorQuota checks the quotas of monitors and accounts. Until done is called, no other node
+// creates a monitor for the owner. The caller holds the monitor manager's lock.
 func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) (done func(), err error) {
 	q := &a.e.cfg.Quotas
 	one := was == nil && q.Monitors > 0

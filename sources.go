@@ -30,7 +30,7 @@ type Source struct {
 	// Detect tunes the polling of the source. Each source has its own budgets, backoffs and
 	// overlap. DeliverBy defaults to Config.Detect.DeliverBy.
 	Detect detect.Config
-	// CheckAccount returns an error if no account of the platform can have the name; the error
+	// CheckAccount returns an error if no account of the platform can have the name. The error
 	// describes valid names. Nil accepts all names.
 	CheckAccount func(name string) error
 }
@@ -157,8 +157,7 @@ func (s sources) names() (names []string) {
 	return names
 }
 
-// paced reports whether budgets set the pace of all sources, so that monitors need no
-// interval.
+// paced reports whether budgets set the pace of all sources. Monitors then need no interval.
 func (s sources) paced() bool {
 	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
 }

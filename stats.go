@@ -10,7 +10,8 @@ import (
 
 // Stats has the counters of an engine since New.
 type Stats struct {
-	// Detect has the counters of Config.Fetcher or, without it, of the first of Config.Sources.
+	// Detect has the counters of Config.Fetcher. Without Config.Fetcher it has those of the first
+	// of Config.Sources.
 	Detect detect.Stats
 	// Sources has the counters of each source by name; the name of Config.Fetcher is "". It is nil
 	// without Config.Sources.

@@ -8,7 +8,7 @@ import (
 )
 
 // tracked holds the monitors and rules that the detectors run, by id. It is safe for concurrent
-// use, since managers change records while the node applies changes of other records.
+// use: managers change records while the node applies changes of other records.
 type tracked struct {
 	mu  sync.Mutex
 	now map[string]record

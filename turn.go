@@ -121,7 +121,7 @@ func (a *admission) endTurn(ctx context.Context, q fleet.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnMost)
 	defer cancel()
 	if err := a.e.answers.Finish(ctx, q, nil); err != nil && !errors.Is(err, fleet.ErrNotBegun) {
-		a.e.cfg.Logger.Warn("releasing the turn to create failed; it ends with its lease", "owner", q.Owner, "error", err)
+		a.e.cfg.Logger.Warn("cannot release the turn to create a record: it ends with its lease", "owner", q.Owner, "error", err)
 	}
 }
 

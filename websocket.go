@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// WebSocket returns the http.Handler that sends events to WebSocket clients, nil without
+// WebSocket returns the http.Handler that sends events to WebSocket clients; nil without
 // Config.WebSocket. Engine.Shutdown closes its connections after the last event.
 func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
@@ -69,7 +69,8 @@ func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		for i := range b.Events {
 			ev := &b.Events[i]
-			// This may be a retry of a failed commit: clients may have connected or left since.
+			// This may be a retry of a failed commit. Since the first try, clients may have
+			// connected or left.
 			handlers := slices.DeleteFunc(slices.Clone(ev.Handlers), func(name string) bool {
 				return wshub.IsDelivery(deliver.HandlerEndpoint(name))
 			})

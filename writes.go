@@ -20,7 +20,7 @@ const (
 	probeTarget = "write probe"
 )
 
-// ErrWrites is wrapped by the error of Writable if the store's last write failed.
+// ErrWrites is wrapped by errors of Writable: the store's last write failed.
 var ErrWrites = errors.New("streamwatch: the store takes no writes")
 
 // Writable returns nil if the store takes writes. It reports the result of the engine's last write

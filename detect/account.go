@@ -20,8 +20,8 @@ type AccountStatus struct {
 	LastPoll    time.Time // start of the last complete poll, to the second
 	LastContact time.Time // when the upstream last returned a page of the account, to the second
 	LastPost    time.Time // publication time of the newest post seen, to the second
-	// NextPoll is when the next poll is due. It is zero while a poll is under way, and when a
-	// budget sets the pace.
+	// NextPoll is when the next poll is due. It is zero while a poll is under way. It is always
+	// zero if a budget sets the pace.
 	NextPoll time.Time
 	// Interval is the shortest interval of the sources; 0 if they have none.
 	Interval time.Duration
@@ -35,9 +35,8 @@ type AccountStatus struct {
 	Error string
 	Gaps  []Gap // open ranges
 
-	// Elsewhere is true if another node of a fleet polls the account. Then LastPoll, UserID
-	// and Gaps come from the journal, which may be minutes behind, and all other results of
-	// polls are zero.
+	// Elsewhere is true if another node of a fleet polls the account. LastPoll, UserID and Gaps
+	// then come from the journal, which may be minutes behind. All other results of polls are zero.
 	Elsewhere bool
 	// Node is the name of the node that polls the account, "" without a fleet. Engine.Account
 	// sets it.
@@ -62,9 +61,8 @@ type PastPoll struct {
 	Begun, Due time.Time
 	Read, Took time.Duration // from Begun until the last page arrived; until the poll was committed or failed
 	Found      int           // new posts
-	// Delay and LongestWait are the mean and the longest time from publication to commit.
-	// They are 0 without new posts, and for a First poll or a Fill, because its posts are
-	// history.
+	// Delay and LongestWait are the mean and the longest time from publication to commit of new
+	// posts. They are 0 if there are none, and for a First poll or a Fill, which read old posts.
 	Delay, LongestWait time.Duration
 	First              bool // the first poll of the account in this process
 	Gap, Fill          bool // it left a gap; it read part of a gap
@@ -72,8 +70,8 @@ type PastPoll struct {
 	Error              string
 }
 
-// Account returns the status of an account; ok is false if nobody watches it. It waits
-// until Run has begun.
+// Account returns the status of an account. ok is false if nobody watches it. Account waits until
+// Run has begun.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
 	return d.account(ctx, username, func(string) bool { return true })
 }

@@ -16,7 +16,7 @@ import (
 // during the last commit; the committer does not wait for more.
 type committer struct {
 	d *Detector
-	// queue needs no limit: the shards stop polling when too many of their targets wait.
+	// queue has no limit, because the shards stop polling when too many of their targets wait.
 	queue *batch.Queue[waiting]
 	stop  chan struct{} // closed after the last batch
 	turn  chan struct{} // a semaphore of one slot, for commits
@@ -42,8 +42,8 @@ func newCursor(target string, c *poll.Cursor) *Cursor {
 	return &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}
 }
 
-// gapsAs converts gaps from or to the form used by package poll; it returns nil if there
-// are none.
+// gapsAs converts gaps between the types of this package and of package poll. It returns nil if
+// there are none.
 func gapsAs[To, From Gap | poll.Gap](gaps []From) (out []To) {
 	for _, g := range gaps {
 		out = append(out, To(g))

@@ -60,9 +60,9 @@ type Config struct {
 	AuditEvery time.Duration
 	// Cost holds the platform's prices and a limit on spending.
 	Cost Cost
-	// BatchSize is how many accounts are read in one call where calls can be shared (see
-	// Deps.Roles); 1 turns sharing off. Defaults to the result of Roles.Batch's method
-	// BatchLimit() int if it has one, otherwise to 20.
+	// BatchSize is how many accounts are read in one call if calls can be shared (see Deps.Roles).
+	// 1 turns sharing off. If Roles.Batch has a method BatchLimit() int, BatchSize defaults to its
+	// result, otherwise to 20.
 	BatchSize int
 	// Gather is a window of time: polls that are due within it begin together at its end. This
 	// delays a poll by Gather/2 on average and saves CPU time. At 500 requests a second, 10 ms
@@ -71,9 +71,9 @@ type Config struct {
 	Gather time.Duration
 	// FetchTimeout limits the time of one call. Defaults to 30 s.
 	FetchTimeout time.Duration
-	// Overlap is how far a poll reads back beyond the previous one, because posts become
-	// visible late. Defaults to 180 s. It adapts to the delays observed, between MinOverlap
-	// (by default Overlap) and MaxOverlap (by default 30 min).
+	// Overlap is how far a poll reads back beyond the previous one, because posts become visible
+	// late. Defaults to 180 s. It adapts to the observed delays, between MinOverlap (by default
+	// Overlap) and MaxOverlap (by default 30 min).
 	Overlap                time.Duration
 	MinOverlap, MaxOverlap time.Duration
 	// Horizon is the age up to which a post that becomes visible late counts as new. Older posts
@@ -81,18 +81,17 @@ type Config struct {
 	Horizon time.Duration
 	// MaxPages limits the pages of one poll. Defaults to 10.
 	MaxPages int
-	// PageSize is how many posts the Fetcher is asked for per page; with 0 the Fetcher
-	// decides.
+	// PageSize is how many posts the Fetcher is asked for per page. With 0 the Fetcher decides.
 	PageSize int
-	// DeliverBy is how long after a commit only this process may send its deliveries: see
+	// DeliverBy is how long after a commit its deliveries are reserved for this process: see
 	// Batch.DeliverBy. Defaults to 45 s.
 	DeliverBy time.Duration
 	// Backoff limits the wait after a failed poll.
 	Backoff Backoff
 }
 
-// Backoff is a wait that doubles with each consecutive failure, from Min (by default 1 s)
-// to Max (by default 5 min).
+// Backoff is the wait after failures. It doubles with each consecutive failure, from Min (by
+// default 1 s) to Max (by default 5 min).
 type Backoff struct{ Min, Max time.Duration }
 
 // Cost holds a platform's prices and a limit on spending.
@@ -102,8 +101,8 @@ type Cost = spend.Cost
 type Pace uint8
 
 const (
-	// PaceInterval polls every account at the shortest interval of its subscriptions.
-	// FetchRate only limits the calls: polls wait their turn for it.
+	// PaceInterval polls every account at the shortest interval of its subscriptions. FetchRate
+	// only limits the calls: polls wait for their calls.
 	PaceInterval Pace = iota
 	// PaceBudget spends FetchRate where it finds posts earliest: see package pace. A subscription's
 	// Interval is the longest time between two polls; the cap of its owner can make it longer. When

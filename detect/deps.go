@@ -38,9 +38,9 @@ type Deps struct {
 	// read later, it is called again with FilledAt set and with the same Target and FoundAt. It
 	// must not block or call the detector, because it runs on the detector's goroutine.
 	OnGap func(Gap)
-	// OnClosed is called when a rate limit has closed a bucket; "" is the bucket of all
-	// calls. Other processes that share the limit can then call Detector.CloseBucket. It must
-	// not block.
+	// OnClosed is called when a rate limit has closed a bucket; "" is the bucket of all calls.
+	// Other processes that share the limit can then call Detector.CloseBucket. OnClosed must not
+	// block.
 	OnClosed func(bucket string, until time.Time)
 	// OnTrouble is called when the polls of an account or query have failed three times in a row
 	// and for 10 minutes. It is called immediately if the target was never read and is not found,
@@ -52,7 +52,7 @@ type Deps struct {
 
 	// Logger gets messages for the operator. Defaults to none.
 	Logger *slog.Logger
-	// Now returns the time for stamps; waits use the runtime's timers. Defaults to time.Now.
+	// Now returns the time for timestamps; waits use the runtime's timers. Defaults to time.Now.
 	Now func() time.Time
 }
 

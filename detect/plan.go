@@ -18,11 +18,11 @@ import (
 // same and that nothing fails. If a budget is too small for bounds that differ much, latency may be
 // better than planned.
 type Plan struct {
-	// Budget is how many calls per second are spent where they find posts earliest, with
+	// Budget is the number of calls per second that are spent where they find posts earliest, with
 	// intervals as bounds. It is 0 when intervals set the pace.
 	Budget float64
-	// Mean and P95 are the mean and the 95th percentile, over posts, of the time from
-	// publication to detection, including the mean time of a call.
+	// Mean and P95 are the mean and the 95th percentile of the time from publication to detection,
+	// over posts. They include the mean time of a call.
 	Mean, P95       time.Duration
 	CallsPerMinute  float64
 	LongestInterval time.Duration // the longest of any account
@@ -57,8 +57,8 @@ type ProbePlan struct {
 	CallsPerMinute float64       // of probes and polls
 }
 
-// PlanFor makes plans for subscriptions and queries that nobody polls yet, with the
-// detector's settings. It assumes one post per day of every account.
+// PlanFor makes plans for subscriptions and queries that nobody polls yet, with the detector's
+// settings. It assumes that every account publishes one post per day.
 func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, budgets ...float64) (Plans, error) {
 	watched := map[string]*pace.Group{}
 	for _, sub := range subs {

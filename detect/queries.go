@@ -78,15 +78,15 @@ type QueryStatus struct {
 	Error    string // the text of Err
 	Gaps     []Gap  // open ranges
 
-	// Elsewhere is true if another node of a fleet makes the search. Then LastPoll and Gaps
-	// come from the journal, and all other results of polls are zero.
+	// Elsewhere is true if another node of a fleet makes the search. LastPoll and Gaps then come
+	// from the journal, and all other results of polls are zero.
 	Elsewhere bool
 	Part      fleet.Part // the query's part
 	Node      string     // see AccountStatus.Node
 }
 
-// Query returns the status of the query with this text (see QuerySubscription.Query); ok is
-// false if no rule has it. It waits until Run has begun.
+// Query returns the status of the query with this text: see QuerySubscription.Query. ok is false if
+// no rule has the query. Query waits until Run has begun.
 func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok bool, err error) {
 	unlock, err := d.router.lock(ctx)
 	if err != nil {

@@ -34,8 +34,8 @@ type QuerySubscription struct {
 	// Every is the shortest time between two such times, for plans.
 	Next  func(time.Time) time.Time
 	Every time.Duration
-	// MaxResults limits the posts read in a poll. The largest of a query's subscriptions
-	// applies. A page with more posts is used whole.
+	// MaxResults limits the posts read in a poll. The largest of a query's subscriptions applies.
+	// If a page has more posts, the whole page is used.
 	MaxResults int
 	// Since is the time from which posts are events. Older posts are no events. Resumed is as in
 	// Subscription.
@@ -82,8 +82,8 @@ var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 // read.
 const maxQuery, maxFound = 16 << 10, 1000
 
-// check validates the subscription and sets its targets; search reports whether the
-// detector has a Searcher.
+// check validates the subscription and sets its targets. search is true if the detector has a
+// Searcher.
 func (s *QuerySubscription) check(search bool) error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the rule's id", s.Source.ID)
@@ -174,8 +174,8 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 	return d.router.remove(ctx, sourceID)
 }
 
-// QueryTarget returns a query's name in the journal and in a Gap: "query:" followed by its
-// text, or by the SHA-256 of a text of more than 500 bytes. AccountTarget returns an
-// account's name.
+// QueryTarget returns a query's name in the journal and in a Gap. It is "query:" followed by the
+// text; if the text is longer than 500 bytes, by its SHA-256. AccountTarget returns an account's
+// name.
 func QueryTarget(text string) string       { return queries.Target(text) }
 func AccountTarget(username string) string { return accounts.Key(username) }

@@ -47,8 +47,8 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// run routes the rules that were set before Run, and all rules again whenever accounts have
-// changed. Run starts it as a goroutine.
+// run routes the rules that were set before Run. After each change of accounts it routes all rules
+// again. Run starts it as a goroutine.
 func (r *router) run(ctx context.Context) {
 	var loading sync.WaitGroup // polls wait for loading and for the first routing
 	loading.Go(func() { r.d.late.Begin(ctx, r.d.position, r.d.deps.Logger) })
@@ -144,8 +144,8 @@ func (r *router) accountsChanged() {
 	r.d.streams[poll.Accounts].Changed()
 }
 
-// note updates the counters of the calls per second that searches need and of the rules
-// that need none.
+// note updates two counters: the calls per second that searches need, and the number of rules that
+// need no search.
 func (r *router) note() {
 	d := r.d
 	d.count.covered.Store(int64(r.rules.Covered()))

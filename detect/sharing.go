@@ -114,7 +114,7 @@ func (s *sharing) give(ctx context.Context, own fleet.Set) error {
 }
 
 // storeLacking stores an earlier cursor for each target that was given up before its newest
-// subscribers were served. Without it they would miss posts.
+// subscribers were served. Without that cursor, these subscribers would miss posts.
 func (s *sharing) storeLacking(ctx context.Context) error {
 	return s.left.Store(maxGroup, func(cursors map[string]*poll.Cursor) error {
 		var batches []*Batch

@@ -45,12 +45,12 @@ type Stats struct {
 	Commits         int64
 	CommitErrors    int64
 
-	// Queries counts the searches. Targets, Polls, PollErrors and Pages count accounts alone,
-	// and Latency only posts found by polls of accounts. All other fields count both.
+	// Queries counts the searches. Targets, Polls, PollErrors and Pages count only accounts, and
+	// Latency only posts found by polls of accounts. All other fields count both.
 	Queries QueryStats
 
-	// Lag is the time from when a poll was due until it began. Under a budget a poll is due
-	// when its calls are allowed.
+	// Lag is how long polls were due before they began. Under a budget a poll is due when its calls
+	// are allowed.
 	Lag latency.Snapshot
 	// Fetch is the duration of Fetcher calls that returned a page.
 	Fetch latency.Snapshot
@@ -88,8 +88,8 @@ type LimitStats struct {
 type BreachStats struct {
 	// NoNext counts full pages without Page.Next that hide posts. Each leaves a gap.
 	NoNext int64
-	// WrongVersions counts pages with changed posts and an unchanged Page.Version. After the
-	// first, TimelineQuery.Known is no longer set.
+	// WrongVersions counts pages with changed posts and an unchanged Page.Version. After the first
+	// such page, TimelineQuery.Known is no longer set.
 	WrongVersions int64
 }
 

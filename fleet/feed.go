@@ -44,9 +44,8 @@ type Signals interface {
 	// Send sends a signal to all nodes that receive, possibly including this one. It does not
 	// wait for them. In a store that cannot carry signals it does nothing.
 	Send(ctx context.Context, s Signal) error
-	// Receive calls fn, from one goroutine, for each signal until ctx ends, and then returns
-	// ctx's error. It reconnects as often as needed. After an interruption it calls fn with
-	// SignalLook.
+	// Receive calls fn for each signal, on one goroutine, until ctx ends. It then returns ctx's
+	// error. It reconnects as often as needed. After an interruption it calls fn with SignalLook.
 	Receive(ctx context.Context, fn func(Signal)) error
 }
 
@@ -54,11 +53,11 @@ type Signals interface {
 type Signal struct {
 	Kind SignalKind `json:"kind"`
 	Term string     `json:"term,omitempty"` // of the sender
-	// N is the number of a change in SignalChanged and SignalApplied, and the number of the
-	// owner's last event in SignalHead.
+	// N is the number of a change in SignalChanged and SignalApplied. In SignalHead it is the
+	// number of the owner's last event.
 	N uint64 `json:"n,omitempty"`
-	// Key is an owner in SignalHead, and the name of a source and its rate-limit bucket in
-	// SignalClosed.
+	// Key is an owner in SignalHead. In SignalClosed it is the name of a source and its rate-limit
+	// bucket.
 	Key string `json:"key,omitempty"`
 	// Parts has the parts with due deliveries, in SignalDue.
 	Parts []Part `json:"parts,omitempty"`

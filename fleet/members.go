@@ -32,8 +32,9 @@ func (f Fence) IsZero() bool { return f.Term == "" }
 // node's. Every method is atomic and safe for concurrent use. Before a method changes a fence, it
 // waits for commits under way. storage.Store has the rules for all ports.
 type Members interface {
-	// Join begins a term with generation 1 and without parts. It first ends the term of a node
-	// with the same name, even if its lease is not over. It treats n.Seen as Beat treats b.Seen.
+	// Join begins a term with generation 1 and without parts. If a node with the same name has a
+	// term, Join ends it first, even if its lease is not over. Join treats n.Seen as Beat treats
+	// b.Seen.
 	Join(ctx context.Context, n Node) (State, error)
 	// Beat extends the lease of a term, and returns the term's parts. In this order it
 	//
@@ -81,8 +82,8 @@ type Beat struct {
 	Want     int      // how many parts the node wants to have in total
 	Suspects []string // terms from which the node has seen no beat for the length of their leases
 	Weight   float64  // as in Node
-	// Applied is the number of a change in the feed: the node has applied it and all
-	// changes before it.
+	// Applied is the number of the feed's last change that the node has applied. It has applied all
+	// changes before it too.
 	Applied uint64
 	Seen    uint64 // as in Node
 	// Lost is true if the node has seen two events with the same number. The store must then have
@@ -131,8 +132,8 @@ type Member struct {
 	Term   string
 	Parts  Set
 	Grants map[string]float64
-	// Beats counts the beats of the term. A node takes a member for dead if the count has not
-	// changed for the length of the member's lease, by the node's own clock, and Over is true.
+	// Beats counts the beats of the term. A node takes a member for dead if Over is true and the
+	// count has not changed for the length of the member's lease, by the node's own clock.
 	Beats   uint64
 	Over    bool // its lease is over, by the store's clock
 	Applied uint64

@@ -15,8 +15,7 @@ type names struct {
 // nameBits is how many bits of a reference hold the offset in a chunk.
 const nameBits = 16
 
-// add adds s and returns a reference to it. s and its length must fit into a chunk of 64
-// KB.
+// add adds s and returns a reference to it. s and its length must fit into a chunk of 64 KB.
 func (n *names) add(s string) uint32 {
 	var buf [binary.MaxVarintLen64]byte
 	size := binary.PutUvarint(buf[:], uint64(len(s)))
@@ -35,7 +34,7 @@ func (n *names) add(s string) uint32 {
 	return ref
 }
 
-// at returns the string of a reference. It shares the bytes of its chunk.
+// at returns the string of a reference. The string shares the bytes of its chunk.
 func (n *names) at(ref uint32) string {
 	s := n.chunks[ref>>nameBits].String()[ref&(1<<nameBits-1):]
 	length, shift := 0, 0

@@ -39,7 +39,7 @@ type Account struct {
 	Hash   uint64       // see HashName
 	Index  int          // index in All
 	Cursor *poll.Cursor // the journal's cursor, nil if there is none
-	// Known is true if the account was a target already; Cursor was not read then.
+	// Known is true if the account was a target already. Cursor was then not read.
 	Known bool
 	// Taken is true if another node has polled the account for the source until now.
 	Taken bool
@@ -160,8 +160,8 @@ func (a *Targets) rewindFor(slot int32, since time.Time) {
 	}
 }
 
-// unsubscribe removes a subscriber from an account. An account without subscribers is
-// released once no poll of it is under way.
+// unsubscribe removes a subscriber from an account. An account without subscribers is released when
+// no poll of it is under way.
 func (a *Targets) unsubscribe(slot int32, src *Source) {
 	a.leave(slot, src)
 	switch t := a.at(slot); {

@@ -36,7 +36,7 @@ func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 	}
 }
 
-// Close is CloseFor for a limit that another process has met: it does not call Limited.
+// Close is CloseFor for a limit that another process has met. It does not call Limited.
 func (b *Buckets) Close(name string, wait time.Duration, why string) { b.close(name, wait, why) }
 
 // close closes a bucket and returns when it opens. ok is false if the bucket was already closed for

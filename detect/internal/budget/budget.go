@@ -56,7 +56,7 @@ type Config struct {
 	Stop    <-chan struct{} // closed to end all waits
 	Stopped error           // error of waits that Stop ends
 	Ring    func()          // wakes callers that wait because of Reading, or for a ticket after a change of rate
-	// Limited, if not nil, is called when a rate limit has closed a bucket; "" is the gate.
+	// Limited is called when a rate limit has closed a bucket; "" is the gate. It may be nil.
 	Limited func(bucket string, until time.Time)
 	// Spend's fields Now, Logger and Reached are set by New.
 	Spend  spend.Config

@@ -105,8 +105,8 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 	return plan, nil
 }
 
-// ForAccounts returns the part of a budget that searches leave to accounts. Searches go
-// first, but accounts keep half of the budget.
+// ForAccounts returns the part of a budget that searches leave to accounts. Searches have priority,
+// but accounts keep at least half of the budget.
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
 // Together returns how many accounts share a call when intervals set the pace. An account shares
@@ -115,8 +115,8 @@ func (cfg Settings) Together(accounts float64) float64 {
 	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
 }
 
-// CallsPerPoll returns how many calls a poll needs if the given number of accounts share
-// the call for their first pages. Later pages are read one account per call.
+// CallsPerPoll returns how many calls a poll needs if the given number of accounts share a call for
+// their first pages. Each later page needs a call of its own.
 func (cfg Settings) CallsPerPoll(together float64) float64 { return 1/together + cfg.Pages - 1 }
 
 func (cfg Settings) plan(f pace.Forecast, calls float64) Plan {

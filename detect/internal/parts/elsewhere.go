@@ -98,8 +98,8 @@ func (x *Elsewhere) Add(id string, t Terms, hashes []uint64) {
 	x.set(id, t, slices.Compact(hashes), time.Time{})
 }
 
-// Has reports whether an account is polled by another node and wanted by the monitor or rule
-// with the given id.
+// Has reports whether another node polls an account, and the monitor or rule with the given id
+// wants the account.
 func (x *Elsewhere) Has(id string, hash uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -239,7 +239,7 @@ func (x *Elsewhere) remove(hash uint64, source int32) {
 	x.of[at] = ^(first - 1)
 }
 
-// key returns the key of a hash; it is never 0, which marks an empty entry.
+// key returns the key of a hash. A key is never 0, because 0 marks an empty entry.
 func key(hash uint64) uint64 { return max(hash, 1) }
 
 // home returns the index at which the search for a key begins.

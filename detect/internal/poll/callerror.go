@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// maxErrorText limits the text of a call's error that is kept, logged and shown, in bytes.
+// maxErrorText is the longest text, in bytes, of a call's error that is kept, logged and shown.
 const maxErrorText = 1024
 
 // heard returns err, shortened if its text is longer than maxErrorText. If err.Error panics, as

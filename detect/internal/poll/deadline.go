@@ -61,8 +61,8 @@ func (c *deadline) Err() error {
 	return nil
 }
 
-// Value lets package context find the inner context. Contexts derived from c then need no
-// goroutine to follow it.
+// Value lets package context find the inner context, so contexts derived from c need no goroutine
+// that waits for c.
 func (c *deadline) Value(key any) any {
 	c.mu.Lock()
 	inner := c.inner

@@ -58,7 +58,7 @@ type Callbacks struct {
 	// Trouble is called when the polls of a target keep failing, and with a nil Err when it
 	// recovers.
 	Trouble func(Trouble)
-	// Later is called when posts come later than before and the overlap has grown.
+	// Later is called when the overlap has grown because posts become visible later than before.
 	Later func()
 	// Account is called when the id of an account becomes known, or when its name passes to another
 	// account.
@@ -67,7 +67,7 @@ type Callbacks struct {
 	Pushed func(kind Kind, numbers []uint64)
 }
 
-// Oldest returns the time from which on the journal is sure to know events.
+// Oldest returns the time since which the journal is sure to know events.
 func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 
 // Counters count all polls.

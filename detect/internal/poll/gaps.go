@@ -91,7 +91,7 @@ func (m *Machine) noteGaps(p *Poll) {
 	}
 }
 
-// noteFill sets the rest of the gap that a poll has read part of.
+// noteFill notes what is left of the gap that a poll has read a part of.
 func (m *Machine) noteFill(p *Poll) {
 	out, gap := &p.Out, *p.Plan.Gap
 	to := out.Reach
@@ -210,7 +210,7 @@ func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) 
 // Starve counts polls that were started instead of reading a gap.
 func (m *Machine) Starve(polls int) { m.starved += polls }
 
-// BusyPause is the wait, in nanoseconds, before retrying a target that falls due while its
+// BusyPause is the wait, in nanoseconds, before the next try to poll a target that is due while its
 // gap is being read.
 const BusyPause = int64(250 * time.Millisecond)
 

@@ -155,8 +155,8 @@ func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 	return cut
 }
 
-// orderSlack is how far two posts may be in the wrong order when the platform gives
-// publication times to the second.
+// orderSlack is how far the times of two posts may be in the wrong order. Some platforms give
+// publication times only to the second.
 const orderSlack = time.Second
 
 // order sets Unordered if the posts of a page do not continue newest first after a post published

@@ -80,7 +80,7 @@ func (r *ring) each(fn func(*entry)) {
 	}
 }
 
-// add records a poll that ends now; err is the error of its commit.
+// add records a poll that ends now. err is the error of the poll's commit.
 func (m *Memory) add(p *Poll, end time.Time, err error) {
 	out := &p.Out
 	if err == nil {

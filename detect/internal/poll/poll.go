@@ -159,8 +159,8 @@ func (pl *Plan) Has(id string) bool {
 	return pl.Set.Has(id)
 }
 
-// KnowsAll reports whether a page has posts and all of them are known. Posts that the page
-// left out count as known.
+// KnowsAll reports whether a page has posts and all of them are known. Posts that the Fetcher left
+// out of the page count as known.
 func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
 	for i := range pg.Tweets {
 		if !pl.Has(pg.Tweets[i].ID) {

@@ -13,8 +13,8 @@ type Traits struct {
 	// Target returns the journal's key of the target with the given Poll.Name.
 	Target func(name string) string
 
-	// Call asks the platform for the next page of a poll. It runs on a worker, and may use e
-	// and the Plan and Out of p.
+	// Call asks the platform for the next page of a poll. It runs on a worker. It may use e, p.Plan
+	// and p.Out.
 	Call func(ctx context.Context, e *Env, p *Poll) (fetcher.Page, error)
 	// EndsKnown reports whether the last page shows that earlier polls have read the target's older
 	// posts.

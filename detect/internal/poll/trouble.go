@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Trouble reports that the polls of a target keep failing or, with a nil Err, have
+// Trouble reports that the polls of a target keep failing. With a nil Err it reports that they have
 // recovered. It converts to detect.Trouble.
 type Trouble struct {
 	Username, Query string

@@ -74,7 +74,7 @@ func (w *Workers) Do(ctx context.Context, fn func(context.Context), landed func(
 	w.give(job{ctx: ctx, other: fn, landed: landed})
 }
 
-// Done records that the shard knows of the end of a call of Do.
+// Done tells the Workers that the shard knows that a call of Do has ended.
 func (w *Workers) Done() { w.busy-- }
 
 func (w *Workers) give(j job) {

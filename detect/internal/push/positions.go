@@ -19,7 +19,7 @@ type Positions struct {
 	room   chan struct{}
 }
 
-// opened is a post that is not committed, or follows one that is not.
+// opened is a received post that is not committed, or follows a post that is not.
 type opened struct {
 	position string // position to resume from after the post
 	done     bool

@@ -238,7 +238,7 @@ func (s *Supervisor) disconnected(l *link) time.Duration {
 	return s.cfg.Now().Sub(l.upAt)
 }
 
-// trust notifies the sink when the stream gains or loses trust. The caller holds s.mu.
+// trust notifies the sink when the stream becomes trusted or ceases to be. The caller holds s.mu.
 func (s *Supervisor) trust() {
 	if trusted := s.cfg.health.Trusted(); trusted != s.trusted {
 		s.trusted = trusted

@@ -25,8 +25,8 @@ type pushed struct {
 	brought int       // number of posts streamed since the last whole poll
 }
 
-// mostBrought limits the streamed posts between two polls of a query, if the rules'
-// MaxResults do not.
+// mostBrought limits the streamed posts between two polls of a query. A lower MaxResults of the
+// rules limits them further.
 const mostBrought = 100
 
 // full reports whether many posts were streamed since the last poll: so many that the next poll

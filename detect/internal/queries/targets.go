@@ -42,7 +42,7 @@ func (s *Targets) Wall(at int64) time.Time {
 	return s.env.Now().Add(time.Duration(at - s.env.Clock()))
 }
 
-// Plan plans a poll of the Searcher, back to the overlap before the last complete poll.
+// Plan plans a poll: a search back to the overlap before the last complete poll.
 func (s *Targets) Plan(p *poll.Poll) {
 	q, plan := s.slots[p.Slot], &p.Plan
 	overlap := s.env.Late.Overlap()

@@ -77,8 +77,8 @@ type Move struct {
 	Store, Start, From time.Time
 }
 
-// Route returns the move to make for rule r, given what it wants and the facts f, and the
-// rule's state after that move. It changes neither r nor rs.
+// Route decides about rule r, given what the rule wants and the facts f. It returns the move to
+// make, and the rule's state after that move. It changes neither r nor rs.
 func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	next, had := r.State, r.Origin
 	if r.Query != want.Query { // earlier reading was for another query

@@ -11,7 +11,7 @@ import (
 
 // BudgetConfig sets up a ByBudget. All fields but LostFrom are required.
 type BudgetConfig struct {
-	// AtLeast makes an interval the shortest time between two polls instead of the longest.
+	// AtLeast makes intervals the shortest times between polls. Without it they are the longest.
 	AtLeast bool
 	// PollRate returns how many accounts can now be polled per second.
 	PollRate func() float64

@@ -22,8 +22,8 @@ type Schedule interface {
 	// Done puts an account back after a successful poll. The schedule may learn from the poll when
 	// the next one is best. With again set, the next poll is made immediately.
 	Done(slot int32, now int64, poll Poll, again bool)
-	// At returns when an account's next poll is due. ok is false while it is being polled,
-	// and when a budget decides.
+	// At returns when an account's next poll is due. ok is false while the account is being polled,
+	// and always if a budget sets the pace.
 	At(slot int32) (at int64, ok bool)
 }
 

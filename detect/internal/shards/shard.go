@@ -243,7 +243,7 @@ func (sh *Shard) take() {
 	}
 }
 
-// start plans an account's poll. It returns nil if the account has to wait.
+// start plans an account's poll. It returns nil if the account cannot be polled yet.
 func (sh *Shard) start(due schedule.Due) *poll.Poll {
 	if until := sh.Accounts.Waits(due.Slot); until > 0 {
 		if sh.Accounts.At(due.Slot).Polled {

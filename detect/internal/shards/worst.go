@@ -53,7 +53,7 @@ func Delays(a *accounts.Targets) map[int32]time.Duration {
 	return of
 }
 
-// ranked is an account and its rank, which is above 0; a higher rank is worse.
+// ranked is an account and its rank. Ranks are above 0; a higher rank is worse.
 type ranked struct {
 	slot int32
 	rank float64
