@@ -15,9 +15,9 @@ type Nodes struct {
 	Replicas []*Server // Replicas[i] replicates Masters[i]; empty unless requested
 }
 
-// Cluster starts three masters that share the slots, each with a replica if
-// replicated, and waits until every node reports the cluster as ok. A master that
-// does not answer for a second is replaced by its replica.
+// Cluster starts three masters that share the slots. If replicated is set, each has a replica,
+// which replaces a master that does not answer for a second. Cluster waits until every node reports
+// that the cluster is ok.
 func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	t.Helper()
 	Need(t)
@@ -37,10 +37,10 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	}
 	for i, m := range c.Masters {
 		m.Do("CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
-		m.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1) // nodes with the same epoch would have to resolve that first
+		m.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1) // otherwise the nodes must first agree on different epochs
 	}
 	for _, s := range c.all()[1:] {
-		// The bus port is given because it is not the default, port + 10000.
+		// The bus port must be given, because it is not the default, port + 10000.
 		s.Do("CLUSTER", "MEET", "127.0.0.1", c.Masters[0].port, busPort(c.Masters[0]))
 	}
 	c.await(t, "every node knows every other", func(s *Server) bool {
@@ -58,8 +58,8 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	return c
 }
 
-// AwaitReplicas waits until each replica has its master's data and receives the master's
-// new writes.
+// AwaitReplicas waits until each replica has the data of its master and receives the master's new
+// writes.
 func (c *Nodes) AwaitReplicas(t testing.TB) {
 	t.Helper()
 	for i, r := range c.Replicas {
@@ -77,7 +77,7 @@ func (c *Nodes) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Of returns the index in Masters of the master that was assigned a key's slot.
+// Of returns the index in Masters of the master that has the slot of a key.
 func (c *Nodes) Of(key string) int {
 	slot := int(c.Masters[0].Do("CLUSTER", "KEYSLOT", key).(int64))
 	i := 0

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Need skips the test unless real servers are wanted and can be started: see the
-// package's documentation.
-// Single, Cluster and Sentinel call it.
+// Need skips the test unless real servers are wanted and can be started: see the package's
+// documentation. Single, Cluster and Sentinel call it.
 func Need(t testing.TB) {
 	t.Helper()
 	required := os.Getenv("STREAMWATCH_REQUIRE_REDIS") == "1"
@@ -41,7 +40,7 @@ func lacking(wanted bool) string {
 	return ""
 }
 
-// Until checks a condition every 10 ms, and ends the test if it is not true within the
+// Until checks a condition every 10 ms. It ends the test if the condition is not true within the
 // limit.
 func Until(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()

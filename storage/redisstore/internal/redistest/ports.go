@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Ports are below those that the kernel gives to outgoing connections (32768 and
-// up). Otherwise a client that dials a dead server could get the server's port as its
-// own, connect to itself, and keep the server from starting again.
+// The servers' ports are below those that the kernel gives to outgoing connections (32768 and up).
+// Otherwise a client that dials a dead server could get the server's port as its own. It would
+// connect to itself, and the server could not start again.
 const firstPort, lastPort = 12_000, 31_999
 
-// nextPort is where the search for a free port continues. Test processes that run at
-// the same time begin at different ports.
+// nextPort is where the search for a free port continues. Test processes begin at different ports,
+// because several may run at the same time.
 var nextPort atomic.Int64
 
 func init() { nextPort.Store(int64(os.Getpid()) * 97) }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Proxy relays requests and replies between clients and a server, and can lose, delay and
-// hold them back like a network. It is safe for concurrent use.
+// Proxy relays requests and replies between clients and a server. Like a network, it can lose,
+// delay and hold back data. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	server   string
@@ -34,8 +34,7 @@ type Exchange struct {
 // Failed reports whether the reply is an error.
 func (x Exchange) Failed() bool { return x.Reply[0] == '-' || x.Reply[0] == '!' }
 
-// NewProxy listens on a loopback address for clients of the server, until the test
-// ends.
+// NewProxy listens on a loopback address for clients of the server until the test ends.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,8 +51,8 @@ func NewProxy(t testing.TB, server string) *Proxy {
 // Addr returns the address for clients to connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// CutWhen closes a connection instead of sending a reply for which judge returns true:
-// the server has executed the request, and the client does not know. CutWhen(nil) turns
+// CutWhen makes the proxy close a connection instead of sending a reply for which judge returns
+// true. The server has then executed the request, and the client does not know. CutWhen(nil) turns
 // that off. judge is called concurrently.
 func (p *Proxy) CutWhen(judge func(Exchange) bool) {
 	p.mu.Lock()
@@ -64,12 +63,11 @@ func (p *Proxy) CutWhen(judge func(Exchange) bool) {
 // Cuts returns how many replies CutWhen has lost so far.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
-// Delay delays each reply on a connection by d, one after the other. Delay(0) turns that
-// off.
+// Delay delays each reply on a connection by d, one reply after the other. Delay(0) turns that off.
 func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
 
-// BlackHole holds back all requests and replies, and closes no connection: clients can
-// connect, and get no answer. Pass ends it, and delivers the data that was held back.
+// BlackHole holds back all requests and replies without closing connections: clients can connect
+// but get no answer. Pass ends it, and delivers the data that was held back.
 func (p *Proxy) BlackHole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,11 +128,11 @@ func (p *Proxy) accept() {
 	}
 }
 
-// maxAsked is the maximum number of unanswered requests on a connection. Beyond it the
-// proxy reads no more requests.
+// maxAsked is the maximum number of unanswered requests on a connection. When it is reached, the
+// proxy stops reading requests.
 const maxAsked = 4096
 
-// proxied is a client's connection and the corresponding one to the server.
+// proxied is a client's connection, and the proxy's connection to the server for it.
 type proxied struct {
 	p              *Proxy
 	client, server net.Conn
@@ -207,7 +205,7 @@ func (c *proxied) replies() {
 	}
 }
 
-// loses reports whether CutWhen's judge wants a reply lost, and counts it.
+// loses reports whether CutWhen's judge wants a reply to be lost, and counts the lost reply.
 func (p *Proxy) loses(x Exchange) bool {
 	p.mu.Lock()
 	cut := p.cut
@@ -219,8 +217,7 @@ func (p *Proxy) loses(x Exchange) bool {
 	return true
 }
 
-// mayPass waits for the end of a black hole. It returns false if the connection ends
-// before that.
+// mayPass waits for the end of a black hole. It returns false if the connection ends first.
 func (c *proxied) mayPass() bool {
 	c.p.mu.Lock()
 	open := c.p.open
@@ -233,7 +230,7 @@ func (c *proxied) mayPass() bool {
 	}
 }
 
-// wait waits for d. It returns false if the connection ends before that.
+// wait waits for d. It returns false if the connection ends first.
 func (c *proxied) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

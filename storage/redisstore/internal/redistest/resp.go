@@ -23,7 +23,7 @@ type value struct {
 	parts [][]byte // the strings and numbers in it, in order
 }
 
-// kind returns the first byte, which is the type of the value.
+// kind returns the type of the value, which is its first byte.
 func (v *value) kind() byte { return v.raw[0] }
 
 // readValue reads one complete value of RESP2 or RESP3.
@@ -55,7 +55,7 @@ func (p *parser) value(depth int) error {
 		return err
 	}
 	kind, text := p.raw[began], p.raw[began+1:len(p.raw)-2]
-	count := 1 // values that follow for each one that the length counts
+	count := 1 // number of values that follow for each one announced
 	switch kind {
 	case '+', '-', ':', ',', '#', '_', '(':
 		p.spans = append(p.spans, [2]int{began + 1, len(p.raw) - 2})
@@ -87,8 +87,7 @@ func (p *parser) value(depth int) error {
 	return nil
 }
 
-// line reads up to and including the next CR LF, which has at least one byte before
-// it.
+// line reads a line including its CR LF. The line has at least one byte before that.
 func (p *parser) line() error {
 	began := len(p.raw)
 	for {
@@ -115,7 +114,7 @@ func (p *parser) blob(n int) error {
 	if err := p.bounded(n + 2); err != nil {
 		return err
 	}
-	for rest := n + 2; rest > 0; { // in steps: allocating the announced length could be in vain
+	for rest := n + 2; rest > 0; { // in steps: a length may be announced without data, and allocating it would be in vain
 		step := min(rest, 64<<10)
 		p.raw = append(p.raw, make([]byte, step)...)
 		if _, err := io.ReadFull(p.r, p.raw[len(p.raw)-step:]); err != nil {
@@ -141,7 +140,7 @@ func (p *parser) bounded(n int) error {
 	return nil
 }
 
-// length parses a count of bytes or values; -1 stands for null.
+// length parses a count of bytes or values; -1 means null.
 func length(text []byte) (int, error) {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < -1 || n > maxValue {

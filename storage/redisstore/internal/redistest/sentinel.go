@@ -11,24 +11,24 @@ import (
 // MasterName is the name of a Group's master in its sentinels.
 const MasterName = "mymaster"
 
-// failoverWithin limits the time for a group to agree on a new master.
+// failoverWithin is the maximum time in which a group must agree on a new master.
 const failoverWithin = 30 * time.Second
 
-// Group is a master with replicas and three sentinels. Two of these must agree that the
-// master is down.
+// Group is a master with replicas and three sentinels. Two sentinels must agree that the master is
+// down.
 type Group struct {
 	t         testing.TB
 	Servers   []*Server // the first was the master at the start; Master returns the current one
 	Sentinels []*Server
 }
 
-// Sentinel starts a group with one or two replicas. A master that does not answer for
-// a second counts as down.
+// Sentinel starts a group with one or two replicas. A master that does not answer for a second is
+// down.
 func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 	t.Helper()
 	Need(t)
 	g := &Group{t: t}
-	// The links of these groups break often: detect and restore them quickly.
+	// The connections of these groups break often, so detect and restore them quickly.
 	config = append([]string{"repl-timeout 5", "repl-ping-replica-period 1"}, config...)
 	master := startServer(t, config...)
 	g.Servers = append(g.Servers, master)
@@ -42,11 +42,10 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 			"sentinel down-after-milliseconds " + MasterName + " 1000",
 			"sentinel failover-timeout " + MasterName + " 4000",
 		})
-		// By default sentinels ask for INFO every ten seconds and publish every two: a
-		// test would mostly wait. The ping period is short enough that one late answer
-		// does not make a new master look down. It cannot be shorter: sentinels ignore
-		// replies of a replica that are older than five ping periods, and ask it once a
-		// second.
+		// By default sentinels ask for INFO every ten seconds and publish every two: a test would
+		// mostly wait. The ping period is short, because otherwise one late answer makes a new
+		// master look down. It must be above a fifth of a second: sentinels ignore a replica's
+		// replies that are older than five ping periods, and ask it once a second.
 		s.Do("SENTINEL", "DEBUG", "PING-PERIOD", 300, "INFO-PERIOD", 300, "PUBLISH-PERIOD", 200, "ASK-PERIOD", 200, "TILT-PERIOD", 2000)
 		g.Sentinels = append(g.Sentinels, s)
 	}
@@ -80,7 +79,7 @@ func (g *Group) Master() *Server {
 	return nil
 }
 
-// ask returns the master's address according to one sentinel, or "" if that does not
+// ask returns the master's address according to one sentinel, or "" if the sentinel does not
 // answer.
 func (g *Group) ask(sentinel *Server) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -92,8 +91,8 @@ func (g *Group) ask(sentinel *Server) string {
 	return strings.Join(at, ":")
 }
 
-// AwaitOrder waits until a failover can begin: the sentinels agree on a master and know
-// each other, and every replica has the master's data.
+// AwaitOrder waits until a failover can begin: the sentinels agree on a master and know each other,
+// and every replica has the master's data.
 func (g *Group) AwaitOrder() {
 	g.t.Helper()
 	Until(g.t, failoverWithin, "the group is in order", func() bool {
@@ -102,8 +101,8 @@ func (g *Group) AwaitOrder() {
 	})
 }
 
-// followed reports whether all other servers replicate m, have its data, and receive its
-// new writes.
+// followed reports whether all other servers replicate m, have its data, and receive its new
+// writes.
 func (g *Group) followed(m *Server) bool {
 	for _, s := range g.Servers {
 		if s == m {
@@ -116,8 +115,8 @@ func (g *Group) followed(m *Server) bool {
 	return m.feeds(len(g.Servers) - 1)
 }
 
-// calm reports whether no sentinel has a failover in progress, and each knows all
-// replicas and sentinels.
+// calm reports whether no sentinel has a failover in progress and each knows all replicas and
+// sentinels.
 func (g *Group) calm() bool {
 	for _, s := range g.Sentinels {
 		state, err := s.client.Do(g.t.Context(), "SENTINEL", "MASTER", MasterName).Result()
@@ -130,9 +129,8 @@ func (g *Group) calm() bool {
 	return true
 }
 
-// Failover makes the sentinels promote a replica although the master is up, and returns
-// when all agree on the new one. Writes that the old master takes after the promotion
-// are lost.
+// Failover makes the sentinels promote a replica although the master is up. It returns when all
+// agree on the new master. Writes to the old master after the promotion are lost.
 func (g *Group) Failover() {
 	g.t.Helper()
 	old := g.Master()
@@ -144,15 +142,14 @@ func (g *Group) Failover() {
 		if g.ask(leader) != old.Addr() {
 			return true
 		}
-		// Errors are expected: INPROG once it has begun, NOGOODSLAVE too soon after the
-		// last one.
+		// Errors are expected: INPROG after it has begun, NOGOODSLAVE too soon after the last one.
 		leader.client.Do(g.t.Context(), "SENTINEL", "FAILOVER", MasterName)
 		return false
 	})
 	g.awaitOther(old)
 }
 
-// KillMaster ends the master with kill -9, and returns it once the sentinels agree on
+// KillMaster ends the master with kill -9. It returns the old master when the sentinels agree on
 // another. Use Rejoin to start it again.
 func (g *Group) KillMaster() *Server {
 	g.t.Helper()
@@ -165,8 +162,8 @@ func (g *Group) KillMaster() *Server {
 	return old
 }
 
-// Rejoin starts a killed server as a replica of the present master. Sentinels
-// do that too, after some ten seconds.
+// Rejoin starts a killed server as a replica of the current master. Sentinels would do that, too,
+// but only after about ten seconds.
 func (g *Group) Rejoin(s *Server) {
 	g.t.Helper()
 	m := g.Master()

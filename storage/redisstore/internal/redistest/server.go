@@ -17,11 +17,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readyWithin limits the time for a server to answer after its start.
+// readyWithin is the maximum time in which a started server must answer.
 const readyWithin = 20 * time.Second
 
-// Server is a redis-server or redis-sentinel process. Its methods are called on the
-// test's goroutine; only Addr and Client may be called on any.
+// Server is a redis-server or redis-sentinel process. Call its methods on the test's goroutine,
+// except Addr and Client, which may be called on any.
 type Server struct {
 	t       testing.TB
 	program string
@@ -34,7 +34,7 @@ type Server struct {
 	ended   chan struct{} // closed when process has ended and was waited for
 }
 
-// Single starts a server without replicas, with further lines of configuration such as
+// Single starts a server without replicas. config adds lines of configuration, for example
 // "appendfsync always" or "maxmemory 20mb".
 func Single(t testing.TB, config ...string) *Server {
 	t.Helper()
@@ -47,8 +47,8 @@ func startServer(t testing.TB, config ...string) *Server {
 	port := freePort(t)
 	lines := append([]string{
 		`save ""`, "appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction",
-		// Test servers are small: replicas are sent the data without a delay, and the
-		// backlog lets every one that returns resynchronise partially.
+		// Test servers are small, so send replicas the data without a delay. The backlog is large
+		// enough that every replica that returns can resynchronise partially.
 		"repl-diskless-sync-delay 0", "repl-backlog-size 32mb",
 	}, config...)
 	return start(t, "redis-server", port, lines)
@@ -67,7 +67,7 @@ func start(t testing.TB, program string, port int, lines []string) *Server {
 	s.client = redis.NewClient(&redis.Options{
 		Addr: s.Addr(), MaxRetries: -1, DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: 10 * time.Second,
 		ContextTimeoutEnabled: true, DisableIdentity: true,
-		// After PoolSize failures to connect, a pool does not try for a second.
+		// After PoolSize failures to connect, a pool does not try again for a second.
 		PoolSize: 1000,
 	})
 	t.Cleanup(func() {
@@ -87,12 +87,11 @@ func (s *Server) logFile() string    { return filepath.Join(s.dir, "server.log")
 // Addr returns the server's address, which does not change when it restarts.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Client returns a client of this server, without retries, for tests to look at data
-// and change settings. It is closed with the test.
+// Client returns a client of this server, without retries. Tests use it to look at data and change
+// settings. It is closed with the test.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Start starts a server that is down, and waits until it answers and has loaded its
-// data.
+// Start starts a server that is down, and waits until it answers and has loaded its data.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.Launch()
@@ -106,8 +105,8 @@ func (s *Server) Start() {
 	}
 }
 
-// ping uses a connection of its own, because the client's pool waits for a second after
-// it failed to connect.
+// ping opens a new connection, because the client's pool waits for a second after it failed to
+// connect.
 func (s *Server) ping() error {
 	conn, err := net.Dial("tcp", s.Addr())
 	if err != nil {
@@ -125,22 +124,22 @@ func (s *Server) ping() error {
 	return err
 }
 
-// feeds reports whether this many replicas have everything that the server has written.
-// It is not enough that a link is up: the server holds back new writes until the replica
-// has confirmed, within a second, that it has read the data. If the replica became the
-// master before that, these writes would be lost.
+// feeds reports whether the given number of replicas have everything that the server has written. A
+// connected replica is not enough. The server holds back new writes until the replica has
+// confirmed, within a second, that it has read the data. If the replica became the master before
+// that, these writes would be lost.
 func (s *Server) feeds(replicas int) bool {
 	ctx, conn := context.Background(), s.client.Conn()
 	defer conn.Close()
-	if conn.Ping(ctx).Err() != nil { // WAIT covers what was written before the last command of its connection
+	if conn.Ping(ctx).Err() != nil { // WAIT covers only writes before the last command of its connection
 		return false
 	}
 	n, err := conn.Wait(ctx, replicas, 100*time.Millisecond).Result()
 	return err == nil && n >= int64(replicas)
 }
 
-// Launch starts the server and does not wait: for a while it may refuse connections,
-// or answer LOADING.
+// Launch starts the server without waiting. For a while it may refuse connections, or answer
+// LOADING.
 func (s *Server) Launch() {
 	s.t.Helper()
 	cmd := exec.Command(s.program, s.configFile())
@@ -192,8 +191,8 @@ func (s *Server) Restart() {
 	s.Start()
 }
 
-// Pause stops the process like a machine that hangs: connections stay open, and nothing
-// is answered. Resume lets it continue.
+// Pause stops the process like a machine that hangs: connections stay open but get no answer.
+// Resume lets it continue.
 func (s *Server) Pause() { s.signal(stopSignal) }
 
 // Resume lets a paused server continue.
@@ -221,7 +220,7 @@ func (s *Server) Do(args ...any) any {
 	return v
 }
 
-// Info returns a field of INFO, "" if the server does not have it or does not answer.
+// Info returns a field of INFO, or "" if the server does not have it or does not answer.
 func (s *Server) Info(field string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
