@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// onKeyed returns a case for stores that are a storage.Keyed; for others it is skipped.
+// onKeyed returns a case for a storage.Keyed. Other stores skip it.
 func onKeyed(name string, run func(*storeTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
 		if _, ok := t.store.(storage.Keyed); !ok {
@@ -33,13 +33,13 @@ func twiceKeyed(run func(one, two *storeTest)) func(*storeTest) {
 
 func (t *storeTest) answers() fleet.Answers { return t.store.(storage.Keyed).Answers() }
 
-// request returns a request of an owner, which node by wants to carry out.
+// request returns a request of an owner that the node by wants to carry out.
 func request(owner, id, by string) fleet.Request {
 	return fleet.Request{Owner: owner, ID: id, Asked: "what " + id + " asks for", By: by, Lease: time.Minute}
 }
 
-// begin begins a request. It returns the stored answer as by:text, or "mine" if there is
-// none and the caller has to carry the request out.
+// begin begins a request. It returns the stored answer as by:text. If there is none, it returns
+// "mine": the caller must carry the request out.
 func (t *storeTest) begin(q fleet.Request) string {
 	t.Helper()
 	a, err := t.answers().Begin(t.Context(), q)
@@ -71,7 +71,7 @@ func (t *storeTest) answered(owner, id, text string) {
 	t.finish(q, text)
 }
 
-// answerCases are about which node carries a request out, and what the others get.
+// answerCases test which node carries a request out, and what the other nodes get.
 func answerCases() []storeCase {
 	a, b := request("acme", "q", "a"), request("acme", "q", "b")
 	return []storeCase{
@@ -145,7 +145,7 @@ func answerCases() []storeCase {
 	}
 }
 
-// answerBoundCases are about how long answers and leases last, and how many there are.
+// answerBoundCases test how long answers and leases last, and how many answers are kept.
 func answerBoundCases() []storeCase {
 	a, b := request("acme", "q", "a"), request("acme", "q", "b")
 	timed := func(name string, run func(*storeTest)) storeCase {

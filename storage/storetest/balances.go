@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// addUp returns the sum of an owner's entries, none of which may have been removed. The
-// balance of each entry has to be the sum of the entries up to it.
+// addUp returns the sum of an owner's entries. It checks that the balance of each entry is the sum
+// of the entries up to it. No entry may have been removed.
 func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	t.Helper()
 	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, PageSize: 1000})
@@ -24,8 +24,8 @@ func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	return sum
 }
 
-// balancesAddUp makes entries in every way there is, from several goroutines, while
-// reservations are open.
+// balancesAddUp makes entries in all possible ways, from several goroutines, while reservations are
+// open.
 func balancesAddUp(t *storeTest) {
 	const writers, rounds = 6, 8
 	l := t.store.Ledger()

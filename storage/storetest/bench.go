@@ -12,13 +12,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// BenchStore measures the calls that a service's throughput depends on: commits
-// of 1, 16 and 256 polls that each found a post of 1 KB, claims and settlements
-// of 64 deliveries, queries of 5,000, and a mix of commits, claims, settlements and
-// NextDue from 8 goroutines at once. Besides ns/op it reports the time for a single event
-// or delivery, and p50-ns and p99-ns: the times that half and 99 of 100 calls did not
-// exceed. Package storage says what good figures are. BenchStore uses only kit.Open and
-// kit.Clock.
+// BenchStore measures the calls that a service's throughput depends on: commits of 1, 16 and 256
+// polls with a post of 1 KB each, claims and settlements of 64 deliveries, queries of 5,000, and a
+// mix of commits, claims, settlements and NextDue from 8 goroutines. Besides ns/op it reports the
+// time per event or delivery, and p50-ns and p99-ns: the times that 50 and 99 of 100 calls did not
+// exceed. Package storage says what good figures are. BenchStore uses only kit.Open and kit.Clock.
 func BenchStore(b *testing.B, kit Kit) {
 	for _, group := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("commit/events=%d", group), func(b *testing.B) { openBench(b, kit).commits(b, group) })
@@ -77,7 +75,7 @@ func answered(err error, right bool) error {
 	return err
 }
 
-// benchTest is a store with one endpoint, and credits that do not run out.
+// benchTest is a store with one endpoint and enough credits for all calls.
 type benchTest struct{ *storeTest }
 
 func openBench(b *testing.B, kit Kit) benchTest {
@@ -96,8 +94,8 @@ func openBench(b *testing.B, kit Kit) benchTest {
 	return t
 }
 
-// polls returns n batches, numbered from from, each with a new event of 1 KB, a cursor
-// and a charge.
+// polls returns the batches of n polls, numbered from from on. Each has a new event of 1 KB, a
+// cursor and a charge.
 func (t benchTest) polls(from, n int) []*detect.Batch {
 	body := make([]byte, 1<<10)
 	batches := make([]*detect.Batch, n)
@@ -123,7 +121,7 @@ func (t benchTest) commitPolls(batches []*detect.Batch) {
 	}
 }
 
-// deliverPolls settles the deliveries of the batches, as in a service that keeps up.
+// deliverPolls settles the deliveries of the batches, as a service that keeps up does.
 func (t benchTest) deliverPolls(batches []*detect.Batch) {
 	t.Helper()
 	var ss []deliver.Settlement
@@ -157,7 +155,7 @@ func (t benchTest) commits(b *testing.B, group int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
 }
 
-// claims claims deliveries. The leases of a call have ended before the next.
+// claims measures claims of deliveries. The leases of a claim end before the next claim.
 func (t benchTest) claims(b *testing.B) {
 	t.commitPolls(t.polls(0, benchStored))
 	now := t.start

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// latencies are how long calls took. They are safe for concurrent use.
+// latencies records how long calls took. It is safe for concurrent use.
 type latencies struct {
 	mu   sync.Mutex
 	took []time.Duration
@@ -43,8 +43,8 @@ func (l *latencies) report(b *testing.B) {
 	b.ReportMetric(float64(l.share(99).Nanoseconds()), "p99-ns")
 }
 
-// mixed makes calls from several goroutines at once, as an engine does: commits of one
-// poll, claims, settlements of what was claimed, and NextDue.
+// mixed measures calls from several goroutines, as an engine makes them: commits of one poll,
+// claims, settlements of the claimed deliveries, and NextDue.
 func (t benchTest) mixed(b *testing.B) {
 	t.commitPolls(t.polls(0, benchStored))
 	var took latencies

@@ -9,12 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// windowRow is a query for a range of time. The rows 1 to 6 of acme are of 10 s, 30 s,
-// 20 s, 20 s, 10 s + 1 ns and the zero time; 3 has another source.
+// windowRow is a query for a range of time. The times of rows 1 to 6 of acme are 10 s, 30 s, 20 s,
+// 20 s, 10 s + 1 ns, and the zero time. Row 3 has another source.
 type windowRow struct {
 	name         string
 	since, until time.Time
-	other        bool // only the source of row 3
+	other        bool // query only the source of row 3
 	desc         bool
 	page         int // of 2 rows; 0 for all rows
 	want         string
@@ -54,8 +54,8 @@ func windowSource(n int) deliver.Source {
 	return acme
 }
 
-// windowCases are about Since and Until of the logs. Rows that are followed by many
-// others, and the newest rows, have to be found alike.
+// windowCases test Since and Until of the logs. Rows followed by many others, and the newest rows,
+// must both be found.
 func windowCases() []storeCase {
 	return []storeCase{
 		{name: "Deliveries shows what was detected within a time", run: func(t *storeTest) {

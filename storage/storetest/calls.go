@@ -12,17 +12,17 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// storeCall is a call of one method that succeeds on a furnished store.
+// storeCall calls one method. The call succeeds on a furnished store.
 type storeCall struct {
 	role, method string
 	do           func(ctx context.Context, s storage.Store, start time.Time) error
 }
 
-// storeRoleNames are the roles of a storage.Store, each by the method that returns it.
+// storeRoleNames are the roles of a storage.Store, named by the methods that return them.
 var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Replays", "Ledger"}
 
-// storeCalls returns a call of each method of each role. A call of a method that can
-// change something does so.
+// storeCalls returns a call of each method of each role. If the method can change something, the
+// call does.
 func storeCalls() []storeCall {
 	src := storeSource("acme", "src")
 	id := deliver.DeliveryID(deliver.EventID("src", "1"), "kept")

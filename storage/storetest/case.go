@@ -56,15 +56,15 @@ func (t *storeTest) close() {
 	}
 }
 
-// reopen replaces the store by one that Kit.Reopen opens with its data.
+// reopen replaces the store with one that Kit.Reopen opens with its data.
 func (t *storeTest) reopen() { t.store = t.kit.Reopen(t.TB, t.store) }
 
-// at returns the time that many seconds after the store was opened.
+// at returns the time the given number of seconds after the store was opened.
 func (t *storeTest) at(seconds int) time.Time {
 	return t.start.Add(time.Duration(seconds) * time.Second)
 }
 
-// ok ends the case if a call that has to succeed failed.
+// ok ends the case if a call failed that must succeed.
 func (t *storeTest) ok(err error, call string) {
 	t.Helper()
 	if err != nil {
@@ -72,14 +72,14 @@ func (t *storeTest) ok(err error, call string) {
 	}
 }
 
-// errAny and errField stand for any error, and for any *FieldError, in calls of refused.
+// errAny and errField mean any error and any *FieldError, as wanted errors of refused.
 var (
 	errAny   = errors.New("any error")
 	errField = errors.New("a *FieldError")
 )
 
-// refused fails the case unless err is want; nil wants no error. The rule is the
-// sentence that a failure reads as.
+// refused fails the case unless err is want; a nil want means no error. The failure reads as the
+// rule.
 func (t *storeTest) refused(err, want error, rule string, args ...any) {
 	t.Helper()
 	var field *invalid.FieldError
@@ -95,8 +95,7 @@ func (t *storeTest) refused(err, want error, rule string, args ...any) {
 	}
 }
 
-// expect fails the case unless got is want. The rule is the sentence that a failure reads
-// as.
+// expect fails the case unless got is want. The failure reads as the rule.
 func expect[T comparable](t *storeTest, got, want T, rule string, args ...any) {
 	t.Helper()
 	if got != want {
@@ -123,8 +122,8 @@ func storeSource(owner, id string) deliver.Source {
 	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: owner, Name: "name of " + id}
 }
 
-// newEvent returns the event of a post for a source. It gets a delivery for each of the
-// handlers, which need no endpoint.
+// newEvent returns the event of a post for a source. It gets a delivery to each of the handlers,
+// which need no endpoint.
 func newEvent(src deliver.Source, tweetID string, handlers ...string) deliver.Event {
 	return deliver.Event{
 		ID: deliver.EventID(src.ID, tweetID), Source: src, TweetID: tweetID, AuthorUsername: "NASA",
@@ -160,7 +159,7 @@ func (t *storeTest) commit(batches ...*detect.Batch) {
 	t.ok(t.store.Journal().Commit(t.Context(), batches), "Journal.Commit")
 }
 
-// commitDue commits the events in one batch, its deliveries due at due.
+// commitDue commits the events in one batch. Its deliveries are due at the time due.
 func (t *storeTest) commitDue(due time.Time, evs ...deliver.Event) *detect.Batch {
 	t.Helper()
 	b := &detect.Batch{Events: evs, DeliverBy: due}

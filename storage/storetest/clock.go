@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// clockCases are about the times that a store is given, and those of its own clock.
+// clockCases test the times that a store gets, and the times of its own clock.
 func clockCases() []storeCase {
 	cases := timeCases()
 	return append(cases,
@@ -70,7 +70,7 @@ func clockCases() []storeCase {
 	)
 }
 
-// timeCases: every time comes back as the same instant, to the microsecond.
+// timeCases test that every time comes back as the same instant, to the microsecond.
 func timeCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

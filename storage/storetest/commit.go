@@ -123,7 +123,7 @@ func fullEvent(t *storeTest) deliver.Event {
 	}
 }
 
-// knownEventCases: an id stands for one event, however often it is committed.
+// knownEventCases test that an id is one event, however often it is committed.
 func knownEventCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// crashCases let a process die at each of its calls, before or after the call took
-// effect, and then let another process do the same work from the start.
+// crashCases let a process die at each of its calls, before or after the call takes effect. Then
+// another process does the same work from the start.
 func crashCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -58,9 +58,9 @@ func crashCases() []storeCase {
 	return cases
 }
 
-// work is what a service does in a short life. It can be done again at any time: calls
-// that were made before return errors that say so. Claims are made an hour later in each
-// run, when earlier ones have ended.
+// work does what a service does in a short life. It can be done again at any time: calls that were
+// made before then return errors that say so. Each run makes its claims an hour later than the run
+// before, when the earlier claims have ended.
 func work(ctx context.Context, s storage.Store, t *storeTest, run int) error {
 	begun := t.at(run * 3600)
 	src := acme
@@ -123,7 +123,7 @@ func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	}
 }
 
-// crashOutcome returns what has to be the same wherever the process died.
+// crashOutcome returns the part of the state that must be the same wherever the process died.
 func crashOutcome(t *storeTest) string {
 	t.Helper()
 	var b strings.Builder

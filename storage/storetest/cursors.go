@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// maxCursor bounds the Next of a page, in bytes: clients send it in a URL.
+// maxCursor is the maximum length of a page's Next in bytes, because clients send it in a URL.
 const maxCursor = 4096
 
 // logTurner reads a log page by page with cursors.
@@ -21,7 +21,7 @@ type logTurner struct {
 	page func(size int, cursor string) (rows []string, total int, next string, err error)
 }
 
-// walk returns all rows after a cursor, with | between the pages of the given size.
+// walk reads pages of the given size, and returns all rows after a cursor, with | between pages.
 func (l logTurner) walk(size int, cursor string) string {
 	l.Helper()
 	var pages []string
@@ -68,9 +68,9 @@ func entryTurner(t *storeTest, q billing.EntryQuery) logTurner {
 	}}
 }
 
-// addRows adds, for each tweet from first to last, an event with deliveries to a and b,
-// and a ledger entry. Odd tweets are of the source acme, even ones of acme2. Rows of
-// globex are between them. All have the same time.
+// addRows adds an event with deliveries to a and b, and a ledger entry, for each tweet from first
+// to last. Odd tweets are of the source acme, even ones of acme2. Rows of globex are between them.
+// All have the same time.
 func addRows(t *storeTest, first, last int) (ds []deliver.Delivery) {
 	t.Helper()
 	for i := first; i <= last; i++ {
@@ -107,7 +107,7 @@ func cursorCases() []storeCase {
 				l := deliveryTurner(t, deliver.LogQuery{Asc: asc})
 				_, _, next, err := l.page(3, "")
 				t.ok(err, "Log.Deliveries")
-				// The rows of two tweets go, the row of the cursor among them.
+				// Remove the rows of two tweets, including the row of the cursor.
 				gone := map[bool][]int{true: {0, 1}, false: {2, 3}}[asc]
 				for _, i := range gone {
 					t.deliver(ds[2*i], ds[2*i+1])

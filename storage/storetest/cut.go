@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// countedContext ends after a number of calls of Done and Err, so that it ends during a
-// call of a store, however fast that is.
+// countedContext ends after a number of calls of Done and Err. Thus it ends during a call of a
+// store, however fast the call is.
 type countedContext struct {
 	context.Context
 	cancel context.CancelFunc
@@ -44,10 +44,10 @@ func (c *countedContext) over() bool {
 func (c *countedContext) Done() <-chan struct{} { c.look(); return c.Context.Done() }
 func (c *countedContext) Err() error            { c.look(); return c.Context.Err() }
 
-// mostLooks bounds the number of moments at which a case lets a context end.
+// mostLooks is the maximum number of moments at which a case ends a context.
 const mostLooks = 40
 
-// cutCases end the context of a call that changes several things, at each moment at which
+// cutCases make calls that change several things, and end their contexts at each moment at which
 // the store can notice.
 func cutCases() []storeCase {
 	on := func(call, what string, round func(t *storeTest, n int) (do func(context.Context) error, seen func() string, all string)) storeCase {
@@ -61,7 +61,7 @@ func cutCases() []storeCase {
 				is := func() bool { got := seen(); return got == all || err != nil && got == before }
 				whole := is()
 				if !whole {
-					whole = is() // a server may complete a request after the call has returned
+					whole = is() // look again: a server may complete a request after the call has returned
 				}
 				if !whole {
 					t.Fatalf("%s kept a part of %s when its context ended at look %d: got %q, want %q (the error is %v)", call, what, n+1, seen(), all, err)

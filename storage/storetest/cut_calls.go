@@ -4,15 +4,14 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// cutCalls are the calls that change something, except those that take lists, which are
-// in cutCases.
+// cutCalls are the calls that change something. Those that take lists are in cutCases.
 var cutCalls = []string{
 	"Monitors.Create", "Monitors.Update", "Monitors.Delete", "Rules.Create", "Rules.Update", "Rules.Delete",
 	"Endpoints.Create", "Endpoints.Update", "Endpoints.Delete", "Outbox.Claim", "Outbox.Reopen",
 	"Replays.Start", "Replays.Step", "Ledger.Reserve", "Ledger.Commit", "Ledger.Release",
 }
 
-// cutCallCases end the context of each call at each moment at which the store can notice,
+// cutCallCases make each call again and again, and end its context at a later moment each time,
 // until the call is done.
 func cutCallCases() []storeCase {
 	calls := map[string]storeCall{}
@@ -49,7 +48,7 @@ func cutCallCases() []storeCase {
 				ctx.over()
 				is := t.view()
 				if differs(is, after) != "" && differs(is, before) != "" {
-					is = t.view() // a server may complete a request after the call has returned
+					is = t.view() // look again: a server may complete a request after the call has returned
 				}
 				if differs(is, after) == "" {
 					return

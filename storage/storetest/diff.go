@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// differs describes the first field in which two values of the same type differ, ""
-// if they are equal. Times are equal if they are the same instant, an empty slice equals
-// nil, and pointers are followed. Secrets are not shown.
+// differs describes the first field in which two values of the same type differ, or returns "" if
+// they are equal. Times are equal if they are the same instant, and an empty slice equals nil.
+// Pointers are followed. Secrets are not shown.
 func differs(got, want any) string {
 	return diff("", reflect.ValueOf(got), reflect.ValueOf(want))
 }
@@ -54,7 +54,7 @@ func diff(path string, got, want reflect.Value) string {
 		}
 		return ""
 	case reflect.Map:
-		// fmt prints maps in the order of their keys; an empty one equals nil.
+		// fmt prints maps in the order of their keys. An empty map equals nil.
 		if g, w := fmt.Sprint(got.Interface()), fmt.Sprint(want.Interface()); g != w {
 			return tell(path, g, w)
 		}

@@ -1,9 +1,9 @@
-// Package storetest is the conformance suite for stores: TestStore tests whether a
-// storage.Store keeps the contracts of its ports, BenchStore measures how fast it is, and
-// FaultyStore makes a store fail, to test what uses it.
+// Package storetest is the conformance suite for stores. TestStore tests whether a storage.Store
+// keeps the contracts of its ports. BenchStore measures how fast it is. FaultyStore makes a store
+// fail, to test the code that uses it.
 //
-// TestStore has almost 700 named subtests, in a group for each port and groups for what
-// concerns the store as a whole:
+// TestStore has almost 700 named subtests, in a group for each port and some groups for the store
+// as a whole:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.TestStore(t, storetest.Kit{
@@ -11,20 +11,18 @@
 //		})
 //	}
 //
-// A failure is a sentence that says what the store has to do. More is tested with more
-// fields of the Kit: expiry with Clock; with Features.Durable and Reopen, what survives a
-// restart; with Features.Shared and Join, several stores on the same data; with
-// Features.Signals, that signals of a fleet arrive; with Retention, what is removed and
-// what never is. BenchStore measures commits, claims, settlements and queries, so that
-// stores can be compared.
+// A failure is a sentence that says what the store must do. Further fields of the Kit add tests:
+// Clock adds expiry; Features.Durable and Reopen add restarts; Features.Shared and Join add several
+// stores on the same data; Features.Signals adds the signals of a fleet; Retention adds removal.
+// BenchStore measures commits, claims, settlements and queries, to compare stores.
 //
-// FaultyStore makes calls of a store wait, fail, or end the store, before or after they
-// took effect, to test what uses it:
+// FaultyStore makes calls of a store wait or fail, or makes the store die, before or after the call
+// takes effect:
 //
 //	store = storetest.FaultyStore(store, storetest.FaultPlan{
 //		Method: "Journal.Commit", Call: 3, Do: storetest.DieAfter,
 //	})
 //
-// The suite waits with timers, and stores take their time from the Kit's Clock, so that
-// both can be used in a testing/synctest bubble.
+// Both can be used in a testing/synctest bubble: the suite waits with timers, and stores get the
+// time from the Kit's Clock.
 package storetest

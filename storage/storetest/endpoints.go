@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// withEndpoints binds the endpoints a and c to acme's source "one", b to its source "two",
-// and theirs to globex's source, which has the id "one", too.
+// withEndpoints binds the endpoints a and c to acme's source "one", and b to its source "two". It
+// binds the endpoint theirs to a source of globex, whose id is also "one".
 func withEndpoints(t *storeTest) deliver.EndpointStore {
 	t.bind(storeSource("acme", "one"), "a")
 	t.bind(storeSource("acme", "two"), "b")

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// endpointDeletionCases: deleting an endpoint leaves none of its deliveries open, and
-// does not change its events.
+// endpointDeletionCases test that deleting an endpoint leaves none of its deliveries open, and does
+// not change its events.
 func endpointDeletionCases() []storeCase {
 	remove := func(t *storeTest) {
 		t.Helper()
@@ -85,8 +85,8 @@ func endpointDeletionCases() []storeCase {
 	}...)
 }
 
-// deleteBesideCommits: a commit that runs beside the deletion of an endpoint either makes
-// a delivery before it, which the deletion ends, or makes none.
+// deleteBesideCommits commits while an endpoint is deleted. A commit either makes a delivery before
+// the deletion, which ends it, or makes none.
 func deleteBesideCommits(t *storeTest) {
 	const rounds, committers = 8, 8
 	const most = 500 // commits of each committer in a round

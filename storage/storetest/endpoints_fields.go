@@ -104,8 +104,7 @@ func endpointVersionCases() []storeCase {
 	}
 }
 
-// endpointMemoryCases: records that are passed to a store, or returned by it, share no
-// memory with it.
+// endpointMemoryCases test that a store shares no memory with the records that it gets or returns.
 func endpointMemoryCases() []storeCase {
 	spoil := func(e deliver.Endpoint) {
 		e.OldSecrets[0].Secret = "spoilt"

@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// attemptsOfDeletedCases: an attempt that is under way when its endpoint is deleted is
-// recorded, whatever its outcome.
+// attemptsOfDeletedCases test that an attempt is recorded, whatever its outcome, if its endpoint is
+// deleted during it.
 func attemptsOfDeletedCases() []storeCase {
 	const retrying, delivered, failed = deliver.StateRetrying, deliver.StateDelivered, deliver.StateFailed
 	var cases []storeCase
@@ -15,7 +15,7 @@ func attemptsOfDeletedCases() []storeCase {
 		name   string
 		before []deliver.State // attempts before the deletion
 		after  []deliver.State // attempts that end after it
-		want   string          // what ended returns, and the numbers of the attempts in the log
+		want   string          // what ended returns, then the numbers of the attempts in the log
 	}{
 		{"none", nil, nil, "failed true 0[]"},
 		{"none after some", []deliver.State{retrying, retrying}, nil, "failed true 2[1 2]"},

@@ -17,11 +17,10 @@ import (
 // eraseTest is a furnished store.
 type eraseTest struct {
 	*storeTest
-	theirs storeView // what the store showed of globex before any Erase
+	theirs storeView // the view of globex before any Erase
 }
 
-// eraseCases are about what a storage.Eraser leaves of acme, which is erased, and of
-// globex, which is not.
+// eraseCases test what Erase leaves of acme, the erased owner, and of globex, another one.
 func eraseCases() []storeCase {
 	return append(append(eraseLifeCases(), eraseAnswerCase(), eraseTotalsCase()),
 		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
@@ -148,7 +147,7 @@ func eraseAnswerCase() storeCase {
 	})
 }
 
-// eraseLifeCases are about a new owner of the erased one's name, restarts, and rows.
+// eraseLifeCases test a new owner with the name of the erased one, restarts, and the stored rows.
 func eraseLifeCases() []storeCase {
 	src := storeSource("acme", "src")
 	return []storeCase{
@@ -248,7 +247,7 @@ func eraseLifeCases() []storeCase {
 	}
 }
 
-// onEraser returns a case for stores that are a storage.Eraser; for others it is skipped.
+// onEraser returns a case for a storage.Eraser. Other stores skip it.
 func onEraser(name string, run func(eraseTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
 		if _, ok := t.store.(storage.Eraser); !ok {

@@ -22,8 +22,8 @@ var (
 // StoreFault is what goes wrong with a call.
 type StoreFault int
 
-// Faults of a store. With FailAfter and DieAfter the call takes effect and its answer is
-// lost, as when a connection breaks; a call that fails by itself returns its own error.
+// Faults of a store. With FailAfter and DieAfter the call takes effect and its answer is lost, as
+// if a connection broke. A call that fails anyway returns its own error.
 const (
 	FailBefore StoreFault = iota // the call has no effect and returns ErrStoreFault
 	FailAfter                    // the call takes effect and returns ErrStoreFault
@@ -32,32 +32,31 @@ const (
 	DelayOnly                    // the call is made normally, FaultPlan.Delay later
 )
 
-// FaultPlan says which calls go wrong, and how. The zero value fails every call.
+// FaultPlan says which calls fail, and how. The zero value fails every call.
 type FaultPlan struct {
-	// Method is role and method, such as "Journal.Commit"; "" stands for all. Close
-	// goes wrong only once the store has died.
+	// Method is role and method, for example "Journal.Commit"; "" means all. Close fails only after
+	// the store has died.
 	Method string
-	// Call is which call of Method goes wrong, counted from 1; 0 stands for every one.
+	// Call is the number of the call of Method that fails, counted from 1; 0 means every call.
 	Call int
-	// Do is what goes wrong.
+	// Do is the fault.
 	Do StoreFault
-	// Delay is how long the call waits first. If its context ends meanwhile, the call
-	// returns the context's error and has no effect.
+	// Delay is how long the call waits before the fault. If its context ends during the wait, the
+	// call returns the context's error and has no effect.
 	Delay time.Duration
 }
 
-// FaultyStore returns a store that makes the calls of plan go wrong and passes all others
-// on to s, to test what uses a store: a service has to survive each fault at each call.
-// For a second fault, wrap the result again. The store is safe for concurrent use.
-// FaultyStore panics on a plan that is not allowed, such as one with a Method that no
-// store has.
+// FaultyStore returns a store that fails the calls of plan and passes all others on to s. It is for
+// tests of services, which must survive each fault at each call. To add a second fault, wrap the
+// result again. The store is safe for concurrent use. FaultyStore panics if the plan is not
+// allowed, for example if no store has its Method.
 //
-// Once the faulty store has died, s still works. The caller has to close it, and may use
-// it before that, as the next process would after a crash.
+// After the faulty store has died, s still works. The caller must close it, and may use it before
+// that, as the next process would after a crash.
 //
-// If s is a storage.Sharing, a storage.Keyed or a storage.Eraser, the faulty store is one,
-// too. A plan names their methods as those of Members, Feed, Signals, Answers, Keys and
-// Eraser, such as "Members.Beat".
+// If s is a storage.Sharing, storage.Keyed or storage.Eraser, so is the faulty store. In a plan
+// their methods are those of Members, Feed, Signals, Answers, Keys and Eraser, for example
+// "Members.Beat".
 func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	known := plan.Method == ""
 	for _, c := range storeCalls() {
@@ -94,8 +93,7 @@ func newFaultyStore(s storage.Store, plan FaultPlan) *faultyStore {
 	return f
 }
 
-// begin counts a call. It returns hit if the call is to go wrong, and dead if the store
-// has died.
+// begin counts a call. hit means that the call must fail, dead that the store has died.
 func (f *faultyStore) begin(method string) (hit, dead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +149,7 @@ func (f *faultyStore) call(ctx context.Context, method string, do func() error) 
 	return do()
 }
 
-// answer is call for a method with a result, which is zero after an error.
+// answer is like call, for a method with a result. The result is zero after an error.
 func answer[T any](ctx context.Context, f *faultyStore, method string, do func() (T, error)) (T, error) {
 	var v, none T
 	err := f.call(ctx, method, func() (err error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// faultyFleet has the roles of a storage.Sharing: each method goes through call or answer.
+// faultyFleet has the roles of a storage.Sharing. Each method goes through call or answer.
 type faultyFleet struct {
 	faultyKeyed
 	shared storage.Sharing

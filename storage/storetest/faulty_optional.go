@@ -11,7 +11,7 @@ import (
 // roleCalls are the methods of storage.Keyed and storage.Eraser that a FaultPlan may name.
 var roleCalls = []string{"Keys.Create", "Keys.Get", "Keys.Find", "Keys.List", "Keys.Update", "Keys.Delete", "Eraser.Erase"}
 
-// withRoles returns f with the optional roles that the store below has.
+// withRoles returns f with those optional roles that the store below it has.
 func (f *faultyStore) withRoles(below storage.Store) storage.Store {
 	shared, isShared := below.(storage.Sharing)
 	keyed, isKeyed := below.(storage.Keyed)

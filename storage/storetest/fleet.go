@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// longLease is a lease that does not end during a case by itself.
+// longLease is a lease that does not expire during a case.
 const longLease = 10 * time.Minute
 
 // fleetTest is a store that several engines may share.
@@ -24,7 +24,7 @@ type fleetTest struct {
 	sharing storage.Sharing
 }
 
-// onFleet returns a case for stores that are a storage.Sharing; for others it is skipped.
+// onFleet returns a case for a storage.Sharing. Other stores skip it.
 func onFleet(name string, run func(*fleetTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
 		if _, ok := t.store.(storage.Sharing); !ok {
@@ -43,22 +43,22 @@ func onDurableFleet(name string, run func(*fleetTest)) storeCase {
 
 func newFleetTest(t *storeTest) *fleetTest { return &fleetTest{t, t.store.(storage.Sharing)} }
 
-// reopen replaces the store by one that Kit.Reopen opens with its data.
+// reopen replaces the store with one that Kit.Reopen opens with its data.
 func (t *fleetTest) reopen() {
 	t.storeTest.reopen()
 	t.sharing = t.store.(storage.Sharing)
 }
 
-// twice returns a case of two nodes. They have a store each, on the same data, if
-// Kit.Features.Shared is promised, and else one store for both.
+// twice returns a case with two nodes. If Kit.Features.Shared is set, each has its own store on the
+// same data, otherwise both use one store.
 func twice(run func(one, two *fleetTest)) func(*fleetTest) {
 	return func(t *fleetTest) {
 		t.besides(func(two *storeTest) { run(t, newFleetTest(two)) })
 	}
 }
 
-// besides calls run with a second store on the same data, if Kit.Features.Shared is promised,
-// and else with t itself.
+// besides calls run with a second store on the same data if Kit.Features.Shared is set, otherwise
+// with t itself.
 func (t *storeTest) besides(run func(two *storeTest)) {
 	if !t.kit.Features.Shared {
 		run(t)
@@ -70,8 +70,8 @@ func (t *storeTest) besides(run func(two *storeTest)) {
 	run(&two)
 }
 
-// lease returns the length of a lease that the case lets end with pass: short when that
-// takes real time.
+// lease returns the length of a lease that the case lets expire with pass. It is short if the case
+// must wait for that in real time.
 func (t *fleetTest) lease() time.Duration {
 	if t.kit.moveLeases(0) {
 		return 10 * time.Second
@@ -79,7 +79,7 @@ func (t *fleetTest) lease() time.Duration {
 	return 2 * time.Second
 }
 
-// pass lets time pass for leases: it moves their clock or, if that cannot be moved, waits.
+// pass lets time pass for leases: it moves their clock, or waits if that cannot be moved.
 func (t *fleetTest) pass(d time.Duration) {
 	t.Helper()
 	if t.kit.moveLeases(d) {
@@ -91,8 +91,8 @@ func (t *fleetTest) pass(d time.Duration) {
 	t.ok(sleep(t.Context(), d), "waiting")
 }
 
-// jump moves the clock of leases, forwards or back, and returns a function that moves it
-// back again. It skips the case if that clock cannot be moved.
+// jump moves the clock of leases, forwards or back, and returns a function that undoes this. It
+// skips the case if the clock cannot be moved.
 func (t *fleetTest) jump(d time.Duration) (back func()) {
 	t.Helper()
 	if !t.kit.moveLeases(d) {
@@ -121,7 +121,7 @@ func (t *fleetTest) join(name string, lease time.Duration) *node {
 	return n
 }
 
-// tryBeat beats with the fence of the last answer, and what edits change.
+// tryBeat beats with the fence of the last answer. edits change the beat before that.
 func (n *node) tryBeat(edits ...func(*fleet.Beat)) error {
 	b := fleet.Beat{Fence: n.Fence, Want: n.Own.Len(), Weight: 1, Seen: n.Beats}
 	for _, edit := range edits {
@@ -188,7 +188,7 @@ func (t *fleetTest) member(name string) fleet.Member {
 	return fleet.Member{}
 }
 
-// whole fails the case unless each part is either free or held by one term.
+// whole fails the case unless each part is either free or belongs to one term.
 func (t *fleetTest) whole() {
 	t.Helper()
 	st := t.look()
@@ -204,7 +204,7 @@ func (t *fleetTest) whole() {
 	expect(t.storeTest, sum, fleet.Parts, "the free parts and those of all terms have to be all there are")
 }
 
-// tryCommit commits an event, a cursor and a charge of 1 for each tweet, showing a fence.
+// tryCommit commits an event, a cursor and a charge of 1 for each tweet, with the fence f.
 func (t *fleetTest) tryCommit(f fleet.Fence, tweets ...string) error {
 	var bs []*detect.Batch
 	for _, tweet := range tweets {

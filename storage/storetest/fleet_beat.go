@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// beatCases are about the parts of a term and its generation, and what a beat keeps.
+// beatCases test the parts of a term, its generation, and what a beat stores.
 func beatCases() []storeCase {
 	cases := []storeCase{
 		onFleet("Beat refuses an unknown term", func(t *fleetTest) {

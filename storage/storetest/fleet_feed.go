@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// feedKept is the number of changes that a feed has to keep.
+// feedKept is the number of changes that a feed must keep at least.
 const feedKept = 10_000
 
 func (t *fleetTest) since(after uint64, limit int) []fleet.Change {
@@ -164,8 +164,8 @@ func feedCases() []storeCase {
 	}
 }
 
-// raceFeed has four goroutines create records through two stores, while two others follow
-// the feed. Each of those has to find every number in order, and the record with it.
+// raceFeed creates records in four goroutines through two stores, while two others follow the feed.
+// Each follower must find every number in order, and the record of each.
 func raceFeed(one, two *fleetTest) {
 	const writers, records = 4, 60
 	var wg sync.WaitGroup

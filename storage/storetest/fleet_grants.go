@@ -14,7 +14,7 @@ func grantCases() []storeCase {
 		return fleet.Ask{Budget: budget, Total: total, Rate: rate}
 	}
 	type step struct {
-		node string // a, b or c; it joins if it has not yet
+		node string // a, b or c; it joins first if necessary
 		asks []fleet.Ask
 		want string
 	}
@@ -76,8 +76,8 @@ func grantCases() []storeCase {
 	return append(cases, onFleet("the grants of nodes that beat at once never sum up to more than there is", twice(raceGrants)))
 }
 
-// raceGrants has six nodes ask for shares of a budget. Each uses what it was granted, and
-// uses less before it asks for less.
+// raceGrants runs six nodes that ask for shares of a budget. Each uses its grant, and uses less
+// before it asks for less.
 func raceGrants(one, two *fleetTest) {
 	const nodes, beats, total = 6, 40, 100
 	var mu sync.Mutex

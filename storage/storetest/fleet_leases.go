@@ -73,7 +73,7 @@ func leaseCases() []storeCase {
 		onFleet("a clock that jumps ahead evicts nobody who beats", func(t *fleetTest) {
 			a, b := t.join("a", t.lease()).beat(wants(10)), t.join("b", t.lease()).beat(wants(10))
 			defer t.jump(time.Hour)()
-			// Both beat; nobody suspects anybody. Then one suspects the other by mistake.
+			// Both beat, and no node suspects another. Then one suspects the other by mistake.
 			a.beat()
 			b.beat(suspects(a))
 			expect(t.storeTest, t.members(), "a b", "a term that has beaten since the clock jumped was ended")

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fleetCall is a call of one method that succeeds on a fleet whose member has the fence.
+// fleetCall calls one method. The call succeeds on a fleet with a member that has the fence.
 type fleetCall struct {
 	role, method string
 	do           func(ctx context.Context, s storage.Sharing, f fleet.Fence) error
 }
 
-// fleetCalls returns a call of each method of each role of a storage.Sharing, but for
+// fleetCalls returns a call of each method of each role of a storage.Sharing, except
 // Signals.Receive, which does not end by itself.
 func fleetCalls() []fleetCall {
 	return []fleetCall{

@@ -35,7 +35,7 @@ func (t *fleetTest) claimIn(now time.Time, limit int, parts *fleet.Set, skip ...
 	return ds
 }
 
-// nextIn returns NextDue of some parts as seconds after the start, or "none".
+// nextIn returns the NextDue of some parts in seconds after the start, or "none".
 func (t *fleetTest) nextIn(parts *fleet.Set) string {
 	t.Helper()
 	due, open, err := t.store.Outbox().NextDue(t.Context(), parts)
@@ -46,7 +46,7 @@ func (t *fleetTest) nextIn(parts *fleet.Set) string {
 	return fmt.Sprint(due.Sub(t.start).Seconds())
 }
 
-// partCases are about nodes that each get the deliveries of their own parts.
+// partCases test that each node gets the deliveries of its own parts.
 func partCases() []storeCase {
 	log := deliver.HandlerEndpoint("log")
 	lanes := []struct {
@@ -140,8 +140,8 @@ func partCases() []storeCase {
 	)
 }
 
-// deliveriesTo commits deliveries 1 to 9, due after as many seconds, to three handlers in
-// turn, which are of different parts.
+// deliveriesTo commits deliveries 1 to 9, due 1 to 9 seconds after the start. They go to three
+// handlers in turn, which are in different parts.
 func (t *fleetTest) deliveriesTo() (a, b, c string) {
 	t.Helper()
 	names := []string{"a", "b", "c"}
@@ -155,7 +155,7 @@ func (t *fleetTest) deliveriesTo() (a, b, c string) {
 	return a, b, c
 }
 
-// partsModel commits and claims at random, and compares with a sorted list.
+// partsModel makes random commits and claims, and compares the results with a sorted list.
 func partsModel(t *fleetTest, rnd *rand.Rand) {
 	type open struct {
 		tweet, endpoint string
@@ -216,7 +216,7 @@ func partsModel(t *fleetTest, rnd *rand.Rand) {
 	}
 }
 
-// racePartClaims has four goroutines claim, each of them the parts of some endpoints.
+// racePartClaims claims from four goroutines. Each claims the parts of some endpoints.
 func racePartClaims(one, two *fleetTest) {
 	const claimants, events = 4, 40
 	b := &detect.Batch{DeliverBy: one.start}

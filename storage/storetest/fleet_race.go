@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// fenceRaceCases are about commits that run beside a call that ends their fence: once that
-// call has returned, no such commit may take effect.
+// fenceRaceCases make commits during a call that ends their fence. When that call has returned, no
+// such commit may take effect any more.
 func fenceRaceCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -63,10 +63,10 @@ func mark(t *fleetTest, f fleet.Fence, tweet string) uint64 {
 	return b.Events[0].Seq
 }
 
-// commitBeside commits from four goroutines, each until it is refused. It calls change when
+// commitBeside commits from four goroutines, each until a commit is refused. It calls change when
 // each has made a few commits, and returns when all have ended.
 func commitBeside(t *fleetTest, f fleet.Fence, tweet string, change func()) {
-	const enough, late = 3, 100 // commits of each: before the change, and at most after it
+	const enough, late = 3, 100 // commits of each goroutine: before the change, and at most after it
 	ctx, cancel := context.WithCancel(t.Context())
 	var done, ready sync.WaitGroup
 	var changed atomic.Bool
@@ -140,8 +140,8 @@ func handOutCases() []storeCase {
 	}
 }
 
-// raceHandOut has six nodes take and give parts, through two stores. When they begin, all
-// parts are held by a term whose node has died.
+// raceHandOut runs six nodes that take and give parts through two stores. At the beginning the term
+// of a dead node has all parts.
 func raceHandOut(one, two *fleetTest) {
 	const nodes, beats = 6, 30
 	dead := one.join("dead", one.lease()).beat(wants(fleet.Parts))
@@ -189,7 +189,7 @@ func raceHandOut(one, two *fleetTest) {
 	wg.Wait()
 	one.whole()
 	const share = (fleet.Parts + nodes - 1) / nodes
-	for _, n := range members { // what is above the share is given, and then what is free taken
+	for _, n := range members { // give the parts above the share, then take free ones
 		n.beat(func(b *fleet.Beat) { b.Give, b.Want = n.Own.Minus(n.Own.First(share)), 0 })
 	}
 	for _, n := range members {

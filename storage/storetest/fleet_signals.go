@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// receiveWait is the longest that a case waits, in real time, for what other goroutines do.
+// receiveWait is the maximum real time that a case waits for other goroutines.
 const receiveWait = 20 * time.Second
 
-// waitStep is the pause between two looks at what other goroutines do.
+// waitStep is the pause between two checks during such a wait.
 const waitStep = time.Millisecond
 
-// listener is a Receive under way, and the signals it has got.
+// listener is a Receive in progress, and the signals that it has got.
 type listener struct {
 	mu    sync.Mutex
 	heard []fleet.Signal
@@ -31,7 +31,7 @@ func (e *listener) take(s fleet.Signal) {
 	e.heard = append(e.heard, s)
 }
 
-// has returns the signal with that key, and reports whether it was heard.
+// has returns the signal with that key, and whether it was heard.
 func (e *listener) has(key string) (fleet.Signal, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,15 +43,14 @@ func (e *listener) has(key string) (fleet.Signal, bool) {
 	return fleet.Signal{}, false
 }
 
-// onSignals returns a case of onFleet that is skipped unless the store promises Signals.
+// onSignals returns a case like onFleet. It is skipped unless Features.Signals is set.
 func onSignals(name string, run func(*fleetTest)) storeCase {
 	c := onFleet(name, run)
 	c.needs = needsSignals
 	return c
 }
 
-// listen has each listener receive from its store, and returns when every one of them has
-// heard a signal.
+// listen starts a Receive for each listener, and returns when every one has heard a signal.
 func (t *fleetTest) listen(listeners map[*listener]*fleetTest) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -88,7 +87,7 @@ func (t *fleetTest) listen(listeners map[*listener]*fleetTest) (end func()) {
 	return end
 }
 
-// until calls is until it returns n or more, or receiveWait is over, and returns its last result.
+// until calls is until it returns at least n or receiveWait has passed. It returns the last result.
 func (t *fleetTest) until(is func() int, n int) int {
 	t.Helper()
 	began := time.Now()

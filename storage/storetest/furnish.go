@@ -14,9 +14,9 @@ import (
 // keptVersion is the Version of the records that furnish makes.
 const keptVersion = 3
 
-// furnish adds one of everything to the store, with the id "kept" and of acme; a disabled
-// endpoint; a delivery that is claimed, and another that is to be retried; and, of
-// globex, an event that was delivered, credits and a reservation.
+// furnish adds one record of every kind to the store, of the owner acme and with the id "kept". It
+// also adds a disabled endpoint, a claimed delivery, a delivery that waits for a retry and, for
+// globex, a delivered event, credits and a reservation.
 func (t *storeTest) furnish() {
 	t.Helper()
 	ctx := t.Context()
@@ -68,7 +68,7 @@ type storeView struct {
 	NextDue    time.Time
 	Balances   []billing.Balance // of each owner
 	Entries    []billing.Entry
-	Totals     []billing.Credits // of the monitor kept, the rule kept, and the monitor m1
+	Totals     []billing.Credits // of the monitor kept, the rule kept and the monitor m1
 }
 
 func (t *storeTest) view() storeView {

@@ -9,12 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// growthCases are about data that must not grow for as long as a service runs.
+// growthCases test that data does not grow as long as a service runs.
 func growthCases() []storeCase {
 	return []storeCase{
 		{name: "removal keeps pace with what is committed", needs: needsRetention, run: func(t *storeTest) {
 			const rounds, each, perRetention = 40, 25, 4
-			const most = 2 * each * (perRetention + 1) // twice what has to be kept
+			const most = 2 * each * (perRetention + 1) // twice the number that must be kept
 			for r := range rounds {
 				var evs []deliver.Event
 				for i := range each {
@@ -54,9 +54,9 @@ func growthCases() []storeCase {
 	}
 }
 
-// forgottenIDs: an id counts as new once IDRetention has passed since its event was
-// removed, or its reservation ended. The store chooses when to remove an event, so the
-// case advances the clock until the id is forgotten.
+// forgottenIDs tests that an id counts as new when IDRetention has passed since its event was
+// removed or its reservation ended. The store chooses when to remove an event. The case therefore
+// advances the clock until the id is forgotten.
 func forgottenIDs(t *storeTest) {
 	t.topUp("acme", 10)
 	reserve := func() error {
@@ -94,10 +94,10 @@ func forgottenIDs(t *storeTest) {
 	}
 }
 
-// oldEntries: the removal of entries keeps pace with new ones, and changes no balance.
+// oldEntries tests that the removal of entries keeps pace with new ones, and changes no balance.
 func oldEntries(t *storeTest) {
 	const rounds, each, perRetention = 40, 25, 4
-	const most = 2 * each * (perRetention + 1) // twice what has to be kept
+	const most = 2 * each * (perRetention + 1) // twice the number that must be kept
 	for r := range rounds {
 		var entries []billing.Entry
 		for i := range each {

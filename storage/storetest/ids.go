@@ -7,12 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// idsKept is how long a store has to know an id after the event or reservation that had it
-// is gone: polls may find a post again, and callers may repeat a call, within that time.
+// idsKept is how long a store must remember an id after its event or reservation is gone. Within
+// that time a poll may find the post again, or a caller may repeat the call.
 const idsKept = 7 * 24 * time.Hour
 
-// forgettingCases are about ids that have to stay known after the event or reservation
-// that had them is gone.
+// forgettingCases test which ids must stay known after their event or reservation is gone.
 func forgettingCases() []storeCase {
 	return []storeCase{
 		{name: "the id of a removed event survives being met again and again", needs: needsRetention, run: func(t *storeTest) {

@@ -107,7 +107,7 @@ func fullCursor(t *storeTest, target string) detect.Cursor {
 	return c
 }
 
-// chargeCases are about the charges of a batch; acme has 10 credits.
+// chargeCases test the charges of a batch. acme has 10 credits.
 func chargeCases() []storeCase {
 	charge := func(id, owner string, amount billing.Credits) billing.Entry {
 		return billing.Entry{ID: id, Owner: owner, Kind: billing.KindMonitor, Amount: amount}

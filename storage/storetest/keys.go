@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// keyTest is a store with the API keys a, b and c of acme, and theirs of globex.
+// keyTest is a store with the API keys a, b and c of acme, and the key theirs of globex.
 type keyTest struct {
 	*storeTest
 	keys apikey.Store
@@ -97,7 +97,7 @@ func keyCases() []storeCase {
 	)
 }
 
-// onKeys returns a case for stores that are a storage.Keyed; for others it is skipped.
+// onKeys returns a case for a storage.Keyed. Other stores skip it.
 func onKeys(name string, run func(keyTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
 		s, ok := t.store.(storage.Keyed)
@@ -116,7 +116,7 @@ func onKeys(name string, run func(keyTest)) storeCase {
 	}}
 }
 
-// keyHash returns a text of the form of a key's hash, with a Lookup of its own for each n.
+// keyHash returns a text in the form of a key's hash. Its Lookup is different for each n.
 func keyHash(n int) string { return fmt.Sprintf("%08xabcdef01", n) + strings.Repeat("5e", 24) }
 
 // fullKey returns a key with a value in every field.

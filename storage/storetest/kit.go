@@ -11,48 +11,45 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// Kit tells TestStore and BenchStore how to open stores. Only Open is required; each
-// further field lets more of the contract be tested.
+// Kit tells TestStore and BenchStore how to open stores. Only Open is required; each further field
+// adds tests.
 type Kit struct {
-	// Open returns a new, empty store that shares nothing with those opened before.
-	// The suite closes it. t.TempDir is removed only after that.
+	// Open returns a new, empty store that shares nothing with those opened before. The suite
+	// closes it before t.TempDir is removed.
 	Open func(t testing.TB) storage.Store
-	// Reopen ends a store, by Close or as a crash would, and opens its data again.
-	// Calls may be under way on the old store: each has to fail, or to have taken
-	// effect in the new one. It may be nil unless Features.Durable is set.
+	// Reopen ends a store, by Close or as a crash would, and opens its data again. Calls may be in
+	// progress on the old store: each must fail, or its effect must be in the new store. Reopen may
+	// be nil unless Features.Durable is set.
 	Reopen func(t testing.TB, s storage.Store) storage.Store
-	// Join opens the data of a store that stays open a second time, as another
-	// process would. It may be nil unless Features.Shared is set.
+	// Join opens the data of an open store again, as another process would. It may be nil unless
+	// Features.Shared is set.
 	Join func(t testing.TB, s storage.Store) storage.Store
 	// Features is what the store promises beyond its ports.
 	Features Features
 	// Clock is the clock that the opened stores use. If it is nil, the stores are
 	// assumed to use time.Now, and tests that need time to pass are skipped.
 	Clock *Clock
-	// LeaseClock advances the clock by which leases of a fleet end, or sets it back if d
-	// is negative. It is for stores whose leases do not end by Clock. It reports whether
-	// the clock was moved; the clock of a server, for example, cannot be. If nothing can
-	// move the clock of leases, because LeaseClock reports false or it and Clock are nil,
-	// cases wait for leases to end, some seconds in all, and cases in which the clock
-	// jumps are skipped.
+	// LeaseClock moves the clock of a fleet's leases by d, which may be negative. It is for stores
+	// whose leases do not expire by Clock. It reports whether the clock was moved; for example, the
+	// clock of a server cannot be. If it reports false, or both it and Clock are nil, cases wait
+	// for leases to expire, some seconds in all. Cases in which the clock jumps are then skipped.
 	LeaseClock func(d time.Duration) bool
 	// Retention is how long the opened stores keep an event after the last of its
 	// deliveries became final. Without it, or without Clock, tests of retention are
 	// skipped.
 	Retention time.Duration
-	// IDRetention is how long the opened stores know the ids of removed events and of
-	// reservations that have ended. Without it, or without Retention, tests of it are
-	// skipped: a store may bound the ids by number instead.
+	// IDRetention is how long the opened stores remember the ids of removed events and of ended
+	// reservations. Without it, or without Retention, tests of it are skipped: a store may limit
+	// the number of ids instead.
 	IDRetention time.Duration
 	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
 	// without Clock, tests of it are skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
-	// Dump returns the rows of an open store, or its keys with their values, as text.
-	// Without it the test that no row or key has an erased owner's name is skipped.
+	// Dump returns all rows of an open store, or its keys with their values, as text. It is for the
+	// test that no row or key has an erased owner's name, which is skipped without it.
 	Dump func(t testing.TB, s storage.Store) string
-	// Seeds is how many sequences of calls a test makes that makes random calls. Each
-	// sequence has a store of its own, and is the same in every run. Defaults to 3, and
-	// to 1 with -short.
+	// Seeds is how many sequences of calls each random test makes. A sequence has its own store,
+	// and is the same in every run. Defaults to 3, or to 1 with -short.
 	Seeds int
 }
 
@@ -60,27 +57,26 @@ const defaultSeeds, shortSeeds = 3, 1
 
 // Features are promises that not every store makes.
 type Features struct {
-	// Durable promises that what a call has acknowledged is there after Reopen.
+	// Durable promises that acknowledged writes are there after Reopen.
 	Durable bool
-	// Shared promises that several stores may have the same data open at once, and
-	// that each call sees what calls of the others have acknowledged before it.
+	// Shared promises that several stores may have the same data open at the same time, and that
+	// each call sees the calls that any of them has acknowledged before it.
 	Shared bool
-	// Signals promises, of a storage.Sharing, that signals reach everyone who receives,
-	// as long as nothing breaks.
+	// Signals promises that the signals of a storage.Sharing reach every receiver, as long as
+	// nothing breaks.
 	Signals bool
 }
 
-// TestStore checks that a store keeps the contracts of all its ports, in named subtests
-// in groups. One call is a whole test:
+// TestStore checks in named subtests that a store keeps the contracts of all its ports. One call is
+// a whole test:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.TestStore(t, storetest.Kit{Open: open})
 //	}
 //
-// The contracts are in the documentation of the ports and, as far as they hold for all of
-// them, of storage.Store; the guide for authors of stores is that of package storage. A
-// store that implements storage.Keyed, storage.Sharing or storage.Eraser is tested for
-// that, too.
+// The contracts are in the documentation of the ports, and those common to all ports in that of
+// storage.Store. Package storage has the guide for authors of stores. A store that implements
+// storage.Keyed, storage.Sharing or storage.Eraser is also tested for that.
 func TestStore(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -109,7 +105,7 @@ func (k *Kit) validate() error {
 	return nil
 }
 
-// moveLeases advances the clock of leases by d, and reports whether that was possible.
+// moveLeases moves the clock of leases by d, and reports whether that was possible.
 func (k *Kit) moveLeases(d time.Duration) bool {
 	switch {
 	case k.LeaseClock != nil:
@@ -155,7 +151,7 @@ func (k *Kit) lacks(n needs) string {
 	return ""
 }
 
-// storeRole is a group of cases: those of a port, or of the store as a whole.
+// storeRole is a group of cases, for a port or for the store as a whole.
 type storeRole struct {
 	name  string
 	cases []storeCase
@@ -199,8 +195,7 @@ func storeRoles() []storeRole {
 	}
 }
 
-// Clock is a clock that stands still until a test advances it. It is safe for concurrent
-// use.
+// Clock is a clock that moves only when a test advances it. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

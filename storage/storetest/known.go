@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// knownBatchCases are about batches with known events, and about fields of a batch that
-// the caller has already filled.
+// knownBatchCases test batches with known events, and result fields of a batch that the caller has
+// already filled.
 func knownBatchCases() []storeCase {
 	return []storeCase{
 		{name: "a batch of known events moves its cursor and makes its charges", run: func(t *storeTest) {

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledgerRow is a sequence of calls for acme, who has 10 credits, and its outcome.
+// ledgerRow is a sequence of calls for acme, which has 10 credits, and the outcome.
 type ledgerRow struct {
 	name    string
 	needs   needs
@@ -19,7 +19,7 @@ type ledgerRow struct {
 	entries string // after the top-up, as id=balance
 }
 
-// ledgerTest makes the calls of a ledgerRow, each with the error that it has to return.
+// ledgerTest makes the calls of a ledgerRow. Each call has the error that it must return.
 type ledgerTest struct {
 	*storeTest
 	rule string
@@ -153,8 +153,7 @@ func ledgerCases() []storeCase {
 	)
 }
 
-// entryQueryCases are about pages of five entries of acme, with those of globex between
-// them.
+// entryQueryCases test pages of five entries of acme, with entries of globex between them.
 func entryQueryCases() []storeCase {
 	type query = billing.EntryQuery
 	var cases []storeCase
@@ -177,7 +176,7 @@ func entryQueryCases() []storeCase {
 		{"nothing of an owner never seen", query{Owner: "initech"}, "", 0},
 	} {
 		cases = append(cases, storeCase{name: "Entries shows " + row.name, run: func(t *storeTest) {
-			for i := 1; i <= 5; i++ { // all at one time: the order of the calls counts
+			for i := 1; i <= 5; i++ { // all have the same time, so the order of the calls decides
 				src := []string{"even", "odd"}[i%2]
 				t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", SourceID: src, Amount: 1, At: t.start},
 					billing.Entry{ID: fmt.Sprint("theirs ", i), Owner: "globex", SourceID: src, Amount: 1, At: t.start}), "Ledger.Append")

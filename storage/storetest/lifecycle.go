@@ -106,11 +106,11 @@ func accessorsGive(t *storeTest, s storage.Store) {
 	}
 }
 
-// endBesideCalls ends the store while four goroutines commit, and returns the tweets whose
-// commits were acknowledged.
+// endBesideCalls ends the store while four goroutines commit. It returns the tweets of the
+// acknowledged commits.
 func endBesideCalls(t *storeTest, end func()) (acknowledged []string) {
-	const enough = 5 // commits of each goroutine that are acknowledged before the store ends
-	const most = 500 // commits of each goroutine: the case reads 10,000 events at most
+	const enough = 5 // acknowledged commits of each goroutine before the store ends
+	const most = 500 // maximum commits of each goroutine, because the case reads at most 10,000 events
 	s := t.store
 	var mu sync.Mutex
 	var wg, ready sync.WaitGroup

@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// withLog commits events of acme for the tweets 1 to 5. The even ones are by ESA and of
-// the source m2. Each has a delivery to one handler, 5 to two; that of 1 was delivered,
-// that of 2 failed. Globex has an event for tweet 9.
+// withLog commits events of acme for the tweets 1 to 5. The even ones are by ESA and of the source
+// m2. Each has a delivery to one handler, except 5, which has two. The delivery of 1 was delivered,
+// that of 2 failed. globex has an event for tweet 9.
 func withLog(t *storeTest) []deliver.Delivery {
 	t.Helper()
 	var evs []deliver.Event

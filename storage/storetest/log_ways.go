@@ -4,9 +4,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// wayLogCases are about queries for a kind of source, and for the way of a delivery. The
-// store has a rule and a monitor, an endpoint with an id much like a handler's, and
-// handlers with names much like a hub's.
+// wayLogCases test queries for a kind of source, and for LogQuery.Via. The store has a rule and a
+// monitor, an endpoint with an id similar to a handler's, and handlers with names similar to a
+// hub's.
 func wayLogCases() []storeCase {
 	type query = deliver.LogQuery
 	rule := storeSource("acme", "r1")

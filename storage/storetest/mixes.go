@@ -14,8 +14,8 @@ func sized(short, usual int) int {
 	return usual
 }
 
-// mixes returns the function of a case that makes random calls. It calls run once for each
-// of Kit.Seeds, each time with a new store, and ends when the case has failed.
+// mixes returns the function of a case that makes random calls. It calls run Kit.Seeds times, each
+// time with a new store, and stops when the case has failed.
 func mixes(run func(t *storeTest, rnd *rand.Rand)) func(*storeTest) {
 	return func(t *storeTest) {
 		for seed := range cmp.Or(t.kit.Seeds, sized(shortSeeds, defaultSeeds)) {

@@ -62,8 +62,7 @@ func fullMonitor(t *storeTest) monitor.Monitor {
 	}
 }
 
-// monitorMemoryCases: records that are passed to a store, or returned by it, share no
-// memory with it.
+// monitorMemoryCases test that a store shares no memory with the records that it gets or returns.
 func monitorMemoryCases() []storeCase {
 	spoil := func(m monitor.Monitor) {
 		m.Accounts[0].Username = "spoilt"

@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// withDue makes a delivery for each of dues, in seconds after the start, for the tweets 1,
-// 2, and so on, to the handlers a and b in turn.
+// withDue makes a delivery for each of dues, which are seconds after the start. The tweets are 1,
+// 2, and so on. The deliveries go to the handlers a and b in turn.
 func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 	t.Helper()
 	var ds []deliver.Delivery
@@ -32,7 +32,7 @@ func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 // claimCases are about which claim gets a delivery, and when.
 func claimCases() []storeCase {
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
-	full := make([]string, 1000) // endpoints to skip that have no deliveries, and one that has
+	full := make([]string, 1000) // endpoints to skip: many without deliveries, and one with some
 	for i := range full {
 		full[i] = deliver.HandlerEndpoint(fmt.Sprint("full ", i))
 	}
@@ -115,8 +115,8 @@ func nextDue(t *storeTest) {
 	expect(t, t.nextDue(), "none", "NextDue has to answer false when all deliveries are final")
 }
 
-// concurrentClaimants claims from six goroutines. Half of them settle nothing; the others
-// make each settlement twice at the same time, as a client may that got no answer.
+// concurrentClaimants claims from six goroutines. Half of them settle nothing. The others make each
+// settlement twice at the same time, as a client may that got no answer.
 func concurrentClaimants(t *storeTest) {
 	const deliveries, claimants = 300, 6
 	b := &detect.Batch{DeliverBy: t.start}
@@ -126,7 +126,7 @@ func concurrentClaimants(t *storeTest) {
 	t.commit(b)
 	var mu sync.Mutex
 	claims := make(map[string]int)
-	var wg, first sync.WaitGroup // first claims, which all come before the first settlement
+	var wg, first sync.WaitGroup // waits for the first claims, which come before any settlement
 	first.Add(claimants)
 	for c := range claimants {
 		wg.Go(func() {
@@ -150,7 +150,7 @@ func concurrentClaimants(t *storeTest) {
 						ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 					}
 				}
-				repeated := claims[ds[0].ID] > 100 // a store that ignores leases would never end this
+				repeated := claims[ds[0].ID] > 100 // if the store ignores leases, the case would never end
 				mu.Unlock()
 				if repeated {
 					return

@@ -12,14 +12,14 @@ import (
 // ErrPowerLost is returned by the methods of a PowerFile that has lost power.
 var ErrPowerLost = errors.New("storetest: the file has lost power")
 
-// PowerFile is a file that can lose what was not synced, as a disk does when the power
-// fails. A durable store that is tested with PowerFiles in place of *os.File shows that it
-// syncs before it acknowledges: Kit.Reopen then opens what LosePower has left.
+// PowerFile is a file that can lose data that was not synced, as a disk does when the power fails.
+// Test a durable store with PowerFiles instead of *os.File to show that it syncs before it
+// acknowledges. Kit.Reopen then opens what LosePower has left.
 //
-// What is written is in a real file at once, where other handles and processes can read
-// it; Sync only marks it as safe. What the file has when it is opened counts as synced. A
-// PowerFile cannot test whether the name of a new file survives a power loss, for which
-// its directory has to be synced.
+// Written data is in a real file immediately, where other handles and processes can read it. Sync
+// only marks it as safe. The data that the file has when it is opened counts as synced. A PowerFile
+// cannot test whether the name of a new file survives a power loss; for that its directory must be
+// synced.
 //
 // It is safe for concurrent use.
 type PowerFile struct {
@@ -31,7 +31,7 @@ type PowerFile struct {
 	lost     bool
 }
 
-// edit is a change since the last Sync, and what undoes it.
+// edit is a change since the last Sync, with the data to undo it.
 type edit struct {
 	at       int64
 	data     []byte // written; nil for a Truncate
@@ -39,8 +39,7 @@ type edit struct {
 	replaced []byte // the bytes from at on that the edit replaced
 }
 
-// OpenPowerFile opens the named file as os.OpenFile does, but always for reading and
-// writing.
+// OpenPowerFile opens the named file like os.OpenFile, but always for reading and writing.
 func OpenPowerFile(name string, flag int, perm fs.FileMode) (*PowerFile, error) {
 	const own = os.O_RDONLY | os.O_WRONLY | os.O_RDWR | os.O_APPEND
 	f, err := os.OpenFile(name, flag&^own|os.O_RDWR, perm)
@@ -75,8 +74,8 @@ func (p *PowerFile) ReadAt(b []byte, at int64) (int, error) {
 	return p.f.ReadAt(b, at)
 }
 
-// Write writes where the last Read, Write or Seek ended, or at the end of the file if it
-// was opened with os.O_APPEND.
+// Write writes at the position where the last Read, Write or Seek ended. If the file was opened
+// with os.O_APPEND, it writes at the end.
 func (p *PowerFile) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,8 +115,7 @@ func (p *PowerFile) Truncate(size int64) error {
 	return p.f.Truncate(size)
 }
 
-// record saves the bytes that an edit replaces: n bytes, or everything to the end if n is
-// -1.
+// record saves the bytes that an edit replaces: n bytes, or all bytes to the end if n is -1.
 func (p *PowerFile) record(e edit, n int64) (err error) {
 	if p.lost {
 		return ErrPowerLost
@@ -145,7 +143,7 @@ func (p *PowerFile) size() (int64, error) {
 	return info.Size(), nil
 }
 
-// Seek sets where the next Read or Write begins, as for an *os.File.
+// Seek sets the position of the next Read or Write, like os.File.Seek.
 func (p *PowerFile) Seek(offset int64, whence int) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +177,7 @@ func (p *PowerFile) Sync() error {
 	return nil
 }
 
-// Close closes the file, and keeps what was not synced. After LosePower it does nothing.
+// Close closes the file, and keeps data that was not synced. After LosePower it does nothing.
 func (p *PowerFile) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,11 +188,10 @@ func (p *PowerFile) Close() error {
 	return p.f.Close()
 }
 
-// LosePower undoes all writes and Truncates since the last Sync, and closes the file;
-// every later call but Close returns ErrPowerLost. A disk may have stored some of what it
-// was not asked to sync: the first keep bytes written since the last Sync stay, with the
-// Truncates before them. Tests should call it with 0, and with a number that tears a write
-// apart.
+// LosePower undoes all writes and Truncates since the last Sync, and closes the file. Every later
+// call except Close returns ErrPowerLost. A disk may also have stored a part of the data that was
+// not synced. Therefore the first keep bytes written since the last Sync stay, with the Truncates
+// before them. Tests should call it with 0, and with a number that ends within a write.
 func (p *PowerFile) LosePower(keep int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

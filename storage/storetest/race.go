@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// A race has several rounds. In each of them raceWorkers goroutines, half of them on each
-// of two stores, make raceCalls calls each. They all make their first call at the same
-// time, then their second, and so on.
+// A race has several rounds. In each round raceWorkers goroutines, half of them on each of two
+// stores, make raceCalls calls each. All make their first call at the same time, then all make
+// their second, and so on.
 const (
 	raceWorkers = 4
 	raceCalls   = 12
@@ -25,7 +25,7 @@ func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.Helper()
 	failed := make([]error, raceWorkers)
 	var wg sync.WaitGroup
-	var here [raceCalls]sync.WaitGroup // waits until every worker is about to make call i
+	var here [raceCalls]sync.WaitGroup // waits until every worker is ready to make call i
 	for i := range here {
 		here[i].Add(raceWorkers)
 	}
@@ -44,8 +44,8 @@ func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.ok(errors.Join(failed...), "a call that races with those through another store")
 }
 
-// raceCases are about concurrent calls through two stores that share data but no memory,
-// so that a lock in the memory of one does not stop the other.
+// raceCases make concurrent calls through two stores that share data but no memory. Thus a lock in
+// the memory of one store does not stop the other.
 func raceCases() []storeCase {
 	return []storeCase{
 		shared("commits that race give an event one number", raceCommits),
@@ -56,7 +56,7 @@ func raceCases() []storeCase {
 	}
 }
 
-// numberedWithoutHoles ends the case unless acme has n events, numbered from 1.
+// numberedWithoutHoles ends the case unless acme has n events, numbered from 1 to n.
 func numberedWithoutHoles(t *storeTest, n int) {
 	t.Helper()
 	evs := t.events("acme")
@@ -77,7 +77,7 @@ func raceBalance(t *storeTest, want string) {
 	}
 }
 
-// raceCommits: in each call, all workers commit the same post, and each another one.
+// raceCommits commits, in each call, the same post from all workers and one more from each.
 func raceCommits(one, two *storeTest) {
 	rounds := raceRounds()
 	one.topUp("acme", billing.Credits(rounds*raceCalls))
@@ -179,7 +179,7 @@ func raceReservations(one, two *storeTest) {
 	}
 }
 
-// raceEntries: in each call, all workers append the same entry, and each another one.
+// raceEntries appends, in each call, the same entry from all workers and one more from each.
 func raceEntries(one, two *storeTest) {
 	const each = raceCalls * (1 + raceWorkers)
 	rounds := raceRounds()
@@ -199,9 +199,9 @@ func raceEntries(one, two *storeTest) {
 	expect(one, len(p.Entries), rounds*each, "entries that raced through two stores are not all there")
 }
 
-// raceAll: the workers make calls of different kinds at the same time.
+// raceAll makes calls of different kinds at the same time.
 func raceAll(one, two *storeTest) {
-	const credits, each = 10_000, raceWorkers * raceCalls / 4 // calls of a kind in a round
+	const credits, each = 10_000, raceWorkers * raceCalls / 4 // calls of one kind in a round
 	one.topUp("acme", credits)
 	rounds, claimed := raceRounds(), &claimedOnce{times: map[string]int{}}
 	for r := range rounds {

@@ -20,7 +20,7 @@ type versioned[T any] interface {
 
 // recordRole describes a kind of record and its role, for the cases that all kinds share.
 type recordRole[T any] struct {
-	noun, name string // what a record and its unique name are called
+	noun, name string // the words for a record and its unique name
 	role       func(storage.Store) versioned[T]
 	make       func(owner, id, name, status string) T
 	full       func(t *storeTest) T // a record with a value in every field
@@ -39,8 +39,8 @@ type listed[T any] struct {
 	total, page, size int
 }
 
-// recordTest is a store with records of acme, 1, 2, and so on, of which the even ones are
-// paused, and one of globex.
+// recordTest is a store with records 1, 2, and so on of acme, and one of globex. The even records
+// of acme are paused.
 type recordTest[T any] struct {
 	*storeTest
 	recordRole[T]
@@ -187,8 +187,8 @@ func (r recordRole[T]) cases() []storeCase {
 	)
 }
 
-// oneOf makes 16 calls at once. One of them has to succeed, and the others have to return
-// the error otherwise.
+// oneOf makes 16 calls at the same time. One must succeed, and the others must return the error
+// otherwise.
 func oneOf(t *storeTest, otherwise error, what string, call func(i int) error) {
 	t.Helper()
 	errs := make([]error, 16)

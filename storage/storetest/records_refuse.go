@@ -43,7 +43,7 @@ func (r recordRole[T]) errorCases() []storeCase {
 	return append(cases, r.orderOfErrors()...)
 }
 
-// orderOfErrors are about calls that are wrong in more than one way.
+// orderOfErrors returns cases of calls that are wrong in more than one way.
 func (r recordRole[T]) orderOfErrors() []storeCase {
 	on := func(name string, rec func(recordTest[T]) T, want error) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) {

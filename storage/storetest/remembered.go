@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// rememberedCases are about what a store has to remember after Reopen of records that are
-// gone, and about periods of time, and orders, that Reopen must not begin anew.
+// rememberedCases test what a store must still know after Reopen: ids of removed records, how long
+// periods have lasted, and orders.
 func rememberedCases() []storeCase {
 	return []storeCase{
 		{name: "what was removed stays known over a restart, and numbers go on", needs: needsDurable | needsRetention, run: func(t *storeTest) {
@@ -60,7 +60,7 @@ func rememberedCases() []storeCase {
 			l.wait(30 * time.Second)
 			l.reserve("unseen", 3, nil)
 			l.wait(30 * time.Second)
-			l.add(nil, line("c", -1)) // has the store record that the first has expired
+			l.add(nil, line("c", -1)) // makes the store record that the first has expired
 			l.wait(30 * time.Second)
 			t.reopen()
 			expect(t, t.balance("acme"), "9+0", "%s", l.rule)
@@ -86,8 +86,8 @@ func rememberedCases() []storeCase {
 	}
 }
 
-// deletedStaysDeleted: nothing is left of a deleted record, and its id and name can be
-// used again.
+// deletedStaysDeleted tests that nothing is left of a deleted record, and that its id and name can
+// be used again.
 func deletedStaysDeleted(t *storeTest) {
 	ctx := t.Context()
 	m, r, e := fullMonitor(t), fullRule(t), t.endpoint(acme, "a")

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replayOf returns a running replay of all events that the owner of src has so far, to an
-// endpoint of src.
+// replayOf returns a running replay to an endpoint of src. It covers all events that the owner of
+// src has so far.
 func replayOf(t *storeTest, src deliver.Source, endpointID, id string) deliver.Replay {
 	t.Helper()
 	evs := t.events(src.Owner)
@@ -40,7 +40,7 @@ func stepReplay(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, []de
 	return r, ds
 }
 
-// replayOut makes all steps of a replay, and returns the tweets of the deliveries made.
+// replayOut makes all steps of a replay. It returns the tweets of the deliveries made.
 func replayOut(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, string) {
 	t.Helper()
 	var made []deliver.Delivery
@@ -218,8 +218,8 @@ func replayCases() []storeCase {
 	}
 }
 
-// cutReplays lets a process die before and after each of the calls of a replay, and lets
-// another process continue it.
+// cutReplays lets a process die before and after each call of a replay. Then another process
+// continues the replay.
 func cutReplays(t *storeTest) {
 	for _, fault := range []StoreFault{DieBefore, DieAfter} {
 		for cut := 1; ; cut++ {

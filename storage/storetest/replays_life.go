@@ -147,10 +147,9 @@ func runningReplays(t *storeTest, now time.Time, limit int) string {
 	return joined(rs, func(r deliver.Replay) string { return r.EndpointID })
 }
 
-// retentionAfterReplays: events without deliveries, with one and with two, open or failed,
-// get more from the replays of two endpoints, in one step or several. None is removed
-// before its retention has passed since the last of its deliveries ended; then it is
-// removed with all of them.
+// retentionAfterReplays makes events without deliveries, with one and with two, open or failed. The
+// replays of two endpoints, in one step or several, give them more. No event is removed before its
+// retention has passed since the last of its deliveries ended. Then it is removed with all of them.
 func retentionAfterReplays(t *storeTest) {
 	const events = 6
 	var evs []deliver.Event
@@ -215,10 +214,10 @@ func retentionAfterReplays(t *storeTest) {
 	}
 }
 
-// retentionAfterReopen: one Reopen is about two deliveries of an event, one made by its
-// commit and one by a replay, with deliveries of another event between them in the log.
-// Whichever ends first, the event stays until its retention has passed since the second
-// ended; then it is removed with both.
+// retentionAfterReopen reopens two deliveries of an event with one Reopen. One was made by the
+// commit, the other by a replay, and deliveries of another event are between them in the log.
+// Whichever ends first, the event stays until its retention has passed since the second ended. Then
+// it is removed with both.
 func retentionAfterReopen(t *storeTest) {
 	ds := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2", "log"), newEvent(acme, "3")).Deliveries
 	t.bind(acme, "a")

@@ -22,8 +22,8 @@ func (l *ledgerTest) reserve(id string, amount billing.Credits, want error) {
 	}), want, "Reserve of %d as %q: %s", amount, id, l.rule)
 }
 
-// commit commits a reservation, with an entry whose id, owner and amount differ from the
-// reservation's: the ledger has to ignore those of the entry.
+// commit commits a reservation. The id, owner and amount of its entry differ from the
+// reservation's, and the ledger must ignore them.
 func (l *ledgerTest) commit(id string, want error) {
 	l.Helper()
 	l.refused(l.store.Ledger().Commit(l.Context(), id, billing.Entry{ID: "x", Owner: "globex", Amount: 77}), want, "Commit of %q: %s", id, l.rule)

@@ -35,7 +35,7 @@ func restartCases() []storeCase {
 			t.same(row.part(t.view()), row.part(before), "after Reopen %s are not what they were", row.name)
 		}})
 	}
-	on := func(name string, run func(*storeTest)) { // run gets a store that was furnished and reopened
+	on := func(name string, run func(*storeTest)) { // run gets a furnished store that was reopened
 		cases = append(cases, storeCase{name: name, needs: needsDurable, run: func(t *storeTest) {
 			t.furnish()
 			t.reopen()
@@ -126,7 +126,7 @@ func restartCases() []storeCase {
 	)
 }
 
-// shared returns a case of two stores that have the same data open.
+// shared returns a case with two stores that have the same data open.
 func shared(name string, run func(one, two *storeTest)) storeCase {
 	return storeCase{name: name, needs: needsShared, run: func(t *storeTest) {
 		two := *t

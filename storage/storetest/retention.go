@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// retentionCases are about what a store removes by itself, and what it must not remove.
+// retentionCases test what a store removes by itself, and what it must not remove.
 func retentionCases() []storeCase {
 	on := func(name string, run func(t *storeTest, keep time.Duration)) storeCase {
 		return storeCase{name: name, needs: needsRetention, run: func(t *storeTest) { run(t, t.kit.Retention) }}
@@ -75,8 +75,7 @@ func retentionCases() []storeCase {
 	}
 }
 
-// leftOver lets retention remove some of eight events, and then more, and reads what is
-// left.
+// leftOver lets retention remove some of eight events, then more of them, and reads the rest.
 func leftOver(t *storeTest, keep time.Duration) {
 	var evs []deliver.Event
 	for i := 1; i <= 8; i++ {
@@ -124,7 +123,7 @@ func (t *storeTest) deliver(ds ...deliver.Delivery) {
 	t.settle(ss...)
 }
 
-// touch makes calls during which a store may remove what is too old.
+// touch makes calls in which a store may remove records that are too old.
 func touch(t *storeTest) {
 	t.Helper()
 	t.commitDue(t.start, newEvent(globex, "touch "+t.kit.Clock.Now().String()))
@@ -132,7 +131,7 @@ func touch(t *storeTest) {
 	t.events("globex")
 }
 
-// waitUntil uses the store until is returns true, or ends the case.
+// waitUntil uses the store until is returns true. If that does not happen, it ends the case.
 func waitUntil(t *storeTest, is func() bool) {
 	t.Helper()
 	if !usedUntil(t, is) {
@@ -140,8 +139,8 @@ func waitUntil(t *storeTest, is func() bool) {
 	}
 }
 
-// usedUntil uses the store until is returns true. It gives up only after 500 uses, for slow
-// machines, and five seconds of real time, for stores that remove in the background.
+// usedUntil uses the store until is returns true. It gives up only after 500 uses and five seconds
+// of real time: machines may be slow, and stores may remove in the background.
 func usedUntil(t *storeTest, is func() bool) bool {
 	t.Helper()
 	const uses, atLeast = 500, 5 * time.Second

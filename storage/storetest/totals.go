@@ -24,7 +24,7 @@ func entryOf(src billing.Source, id string, amount billing.Credits) billing.Entr
 	return billing.Entry{ID: id, Owner: src.Owner, Kind: src.Kind, SourceID: src.ID, Amount: amount}
 }
 
-// total checks the totals of sources; want has them separated by spaces.
+// total checks the totals of sources. want has the totals, separated by spaces.
 func (l *ledgerTest) total(want string, sources ...billing.Source) {
 	l.Helper()
 	totals, err := l.store.Ledger().Totals(l.Context(), sources...)

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// valueCases are about texts and bytes that are large, unusual, or meant to do harm.
+// valueCases test texts and bytes that are large, unusual, or meant to do harm.
 func valueCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct{ name, text string }{
@@ -159,8 +159,7 @@ func textSurvives(t *storeTest, text string) {
 	t.same(lines.Entries, []billing.Entry{charge}, "an entry's text did not survive")
 }
 
-// distinctTexts uses texts that are easily taken for each other as owners and ids. Each
-// owner has one record of each kind.
+// distinctTexts uses similar texts as owners and ids. Each owner has one record of each kind.
 func distinctTexts(t *storeTest) {
 	ctx, l := t.Context(), t.store.Ledger()
 	texts := []string{"case", "CASE", "Case", "\u00e9", "e\u0301", "7", "07", "7.0", "end", "end ", "end\x00", "a\x00b", "a\x00c"}

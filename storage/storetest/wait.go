@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sleep waits for d. It returns the context's error if that ends first.
+// sleep waits for d. If the context ends first, it returns the context's error.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

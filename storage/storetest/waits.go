@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// askedToWait returns the settlement of attempt n, after which the receiver asked to wait;
-// due is when the delivery is due again, in seconds after the start.
+// askedToWait returns the settlement of attempt n, after which the receiver asked to wait. The
+// delivery is due again due seconds after the start.
 func askedToWait(t *storeTest, id string, n, due int, wait time.Duration) deliver.Settlement {
 	s := attempted(id, n, deliver.StateRetrying, t.at(due))
 	s.Wait = wait

@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// beside calls work once in each round. While work runs, and once more after it, it calls
-// look again and again. The context of work ends if look ends the case.
+// beside calls work once in each round. While work runs, and once after it, it calls look
+// repeatedly. If look ends the case, the context of work ends.
 func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) error, look func()) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -32,13 +32,13 @@ func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) 
 			default:
 			}
 			look()
-			runtime.Gosched() // work may wait for a lock that look takes
+			runtime.Gosched() // work may wait for a lock that look locks
 		}
 	}
 }
 
-// wholeCommits reads the roles one after the other while commits are made. A role may not
-// show a commit that a role read after it does not show.
+// wholeCommits reads the roles one after the other during commits. If one role shows a commit,
+// every role read after it must show the commit, too.
 func wholeCommits(t *storeTest) {
 	const commits = 20
 	t.topUp("acme", commits)
@@ -67,8 +67,8 @@ func wholeCommits(t *storeTest) {
 	})
 }
 
-// wholeSettlements counts delivered deliveries while each call settles many of them: the
-// number may only be one that whole calls lead to.
+// wholeSettlements counts delivered deliveries while each call settles many of them. The count must
+// be a possible result of whole calls.
 func wholeSettlements(t *storeTest) {
 	const calls, each = 10, 50
 	var evs []deliver.Event
@@ -90,8 +90,8 @@ func wholeSettlements(t *storeTest) {
 	})
 }
 
-// wholeAppends appends several entries in each call from several goroutines. The credits
-// suffice for half of the calls.
+// wholeAppends appends entries from several goroutines, several in each call. The credits suffice
+// for half of the calls.
 func wholeAppends(t *storeTest) {
 	const writers, calls, size = 4, 6, 10
 	const left = size / 2 // too little for another call
