@@ -1,4 +1,4 @@
-// Package arch has no code, only tests: which package may import which, what never reaches
-// a program that embeds the engine, and what no source file may contain. A new package
-// gets its place in levels, in rules_test.go.
+// Package arch has only tests. They check which packages a package may import, which packages a
+// program that embeds the engine must not contain, and which texts no source file may contain.
+// Add a new package to levels in rules_test.go.
 package arch

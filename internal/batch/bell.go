@@ -1,7 +1,7 @@
 package batch
 
-// Bell wakes one goroutine, which receives from it. If the goroutine is not receiving, any
-// number of rings make its next receive return at once.
+// Bell wakes the goroutine that receives from it. If the goroutine is not receiving, its next
+// receive returns immediately, however often the bell was rung.
 type Bell chan struct{}
 
 // NewBell returns a bell that has not been rung.

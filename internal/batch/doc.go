@@ -1,6 +1,6 @@
-// Package batch passes items to one goroutine, which takes all items that have arrived since it
-// last took some. So the first item does not wait, and the longer a batch takes, the more items
-// are in the next one.
+// Package batch passes items to one goroutine. The goroutine takes all items that have arrived
+// since it last took items. So the first item does not wait, and the longer the work for a batch
+// takes, the more items the next batch has.
 //
 //	q := batch.NewQueue[event](0)
 //	go func() {
@@ -10,5 +10,5 @@
 //	}()
 //	q.Put(e) // by any goroutine
 //
-// A Bell without a Queue is for a goroutine that gets its work from elsewhere.
+// A Bell without a Queue wakes a goroutine that gets its work from elsewhere.
 package batch

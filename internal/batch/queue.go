@@ -2,8 +2,8 @@ package batch
 
 import "sync"
 
-// Queue holds items in order until one goroutine takes them. Put and Len are safe
-// for concurrent use.
+// Queue keeps items in order until one goroutine takes them. Put and Len are safe for concurrent
+// use.
 type Queue[T any] struct {
 	bell  Bell
 	max   int
@@ -12,7 +12,7 @@ type Queue[T any] struct {
 	items []T
 }
 
-// NewQueue returns an empty queue that holds at most max items; a max of 0 means no limit.
+// NewQueue returns an empty queue for at most max items. A max of 0 means no limit.
 func NewQueue[T any](max int) *Queue[T] {
 	q := &Queue[T]{bell: NewBell(), max: max}
 	q.room.L = &q.mu
@@ -30,7 +30,7 @@ func (q *Queue[T]) Put(item T) {
 	q.bell.Ring()
 }
 
-// Bell returns the bell that each Put rings. Other code may ring it too; the queue may then be
+// Bell returns the bell that each Put rings. If other code also rings the bell, the queue may be
 // empty when its goroutine wakes.
 func (q *Queue[T]) Bell() Bell { return q.bell }
 
@@ -54,9 +54,9 @@ func (q *Queue[T]) Take(n int) []T {
 	return group
 }
 
-// TakeAll removes all items and returns them. The queue then uses the array of used, which the
-// caller must have cleared and must not use again. A caller that passes the result of its
-// previous call makes the queue alternate between two arrays.
+// TakeAll removes all items and returns them. The queue then uses the array of used. The caller
+// must have cleared used and must not use it again. If used is the result of the caller's
+// previous call, the queue alternates between two arrays.
 func (q *Queue[T]) TakeAll(used []T) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,8 +66,8 @@ func (q *Queue[T]) TakeAll(used []T) []T {
 	return group
 }
 
-// Wait waits for items, and then removes and returns up to n of them. After stop is closed it
-// does not wait: it returns the items that are left, and nil once there are none.
+// Wait waits for items, and then removes and returns up to n of them. After stop is closed, Wait
+// does not wait: it returns up to n of the items that are left, and nothing if none are.
 func (q *Queue[T]) Wait(stop <-chan struct{}, n int) []T {
 	for {
 		if group := q.Take(n); len(group) > 0 {

@@ -13,12 +13,12 @@ import (
 
 const (
 	maxOwner = 128 // bytes
-	// undoTimeout is how long undoing a failed change may take.
+	// undoTimeout limits the time to undo a failed change.
 	undoTimeout = 5 * time.Second
 )
 
-// Create stores a new active record and starts tracking it. It returns the record as stored, and
-// the signing secret if one was generated. After an error it removes all that it has stored.
+// Create stores a new active record and starts tracking it. It returns the stored record, and the
+// signing secret if one was generated. After an error it removes everything that it has stored.
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var made R
 	var generated secret.Value
@@ -32,7 +32,7 @@ func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, s
 	return made, generated, err
 }
 
-// create is Create, except that it returns a *Later instead of waiting for other changes.
+// create is Create, but returns a *Later instead of waiting for other changes.
 func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
@@ -49,7 +49,7 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 	defer unlock()
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
-	now := m.Now() // after the wait for the lock: posts count from this time on
+	now := m.Now() // read after the wait for the lock; posts count from this time on
 	*h.CreatedAt, *h.UpdatedAt = now, now
 	m.kind.Restart(&r, now)
 	done, err := m.cfg.Admit(ctx, nil, r)
@@ -64,8 +64,8 @@ func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, s
 	return r, generated, nil
 }
 
-// start creates the endpoint of a new record, stores the record and tracks it. The endpoint
-// comes first, since a record without an endpoint would lose its first events.
+// start creates the endpoint of a new record, stores the record and tracks it, in this order. A
+// record stored before its endpoint could lose its first events.
 func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (generated secret.Value, err error) {
 	if url := *m.kind.Head(&r).WebhookURL; url != "" {
 		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", url, key); err != nil {
@@ -77,8 +77,8 @@ func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (
 	}
 	if err != nil {
 		undone := m.undoStart(ctx, r)
-		// Run undoes it once more, since the store may create the record after Create returned
-		// an error.
+		// Run undoes the steps once more, because the store may create the record after
+		// Store.Create has returned an error.
 		again := func(ctx context.Context) error { return m.undoStart(ctx, r) }
 		m.repairs.add(*m.kind.Head(&r).ID, repair{fix: again, first: again})
 		return "", errors.Join(err, undone)
@@ -101,7 +101,7 @@ func (m *Manager[R, P]) undoStart(ctx context.Context, r R) error {
 	return err
 }
 
-// check validates all fields of a record, and the signing secret key, "" for none.
+// check validates all fields of a record and the signing secret key ("" for none).
 func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
 	var none P
 	h := m.kind.Head(r)

@@ -1,7 +1,8 @@
 // Package control creates, changes, suspends and deletes the records of monitors and rules. A
-// Manager has the code that is the same for both; a Kind has the functions that differ.
+// Manager has the code that both share. A Kind has the functions that differ.
 //
-// A Manager checks each change, has it admitted, stores it, changes the endpoint and tracks the
-// record, in this order; if a step fails, it undoes the steps before. One Manager makes changes
-// one after the other. Between several processes, a record's version prevents lost updates.
+// A Manager makes each change in these steps: check it, ask Config.Admit, store it, change the
+// endpoint, track the record. If a step fails, the Manager undoes the steps before. A Manager
+// makes one change at a time. If several processes change a record, its version prevents lost
+// updates.
 package control

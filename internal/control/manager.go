@@ -17,16 +17,16 @@ type Config[R, P any] struct {
 	Tracker  Tracker[R, P]
 	Webhooks Webhooks[R]
 	// Admit is called before a change is stored: see monitor.Config. It must not wait for other
-	// changes, and returns a *Later instead.
+	// changes: it returns a *Later instead.
 	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
 	// Created is called after a record was created, without the lock. Defaults to
 	// nothing.
 	Created func()
 	// Settle is called after a record was changed or deleted, without the lock. It waits until
-	// the change is in effect on all nodes. Defaults to not waiting.
+	// the change is in effect on all nodes. By default it does not wait.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout is how long a change may take while it holds the lock, and how long it may
-	// wait by Later.Wait in total. Defaults to 10 s.
+	// ChangeTimeout limits the time that a change holds the lock and, separately, the total time
+	// of its calls of Later.Wait. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	Logger        *slog.Logger     // defaults to none
 	Now           func() time.Time // defaults to time.Now
@@ -68,8 +68,8 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 // Now returns the time of Config.Now, in UTC.
 func (m *Manager[R, P]) Now() time.Time { return m.cfg.Now().UTC() }
 
-// Each calls fn for every record of every owner, until fn returns an error, which Each returns.
-// It holds the lock, so that no record changes before it returns.
+// Each calls fn for every record of every owner. If fn returns an error, Each stops and returns
+// it. Each holds the lock, so no record changes before it returns.
 func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 }
 
 // Delete deletes a record and its endpoints. It returns ErrConflict if the record does not have
-// the version given; 0 means any version.
+// the given version. A version of 0 means any.
 func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version int64) error {
 	if err := m.remove(ctx, owner, id, version); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 	return err
 }
 
-// deleteStored deletes a record that is untracked and has no endpoints any more. If that fails,
-// it tracks the stored record again until Run has finished the deletion.
+// deleteStored deletes a record after its tracking was stopped and its endpoints were removed. If
+// the store fails, it tracks the record again until Run has finished the deletion.
 func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	h := m.kind.Head(&r)
 	owner, id := *h.Owner, *h.ID
@@ -148,7 +148,7 @@ func deleteStored[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	return err
 }
 
-// finishDelete completes a deletion that failed, unless the record has changed since.
+// finishDelete completes a deletion that failed, unless the record has been changed in between.
 func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	h := m.kind.Head(&r)
 	owner, id := *h.Owner, *h.ID
@@ -165,7 +165,7 @@ func finishDelete[R, P any](ctx context.Context, m *Manager[R, P], r R) error {
 	return errors.Join(err, follow(ctx, m, owner, id))
 }
 
-// settleTimeout is longer than a fleet takes to notice that a node has died.
+// settleTimeout is longer than the time in which a fleet notices that a node has died.
 const settleTimeout = 30 * time.Second
 
 // settle waits until a stored change is in effect on all nodes.
@@ -202,7 +202,7 @@ func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) e
 	active := *m.kind.Head(&r).Status == Active
 	if reason := *m.kind.Head(&r).StatusReason; active {
 		m.troubles.keep(id, owner, reason, func(what string) bool {
-			if what == "" { // apply finds out again whether the record can be run
+			if what == "" { // the call of apply below reports whether the record can be run
 				return reason != ""
 			}
 			return m.kind.Affects(&r, &r, what)
@@ -215,8 +215,8 @@ func follow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string) e
 	return err
 }
 
-// get reads a record. It returns ErrConflict if the record does not have the version; 0 means
-// any version.
+// get reads a record. It returns ErrConflict if the record does not have the given version. A
+// version of 0 means any.
 func (m *Manager[R, P]) get(ctx context.Context, owner, id string, version int64) (R, error) {
 	r, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && version != 0 && version != *m.kind.Head(&r).Version {

@@ -2,8 +2,8 @@ package control
 
 import "fmt"
 
-// CheckPage sets the defaults for a page number and a page size that are 0, and returns a
-// *FieldError for values that are not allowed. A status of "" selects all records.
+// CheckPage replaces a page number or page size of 0 by its default. It returns a *FieldError for
+// a value that is not allowed. A status of "" selects all records.
 func (m *Manager[R, P]) CheckPage(page, size *int, status Status) error {
 	if *page == 0 {
 		*page = 1

@@ -36,8 +36,8 @@ type Head struct {
 	Version          *int64
 }
 
-// Kind has the functions for the records R of a Manager. P is the parsed form of a record's
-// texts.
+// Kind has the functions for the records of a Manager. R is the type of a record. P is the parsed
+// form of the record's texts, such as a query.
 type Kind[R, P any] struct {
 	Name        string // for errors and logs, such as "monitor"
 	Prefix      string // of ids
@@ -48,16 +48,17 @@ type Kind[R, P any] struct {
 	Head func(*R) Head
 	// Check validates the fields that only this kind has, and returns the parsed record.
 	Check func(*R) (P, error)
-	// Parse parses a stored record. It does not check limits, since a manager with other limits
+	// Parse parses a stored record. It does not check limits, because a manager with other limits
 	// may have stored the record.
 	Parse func(*R) (P, error)
-	// Restart makes posts count from now on.
+	// Restart sets the record to find posts published from now on.
 	Restart func(r *R, now time.Time)
-	// Advance makes posts count from the times up to which a tracked record was read.
+	// Advance sets a tracked record to find posts published after the times up to which polls
+	// have read.
 	Advance func(ctx context.Context, r *R) error
-	// Affects reports whether a failure of the old record is also one of the new record. what is
-	// as in Manager.Report. When Follow applies a change of another process, old is the new
-	// record, too.
+	// Affects reports whether a failure of the old record is also a failure of the new record r.
+	// what is as in Manager.Report. When Follow applies a change of another process, old and r
+	// are the same.
 	Affects func(old, r *R, what string) bool
 }
 

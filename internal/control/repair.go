@@ -9,15 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// Run makes a repair repairWait after it was added. If it fails, Run doubles the wait each time,
-// up to repairMost.
+// Run makes a repair repairWait after it was added. Each time the repair fails, Run doubles the
+// wait, up to repairMost.
 const (
 	repairWait = 5 * time.Second
 	repairMost = 5 * time.Minute
 )
 
-// repairs holds the repairs that Run must make, at most one per record. Callers that hold the
-// manager's lock add and make them.
+// repairs has the repairs that Run must make, at most one per record. Only holders of the
+// manager's lock add and make repairs.
 type repairs struct {
 	mu   sync.Mutex
 	open map[string]repair // by id
@@ -27,8 +27,8 @@ type repairs struct {
 type repair struct {
 	// fix may be called again after it has succeeded.
 	fix func(ctx context.Context) error
-	// first is the part of fix that would be impossible after another change of the record, and
-	// must be done before it; nil for none.
+	// first is the part of fix that must be done before another change of the record, because it
+	// is impossible afterwards. It is nil if there is no such part.
 	first func(ctx context.Context) error
 	wait  time.Duration
 	due   time.Time
@@ -39,8 +39,8 @@ func following[R, P any](m *Manager[R, P], owner, id string) repair {
 	return repair{fix: func(ctx context.Context) error { return follow(ctx, m, owner, id) }}
 }
 
-// begin makes a repair now, after a write that may or may not have taken effect, even if ctx has
-// ended. Run makes it once more, since a write may take effect after it returned an error.
+// begin makes a repair now, even if ctx has ended, after a write that may or may not have taken
+// effect. Run makes the repair once more, because the write may take effect later.
 func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
@@ -48,8 +48,8 @@ func (s *repairs) begin(ctx context.Context, id string, r repair) {
 	s.add(id, r)
 }
 
-// add gives Run a repair to make. It replaces an open repair of the same record, unless only the
-// open one has a first.
+// add adds a repair for Run to make. It replaces an open repair of the same record. But if only
+// the open repair has a first, that repair stays.
 func (s *repairs) add(id string, r repair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *repairs) add(id string, r repair) {
 	s.open[id] = r
 }
 
-// ready calls first of the record's open repair, if it has one. It is called before another
+// ready calls first of the record's open repair, if there is one. Call ready before each other
 // change of the record.
 func (s *repairs) ready(ctx context.Context, id string) error {
 	s.mu.Lock()
@@ -112,7 +112,7 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 		return false
 	}
 	defer unlock()
-	id, r, ok := m.repairs.next() // another caller may have added or removed one before this one got the lock
+	id, r, ok := m.repairs.next() // another goroutine may have added or removed one before the lock was taken
 	if !ok {
 		return false
 	}
@@ -120,7 +120,7 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	fixing, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	err = r.fix(fixing)
-	if invalid.IsRefused(err) && r.first == nil { // the cause is the record itself; its status reason says so
+	if invalid.IsRefused(err) && r.first == nil { // the cause is the record itself, and its status reason has the error
 		err = nil
 	}
 	if err != nil && ctx.Err() == nil {
@@ -131,14 +131,14 @@ func runRepair[R, P any](ctx context.Context, m *Manager[R, P]) bool {
 	return true
 }
 
-// notStored reports whether err says that a write has not taken effect. After any other error of
-// the store it may have.
+// notStored reports whether err means that a write has not taken effect. After any other error of
+// the store, the write may have taken effect.
 func notStored[R, P any](m *Manager[R, P], err error) bool {
 	return errors.Is(err, m.kind.ErrConflict) || errors.Is(err, m.kind.ErrNotFound)
 }
 
-// write stores a changed record and increments its version. If the write may have taken effect
-// despite an error, write makes the tracker follow the stored record.
+// write stores a changed record and increments its version. If the store returns an error after
+// which the record may have been stored, write makes the tracker follow the stored record.
 func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 	h := m.kind.Head(r)
 	err := m.cfg.Store.Update(ctx, *r)
@@ -153,8 +153,8 @@ func write[R, P any](ctx context.Context, m *Manager[R, P], r *R) error {
 	return err
 }
 
-// writeBack stores the record was again, if the record in the store is the changed one, is, and
-// has not been changed since.
+// writeBack undoes the change of a record from was to is. It does nothing if the store does not
+// have is, or has a later version.
 func writeBack[R, P any](ctx context.Context, m *Manager[R, P], was, is R) error {
 	h, to := m.kind.Head(&is), m.kind.Head(&was)
 	stored, err := m.cfg.Store.Get(ctx, *h.Owner, *h.ID)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Suspend pauses an active record for a reason of the program, and does not change a paused one.
-// After Restore, posts published during the suspension are found.
+// Suspend pauses an active record for a reason of the program. It does not change a paused
+// record. After Restore, the record finds the posts published during the suspension.
 func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (R, error) {
 	if reason == "" || reason == ReasonUser {
 		var none R
@@ -25,7 +25,8 @@ func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (
 	})
 }
 
-// Restore resumes a record if it is suspended for that reason, and otherwise does not change it.
+// Restore resumes a record that is suspended for the given reason. It does not change any other
+// record.
 func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
 	return m.move(ctx, owner, id, func(_ context.Context, _ *R, h Head) (bool, error) {
 		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
@@ -36,9 +37,9 @@ func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (
 	})
 }
 
-// move calls change to set a record's status, then stores and applies the record; it does
-// nothing more if change returns false. If the new status cannot be applied, move undoes it:
-// otherwise the next call would find the right status and do nothing.
+// move calls change to set a record's status. If change returns true, move stores the record and
+// applies it to the tracker. If that fails, move restores the old status. Otherwise the next call
+// would find the new status in the store and do nothing.
 func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(context.Context, *R, Head) (bool, error)) (r R, err error) {
 	err = Admitted(ctx, m.cfg.ChangeTimeout, func() (err error) {
 		r, err = moveNow(ctx, m, owner, id, change)
@@ -47,7 +48,7 @@ func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(
 	return r, err
 }
 
-// moveNow is move, except that it returns a *Later instead of waiting for other changes.
+// moveNow is move, but returns a *Later instead of waiting for other changes.
 func moveNow[R, P any](ctx context.Context, m *Manager[R, P], owner, id string, change func(context.Context, *R, Head) (bool, error)) (R, error) {
 	var none R
 	unlock, err := m.lock(ctx)

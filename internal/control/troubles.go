@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// troubles holds the present failures of each record, and the list of status reasons that Run
-// must write. It has at most one failure for each record and account or query.
+// troubles has the present failures of each record, and the records whose status reason Run must
+// write. It has at most one failure per record and account, or per record and query.
 type troubles struct {
 	mu      sync.Mutex
 	failing map[string]map[string]string // id → what → error: see Report
@@ -27,15 +27,15 @@ func newTroubles() troubles {
 	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: batch.NewBell()}
 }
 
-// Report notes that reading an account or a search for a record keeps failing or, if err is nil,
-// works again. what is "@" and the account's name, "?" and the query, or "" if the record as a
-// whole cannot be run. Report does not block: Run writes the status reason.
+// Report notes that polls of an account or a query of a record keep failing or, if err is nil,
+// succeed again. what is "@" and the account's name, "?" and the query, or "" if the whole record
+// cannot be run. Report does not block: Run writes the status reason.
 func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 	t := &m.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if text, known := t.failing[id][""]; what == "" && known == (err != nil) && (!known || text == err.Error()) {
-		return // nothing has changed; without this, processes with different reasons would overwrite each other's forever
+		return // nothing has changed; a write could overwrite another process's reason, and that process would write again
 	}
 	if err == nil {
 		delete(t.failing[id], what)
@@ -61,9 +61,8 @@ func (t *troubles) forget(id string) {
 	delete(t.changed, id)
 }
 
-// keep drops the failures of a changed record for which affects returns false. Run writes the
-// status reason again if any were dropped, or if the stored reason is "" and there were
-// failures.
+// keep drops the failures of a changed record for which affects returns false. If it has dropped
+// any, or if the stored reason is "" despite failures, Run writes the status reason again.
 func (t *troubles) keep(id, owner, stored string, affects func(what string) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,9 +74,8 @@ func (t *troubles) keep(id, owner, stored string, affects func(what string) bool
 	}
 }
 
-// Forget drops the failures for which gone returns true: another process now reads these
-// accounts and searches, and reports its own failures. what is as in Report. Stored status
-// reasons stay.
+// Forget drops the failures for which gone returns true. Another process now polls these accounts
+// and queries, and reports its own failures. what is as in Report. Stored status reasons stay.
 func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
 	t := &m.troubles
 	t.mu.Lock()
@@ -115,8 +113,8 @@ func (t *troubles) take() []reasonWrite {
 	return out
 }
 
-// reason returns the status reason for failures: the error of the first in the order of what,
-// and the number of the others.
+// reason returns the status reason for failures. It has the error of the first failure, in the
+// order of what, and the number of the others.
 func reason(failing map[string]string) string {
 	whats := slices.Sorted(maps.Keys(failing))
 	if len(whats) == 0 {
@@ -133,12 +131,12 @@ func reason(failing map[string]string) string {
 	return s
 }
 
-// tryAgain is how often Run tries again to write status reasons that it could not write, and
-// makes the repairs that are due.
+// tryAgain is the interval at which Run retries writes of status reasons that failed, and makes
+// the repairs that are due.
 const tryAgain = 5 * time.Second
 
-// Run writes reported failures into status reasons, and repairs changes that may or may not have
-// taken effect, until ctx ends. It may be called once.
+// Run writes reported failures into status reasons, and repairs records after changes that may or
+// may not have taken effect. It returns when ctx ends. It may be called only once.
 func (m *Manager[R, P]) Run(ctx context.Context) error {
 	again := time.NewTicker(tryAgain)
 	defer again.Stop()
@@ -160,7 +158,7 @@ func (m *Manager[R, P]) Run(ctx context.Context) error {
 }
 
 // writeReason writes a status reason into an active record. It does nothing for a paused record,
-// which has its own reason, or an unknown one.
+// which has its own reason, or if there is no such record.
 func (m *Manager[R, P]) writeReason(ctx context.Context, w reasonWrite) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Request changes those fields of a Head that are not nil.
+// Request has new values for fields of a Head. A nil field does not change.
 type Request struct {
 	WebhookURL    *string
 	WebhookSecret *secret.Value
@@ -18,10 +18,10 @@ type Request struct {
 	Version       int64 // the version that the record must have; 0 for any
 }
 
-// Update changes a record: first the fields that only its kind has, by calling change, then
-// those of the request. It returns the record as stored, and the signing secret if one was
-// generated. If it returns both a record and an error, the change is stored but not in effect
-// yet.
+// Update changes a record. It calls change to set the fields that only its kind has, and then
+// sets the fields of the request. It returns the stored record, and the signing secret if one was
+// generated. If it returns both a record and an error, the change is stored but not yet in
+// effect.
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var r R
 	var generated secret.Value
@@ -35,7 +35,7 @@ func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request,
 	return r, generated, err
 }
 
-// update is Update, except that it returns a *Later instead of waiting for other changes.
+// update is Update, but returns a *Later instead of waiting for other changes.
 func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	unlock, err := m.lock(ctx)
@@ -61,17 +61,17 @@ func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request,
 	}
 }
 
-// updateTries is how often a change without a Version is tried if other processes change the
+// updateTries is the number of tries of a change without a Version if other processes change the
 // record at the same time.
 const updateTries = 5
 
-// conflict is the error of a change that was not stored, because another process has changed the
+// conflict is the error of a change that was not stored because another process has changed the
 // record since it was read.
 type conflict struct{ error }
 
 func (e conflict) Unwrap() error { return e.error }
 
-// updateFrom makes one attempt of update. old is the record as it was read.
+// updateFrom makes one attempt of update. old is the record that was read from the store.
 func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	r, p, err := m.changed(old, q, change)
@@ -103,7 +103,7 @@ func updateFrom[R, P any](ctx context.Context, m *Manager[R, P], old R, q Reques
 	return r, generated, err
 }
 
-// changed applies a request to a copy of the record, and checks and returns the copy.
+// changed applies a request to a copy of the record old. It checks and returns the copy.
 func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Time) error) (r R, p P, err error) {
 	r = old
 	now := m.Now()
@@ -127,9 +127,9 @@ func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Tim
 }
 
 // setStatus sets the status that an owner asks for. If an owner pauses a record that the program
-// has suspended, Restore no longer resumes it. fresh reports whether a resumed record gets posts
-// from now on only. After a lack of credits it is false, so that posts published during the
-// pause are found.
+// has suspended, Restore no longer resumes the record. fresh reports whether a resumed record
+// gets only posts published from now on. It is false after a suspension for lack of credits: the
+// record then also finds the posts published during the pause.
 func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh bool) {
 	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
 		return false
@@ -143,8 +143,8 @@ func (m *Manager[R, P]) setStatus(old, h Head, to Status, now time.Time) (fresh 
 	return *old.StatusReason != ReasonCredits
 }
 
-// store stores a changed record and moves its endpoint. If the endpoint cannot be moved, store
-// stores the old record again.
+// store stores a changed record and changes its endpoint. If the endpoint cannot be changed,
+// store stores the old record again.
 func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
 	met := func(err error) error {
 		if errors.Is(err, m.kind.ErrConflict) {

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// moveTries is how often WebhookMoved tries if other processes change the record at the same
-// time.
+// moveTries is the number of tries of WebhookMoved if other processes change the record at the
+// same time.
 const moveTries = 5
 
-// WebhookMoved changes the webhook_url of a record from one URL to another, "" for none. It is
-// called when the record's endpoint is changed or deleted directly. It reports false if the
-// record has another webhook_url or does not exist.
+// WebhookMoved changes the webhook_url of a record from one URL to another ("" for none). Call it
+// when the record's endpoint was changed or deleted directly. It reports false if the record's
+// webhook_url is not from, or the record does not exist.
 func (m *Manager[R, P]) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {

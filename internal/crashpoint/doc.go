@@ -5,7 +5,7 @@
 //
 //	crashpoint.Hit("sqlite.tx.written") // before COMMIT
 //
-// Without a crash test, Hit only makes an atomic load. A crash test arms a point; the process
-// then kills itself there with SIGKILL, so that nothing is flushed or closed and no deferred
-// function runs.
+// Without a crash test, Hit only makes an atomic load. A crash test arms a point. The process
+// then kills itself at that point with SIGKILL: it flushes and closes nothing, and runs no
+// deferred function.
 package crashpoint

@@ -3,15 +3,16 @@ package due
 // chunkSize is the number of entries in a chunk: two cache lines.
 const chunkSize = 16
 
-// chunks stores the entries of buckets, all in one array, in runs of chunkSize. A bucket
-// wastes less than one run, and its entries are read in sequence. Chunk 0 is not used.
+// chunks stores the entries of all buckets in one array, in chunks of chunkSize. A bucket leaves
+// less than one chunk unused. Chunk 0 is not used.
 type chunks struct {
 	words []uint64
 	next  []uint32 // by chunk: the next chunk of the same bucket, or the next free chunk
 	free  uint32   // the first free chunk, 0 if there is none
 }
 
-// bucket is a number of entries in no order. All its chunks but the first are full.
+// bucket has n entries, in no order. chunk is its first chunk. All other chunks of the bucket are
+// full.
 type bucket struct{ n, chunk uint32 }
 
 // push adds e to b, and returns its index in words.
@@ -27,8 +28,8 @@ func (c *chunks) push(b *bucket, e uint64) int {
 	return i
 }
 
-// cut removes the word at i from b. The last word of b, possibly the same one, moves to i
-// and is returned.
+// cut removes the word at i from b. It moves the last word of b, which may be the same, to i and
+// returns it.
 func (c *chunks) cut(b *bucket, i int) (moved uint64) {
 	moved = c.words[b.chunk*chunkSize+(b.n-1)%chunkSize]
 	c.words[i] = moved

@@ -1,9 +1,9 @@
 package due
 
-// Entries due soon are in a 4-ary heap; where holds the index of each slot's entry.
+// Entries due soon are in a 4-ary heap. Queue.where has the index of each slot's entry.
 
-// root is the index at which the heap begins: the four children of an entry then share a
-// cache line, and index 0 is free to mean "not scheduled".
+// root is the index at which the heap begins. With 3, the four children of an entry share a cache
+// line, and index 0 is free to mean "not scheduled".
 const root = 3
 
 // change replaces the entry at i by e, and moves it up or down as necessary.

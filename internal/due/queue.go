@@ -2,48 +2,46 @@ package due
 
 import "fmt"
 
-// MaxSlots is the number of slots of one queue: they are 0 to MaxSlots-1.
+// MaxSlots is the largest number of slots of a queue. Slots are 0 to MaxSlots-1.
 const MaxSlots = 1 << slotBits
 
-// An entry is one word, and entries compare as numbers: the upper bits are the due time in
-// milliseconds since the queue's base, the lower bits the slot.
+// An entry is one word. The upper bits are the due time in milliseconds since the queue's base,
+// and the lower bits are the slot. So entries compare as numbers.
 const (
 	slotBits = 24
 	maxDue   = 1<<(64-slotBits) - 1 // ms, 34.8 years
-	margin   = 1 << 38              // ms, 8.7 years: how far base is before the first due time
+	margin   = 1 << 38              // ms, 8.7 years from base to the first due time
 	msec     = 1_000_000            // nanoseconds in a millisecond
 	lastMsec = (1<<63 - 1) / msec   // the last ms of an int64 of nanoseconds
 )
 
-// plain is how many entries are kept in a heap alone: for fewer, a wheel's tables would
-// take much memory, and the heap fits into the processor's caches.
+// plain is the largest number of entries that need no wheel. Up to this number the heap fits into
+// the processor's caches, and a wheel's tables would take much memory.
 const plain = 32 << 10
 
-// Queue orders slots by due time. Slots that are due soon are in a heap, all others in the
-// unordered buckets of a timing wheel. A change therefore costs the same among a million
-// slots as among a few, and touches little memory. The garbage collector finds no pointers
-// to mark, and changes allocate only to grow. The zero value is empty and ready. Slots
-// count from 0 and should be dense: each slot up to the highest one used takes 4 bytes, and
-// each scheduled slot 8 more. Up to an eighth of that is room to grow, and the wheel takes
-// about 120 KB from 32,768 slots on. A Queue, including Next, is not safe for concurrent
-// use.
+// Queue orders slots by due time. Slots that are due soon are in a heap. All others are in the
+// unordered buckets of a timing wheel. So the cost of a change does not grow with the number of
+// slots, and a change touches little memory. The arrays have no pointers for the garbage
+// collector, and changes allocate only to grow. The zero value is empty and ready. Slots should
+// be dense: each slot up to the highest one used takes 4 bytes, and each scheduled slot another
+// 8. Up to an eighth more is allocated for growth. The wheel takes about 120 KB from 32,768 slots
+// on. A Queue, including Next, is not safe for concurrent use.
 //
-// Due times may range from 8.7 years before to 26 years after the first one given to an
-// empty queue. Times outside are moved to the ends of that range: the distant past stays
-// past, and the distant future stays future.
+// Due times may range from 8.7 years before to 26 years after the first due time given to an
+// empty queue. A time outside counts as the nearest end of this range.
 type Queue struct {
 	base    int64    // in ms of the caller's clock
 	n       int      // number of scheduled slots
 	where   []place  // place of each slot
-	near    []uint64 // the heap, from root on: entries due before the horizon
+	near    []uint64 // the heap, from index root on: entries due before the horizon
 	horizon uint64   // in ms since base
-	most    int      // length of near from which layOut is called
-	wheel   *wheel   // entries due from the horizon on; nil until there were more than plain
+	most    int      // if near is longer, Set calls layOut
+	wheel   *wheel   // entries due from the horizon on; nil until there are more than plain entries
 }
 
-// place says where an entry is. The lower bits are its index in near or in the wheel's
-// words. For the wheel, the upper bits are its level + 1. 0 is nowhere, because near begins
-// at root.
+// place tells where an entry is. The lower bits are its index in near or in the wheel's words.
+// The upper bits are 0 for near, and the level + 1 for the wheel. 0 means that the slot has no
+// entry, because near begins at root.
 type place uint32
 
 const indexBits = 29
@@ -55,9 +53,9 @@ func (p place) index() int    { return int(p & (1<<indexBits - 1)) }
 func dueOf(e uint64) uint64 { return e >> slotBits }
 func slotOf(e uint64) int32 { return int32(e & (MaxSlots - 1)) }
 
-// Next returns the slot due first, and when it is due: the time given to Set, rounded up to
-// the millisecond. ok is false if none is scheduled. If several are due in the same
-// millisecond, it returns the lowest slot.
+// Next returns the slot due first and its due time: the time given to Set, rounded up to the
+// millisecond. If several slots are due in the same millisecond, Next returns the lowest. ok is
+// false if no slot is scheduled.
 func (q *Queue) Next() (slot int32, due int64, ok bool) {
 	if len(q.near) <= root && !q.load() {
 		return 0, 0, false
@@ -71,7 +69,7 @@ func (q *Queue) Has(slot int32) bool {
 	return uint32(slot) < uint32(len(q.where)) && q.where[slot] != 0
 }
 
-// At returns when a slot is due, rounded as by Next; ok is false if it is not scheduled.
+// At returns when a slot is due, rounded up as in Next. ok is false if the slot is not scheduled.
 func (q *Queue) At(slot int32) (due int64, ok bool) {
 	if !q.Has(slot) {
 		return 0, false
@@ -132,7 +130,7 @@ func (q *Queue) begin(at int64) {
 	}
 }
 
-// put adds e to the heap or the wheel. Its slot must be nowhere.
+// put adds e to the heap or the wheel. The slot of e must not have an entry.
 func (q *Queue) put(e uint64) {
 	if dueOf(e) >= q.horizon {
 		q.where[slotOf(e)] = q.wheel.put(e, q.horizon)
@@ -143,8 +141,8 @@ func (q *Queue) put(e uint64) {
 	q.up(i, e)
 }
 
-// takeOut removes the entry at p. The caller must update where for its slot, which still
-// has p.
+// takeOut removes the entry at p. It does not change where for the entry's slot: the caller must
+// do that.
 func (q *Queue) takeOut(p place) {
 	if p.inWheel() {
 		q.where[slotOf(q.wheel.cut(p))] = p
@@ -168,9 +166,9 @@ func (q *Queue) load() bool {
 	return true
 }
 
-// layOut distributes all entries again, with a horizon just after the entry that is due
-// first. It is called when near has grown too large, because there are many entries or
-// because times before the horizon were set.
+// layOut distributes all entries again, with a horizon just after the entry that is due first. It
+// is called when near has grown too large: there are many entries, or many times before the
+// horizon were set.
 func (q *Queue) layOut() {
 	if q.wheel == nil {
 		q.wheel = new(wheel)
@@ -190,11 +188,11 @@ func (q *Queue) layOut() {
 	q.limit()
 }
 
-// limit sets how far near may grow. layOut moves every entry, so at least an eighth of them
-// must be put before it is called again.
+// limit sets how long near may become before the next layOut. layOut moves every entry, so near
+// must first have at least an eighth of them.
 func (q *Queue) limit() { q.most = root + max(plain, 2*len(q.near), q.n/8) }
 
-// unload distributes the entries of a bucket that was taken out of the wheel.
+// unload puts the entries of a bucket that was removed from the wheel.
 func (q *Queue) unload(b bucket) {
 	for b.n > 0 {
 		var entries [chunkSize]uint64
@@ -204,8 +202,8 @@ func (q *Queue) unload(b bucket) {
 	}
 }
 
-// ceil converts a time to milliseconds, rounding up as far as an int64 of nanoseconds
-// allows.
+// ceil converts a time to milliseconds. It rounds up, unless the result would not fit into an
+// int64 of nanoseconds.
 func ceil(due int64) int64 {
 	ms := due / msec
 	if due > ms*msec && ms < lastMsec {
@@ -214,8 +212,8 @@ func ceil(due int64) int64 {
 	return ms
 }
 
-// grow lengthens s to n. If it must allocate, it allocates an eighth more: doubling would
-// leave up to half of the arrays unused.
+// grow lengthens s to n. If it must allocate, it allocates only an eighth more, because doubling
+// would leave up to half of the arrays unused.
 func grow[E any](s []E, n int) []E {
 	if n <= cap(s) {
 		return s[:n]

@@ -2,21 +2,20 @@ package due
 
 import "math/bits"
 
-// The wheel has levels of buckets. A bucket of the finest level covers 64 ms, a bucket of
-// the next level 65.5 s, which is a whole turn of the finest; then 18.6 hours and 2.2
-// years. Most entries never move from one level to the next, because polls are a minute
-// apart or less.
+// The wheel has levels of buckets. A bucket of the finest level covers 64 ms. A bucket of each
+// other level covers a whole turn of the level below: 65.5 s, 18.6 hours and 2.2 years. Most
+// entries stay in one level, because polls are a minute apart or less.
 const (
 	fineBits = 6
 	turnBits = 10
 	turn     = 1 << turnBits // number of buckets of a level
-	levels   = 4             // 46 bits, enough for the 40 of a due time
+	levels   = 4             // cover 46 bits; a due time has 40
 )
 
-// wheel holds the entries due from a horizon on. The index of a bucket is its due time in
-// units of its level's width, modulo turn: all entries of a level are within one turn of
-// the horizon. Entries move down a level, or to the heap, when the horizon reaches the
-// start of their bucket. Their order does not matter before that.
+// wheel has the entries due from a horizon on. All entries of a level are due within one turn
+// from the horizon. The index of an entry's bucket is its due time in units of a bucket's width,
+// modulo turn. When the horizon reaches the start of a bucket, its entries move to finer levels
+// or to the heap. They have no order before that.
 type wheel struct {
 	chunks
 	buckets [levels][turn]bucket
@@ -25,11 +24,10 @@ type wheel struct {
 
 func shift(level int) uint { return uint(fineBits + level*turnBits) }
 
-// endOf returns the end of the finest bucket that covers a due time.
+// endOf returns the end of the bucket of the finest level that covers a due time.
 func endOf(due uint64) uint64 { return (due>>fineBits + 1) << fineBits }
 
-// put adds e to a bucket of the finest level that reaches far enough, and returns its
-// place.
+// put adds e to the finest level that reaches far enough, and returns the place of e.
 func (w *wheel) put(e, horizon uint64) place {
 	level := 0
 	for dueOf(e)>>shift(level)-horizon>>shift(level) >= turn {
@@ -40,8 +38,8 @@ func (w *wheel) put(e, horizon uint64) place {
 	return place(level+1)<<indexBits | place(w.push(&w.buckets[level][i], e))
 }
 
-// cut removes the entry at p. It returns the entry that has moved to p, which is the
-// removed entry itself if that was the last of its bucket.
+// cut removes the entry at p. Another entry of the bucket moves to p, and cut returns it. If the
+// removed entry was the last of the bucket, cut returns the removed entry.
 func (w *wheel) cut(p place) (moved uint64) {
 	level := p.level()
 	i := dueOf(w.words[p.index()]) >> shift(level) % turn
@@ -53,10 +51,10 @@ func (w *wheel) cut(p place) (moved uint64) {
 	return moved
 }
 
-// first removes the bucket that begins first, and returns where the horizon must be for its
-// entries: at the end of the bucket if it is of the finest level, otherwise at its start.
-// If several begin together, it takes the coarsest, since its entries may be due as early.
-// The wheel must not be empty.
+// first removes the bucket that begins first, and returns the horizon for its entries. That is
+// the end of the bucket for the finest level, and its start for others. If several buckets begin
+// at the same time, first takes the coarsest, whose entries may be due just as early. The wheel
+// must not be empty.
 func (w *wheel) first(horizon uint64) (b bucket, moved uint64) {
 	var level int
 	begin := uint64(1 << 63)
@@ -75,7 +73,7 @@ func (w *wheel) first(horizon uint64) (b bucket, moved uint64) {
 	return b, begin
 }
 
-// ahead returns how many buckets after from the first non-empty bucket of a level is.
+// ahead returns the distance from the bucket from to the first non-empty bucket of a level.
 func (w *wheel) ahead(level int, from uint64) (n uint64, ok bool) {
 	used := &w.used[level]
 	word := used[from/64] >> (from % 64)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Output stores all text written to it. Its zero value is empty and ready to use; its methods
-// are safe for concurrent use.
+// Output stores all text written to it. The zero value is empty and ready to use. Its methods are
+// safe for concurrent use.
 type Output struct {
 	mu    sync.Mutex
 	more  sync.Cond // of mu

@@ -8,7 +8,7 @@ import (
 // FieldError reports a field whose value is not allowed.
 type FieldError struct {
 	Package string // the package that returns the error, such as "deliver"; "" for none
-	Field   string // the field's name, as in the wire format if it is there
+	Field   string // the field's name, in the wire format if it has one there
 	Value   string // the value given, shortened and without secrets
 	Allowed string // a description of the values that are allowed
 }
@@ -38,7 +38,8 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip shortens a value of more than 200 bytes to about 200 and an ellipsis, for error messages.
+// Clip shortens a value of more than 200 bytes to about 200 bytes and an ellipsis, for error
+// messages.
 func Clip(s string) string {
 	if len(s) <= 200 {
 		return s

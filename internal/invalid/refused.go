@@ -7,8 +7,8 @@ type refused struct{ error }
 
 func (r refused) Unwrap() error { return r.error }
 
-// Refused marks an error as caused by the record itself, so that trying again with the same
-// record is useless. It returns nil for nil.
+// Refused marks an error as caused by the record itself: a retry with the same record is useless.
+// It returns nil for nil.
 func Refused(err error) error {
 	if err == nil {
 		return nil

@@ -1,10 +1,9 @@
-// Package lateness learns how late an upstream shows posts, and computes from that how far
-// back a poll has to read again: the overlap.
+// Package lateness learns how late a platform shows posts. From that it computes the overlap: how
+// far before the start of the previous complete poll the next poll must read back.
 //
-// Posts become visible late and out of order: ids 0.57 to 4.12 s older than the newest have
-// been seen to arrive later, and up to 180 s is reported for some timelines. A poll
-// therefore reads back beyond the start of the previous complete poll, by the overlap. Too
-// short an overlap misses posts, too long a one costs pages.
+// Posts become visible late and out of order. Posts 0.57 to 4.12 s older than the newest have
+// been observed to become visible after it, and up to 180 s is reported for some timelines. Too
+// short an overlap misses such posts. Too long an overlap costs pages.
 //
 //	t, err := lateness.New(lateness.Config{}) // one for each upstream
 //	cutoff := previous.Add(-t.Overlap())      // where a poll may stop reading
@@ -13,21 +12,21 @@
 //
 // # The rule
 //
-// The overlap that a post needed is how long before the start of the previous complete poll
-// it was published, 0 if after it. The overlap is at least twice the largest need of the
-// recent past. A post that needs up to twice as much as all of them is still found. So if
-// lateness no more than doubles from one late post to the next, no post is missed.
+// The need of a post is the overlap needed to find it: the time from its publication to the start
+// of the previous complete poll, or 0 if it was published later. The overlap is at least twice
+// the largest need of the recent past. So a post is found even if it needs twice as much as any
+// recent post.
 //
-// The overlap grows at once and shrinks slowly. The recent past is the current period and
-// the one before, of at least an hour and 1,000 posts each. The end of a period shortens
-// the overlap by half at most. So a single glitch is forgotten, and with few posts nothing
-// is.
+// The overlap grows immediately and shrinks slowly. The recent past is the current period and the
+// previous one. Each lasts at least an hour and at least 1,000 posts. At the end of a period the
+// overlap shrinks by at most half. So the effect of a single very late post ends, but not while
+// there are few posts.
 //
-// Store the result of Position and call Begin after a restart, so that the overlap survives
-// it. Posts are late across a restart, too, and polls with too short an overlap would not
-// see them and not learn from them.
+// Store the result of Position and call Begin after a restart to keep the overlap. Posts can be
+// late across a restart. Polls with too short an overlap would not find these posts, so the
+// Tracker would not learn from them.
 //
-// A post that needed more than Max is counted and does not change the overlap. No allowed
-// overlap would have found it, and mostly it was not late at all: it was pinned, or
-// imported with its old date, or its account was made public.
+// A post that needs more than Max is counted but does not change the overlap. No allowed overlap
+// would have found it. Most such posts are not late: they were pinned, or imported with an old
+// date, or their account was made public.
 package lateness

@@ -9,8 +9,8 @@ import (
 // target is the name of the cursor that stores the overlap.
 const target = "overlap"
 
-// Position returns the name and position of a cursor to store, with which another process
-// can begin. ok is false if the overlap is stored already, or is the default.
+// Position returns the name and position of a cursor to store for Begin in another process. ok is
+// false if the overlap is stored already, or is the default.
 func (t *Tracker) Position() (name, position string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,9 +26,9 @@ func (t *Tracker) Stored(position string) {
 	}
 }
 
-// Begin sets the overlap to the position that load reads ("" for none), limited by Min and
-// Max, as if a post of the previous period had needed it. Call it once. It logs an error of
-// load.
+// Begin sets the overlap to the stored position, limited by Min and Max, as if a post of the
+// previous period had needed that. load reads the position; it returns "" if there is none. Begin
+// logs an error of load. Call Begin once.
 func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, target string) (position string, err error), logger *slog.Logger) {
 	position, err := load(ctx, target)
 	if err != nil && ctx.Err() == nil {
@@ -36,7 +36,7 @@ func (t *Tracker) Begin(ctx context.Context, load func(ctx context.Context, targ
 	}
 	overlap, err := time.ParseDuration(position)
 	if err != nil {
-		return // no position, or one of another version
+		return // there is no position, or another version stored it
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Config limits the overlap. With the zero value it begins at 180 s, grows up to 30 min,
-// and shrinks back to 180 s at most.
+// Config limits the overlap. With the zero value, the overlap begins at 180 s, grows to at most
+// 30 min, and does not shrink below 180 s.
 type Config struct {
 	Initial time.Duration // Defaults to 180 s, limited by Min and Max
-	Min     time.Duration // Defaults to Initial. A lower one reads fewer pages, and may miss late posts
+	Min     time.Duration // Defaults to Initial. A lower value saves pages but may miss late posts
 	Max     time.Duration // Defaults to 30 min, or Initial if that is more
 }
 
@@ -22,18 +22,17 @@ const (
 )
 
 // The recent past is two periods. Each lasts at least periodTime and has at least periodPosts
-// posts. After 1,000 posts the probability that the next one needs a longer overlap than any
-// of them did is about 1 in 1,000; that it needs twice the longest is far less likely.
+// posts. After 1,000 posts the probability that the next post needs more than all of them is
+// about 1 in 1,000. The probability that it needs more than twice as much is far lower.
 const (
 	periodTime  = time.Hour
 	periodPosts = 1000
 )
 
-// margin is the factor by which a post may be later than all of the recent past and still
-// be found.
+// margin times the largest need of the recent past is the lowest overlap.
 const margin = 2
 
-// Tracker measures the lateness of one upstream. It is safe for concurrent use.
+// Tracker measures the lateness of one platform. It is safe for concurrent use.
 type Tracker struct {
 	min, max time.Duration
 	needed   latency.Histogram
@@ -45,7 +44,7 @@ type Tracker struct {
 	largest time.Duration // largest need in the current period
 	before  time.Duration // largest need in the previous period
 	beyond  int64
-	known   time.Duration // the overlap with which another process would begin: the stored one, or Config.Initial
+	known   time.Duration // the overlap that another process would begin with: the stored overlap, or Config.Initial
 }
 
 // New checks cfg and returns a Tracker with the overlap Config.Initial.
@@ -76,11 +75,11 @@ func New(cfg Config) (*Tracker, error) {
 	return &Tracker{min: cfg.Min, max: cfg.Max, overlap: cfg.Initial, known: cfg.Initial}, nil
 }
 
-// Observe records a new post found at now, and the overlap needed to find it: how long
-// before the start of the previous complete poll of its timeline it was published; 0 or
-// less means none. It reports whether the overlap has grown. Do not observe the first poll
-// of a timeline, which shows history, nor posts with a date chosen by their authors: a few
-// backdated posts an hour would keep the overlap long.
+// Observe records a new post found at now, and its need. needed is the time from the post's
+// publication to the start of the previous complete poll of its timeline. 0 or less means no
+// need. Observe reports whether the overlap has grown. Do not observe posts of the first poll of
+// a timeline, which shows history, or posts with a date chosen by their authors. A few backdated
+// posts an hour would keep the overlap long.
 func (t *Tracker) Observe(now time.Time, needed time.Duration) (grown bool) {
 	needed = max(0, needed)
 	t.needed.Record(needed)
@@ -114,8 +113,8 @@ func (t *Tracker) enough(needed time.Duration) time.Duration {
 	return needed * margin
 }
 
-// Overlap returns how far beyond the start of the previous complete poll the next poll
-// should read, from Config.Min to Config.Max.
+// Overlap returns how far before the start of the previous complete poll the next poll should
+// read back. It is between Config.Min and Config.Max.
 func (t *Tracker) Overlap() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,13 +127,13 @@ func (t *Tracker) Least() time.Duration { return t.min }
 // Snapshot is the state of a Tracker.
 type Snapshot struct {
 	Overlap time.Duration    // the present overlap
-	Recent  time.Duration    // largest need of a post of the recent past, of those within Max
+	Recent  time.Duration    // largest need of the recent past, without needs above Max
 	Beyond  int64            // number of posts so far that needed more than Max
 	Needed  latency.Snapshot // needs of all posts so far
 }
 
-// Snapshot returns the present state, for statistics: the histogram may lack posts observed
-// while it is copied.
+// Snapshot returns the present state, for statistics. The histogram may lack posts that are
+// observed during the call.
 func (t *Tracker) Snapshot() Snapshot {
 	needed := t.needed.Snapshot()
 	t.mu.Lock()

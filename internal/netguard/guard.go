@@ -12,7 +12,7 @@ import (
 )
 
 // ErrAddressNotAllowed means that an address is not public, or that its port is not allowed. It
-// never contains the address, because customers must not learn how names resolve inside a
+// does not contain the address, because customers must not learn how names resolve inside a
 // network.
 var ErrAddressNotAllowed = errors.New("netguard: address not allowed")
 
@@ -25,26 +25,24 @@ func prefixes(ss ...string) []netip.Prefix {
 }
 
 var (
-	// deniedV4 has the IANA IPv4 Special-Purpose Address Registry, multicast, the reserved
-	// 240/4, and the public address at which a cloud's host service answers.
+	// deniedV4 has the ranges of the IANA IPv4 Special-Purpose Address Registry, multicast, the
+	// reserved range 240/4, and 168.63.129.16, the public address of Azure's host service.
 	deniedV4 = prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 		"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
 		"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 		"168.63.129.16/32")
-	// globalV6 is the only range from which IPv6 unicast addresses are assigned (RFC 4291,
-	// IANA).
+	// globalV6 is the only range with assigned global IPv6 unicast addresses (RFC 4291, IANA).
 	globalV6 = netip.MustParsePrefix("2000::/3")
-	// deniedV6 has the special-purpose ranges in globalV6: protocol assignments with Teredo and
-	// ORCHID, documentation, 6to4, AS112, documentation again.
+	// deniedV6 has the special-purpose ranges in globalV6. In order: protocol assignments with
+	// Teredo and ORCHID, documentation, 6to4, AS112, documentation.
 	deniedV6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 
 	// privateNets are the networks that AllowPrivate allows: loopback, RFC 1918, RFC 6598 and
 	// unique local addresses.
 	privateNets = prefixes("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
-	// metadataHosts are the addresses in privateNets of clouds' metadata services, which are
-	// never allowed. Other such services have link-local addresses, which are not allowed
-	// either.
+	// metadataHosts are the addresses in privateNets of cloud metadata services. They are never
+	// allowed. Other metadata services have link-local addresses, which are not allowed either.
 	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
 		"fd00:c1::a9fe:a9fe/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128")
 )
@@ -59,11 +57,11 @@ func within(a netip.Addr, nets []netip.Prefix) bool {
 }
 
 // PublicAddr returns nil for a public unicast address and ErrAddressNotAllowed for any other. It
-// treats an IPv4-mapped IPv6 address as IPv4. It refuses addresses with a zone, and other IPv6
-// addresses that contain an IPv4 address (NAT64, 6to4, Teredo, ISATAP, …).
+// treats an IPv4-mapped IPv6 address as IPv4. It refuses addresses with a zone, and all other
+// IPv6 addresses with an IPv4 address in them (NAT64, 6to4, Teredo, ISATAP, …).
 func PublicAddr(a netip.Addr) error {
-	// The order matters: Prefix.Contains is false for an address with a zone,
-	// and for a mapped one against IPv4 prefixes.
+	// First refuse zones and unmap: Prefix.Contains is false for any address with a zone, and an
+	// IPv4 prefix does not contain a mapped address.
 	if !a.IsValid() || a.Zone() != "" {
 		return ErrAddressNotAllowed
 	}
@@ -86,8 +84,8 @@ func isISATAP(a netip.Addr) bool {
 	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// checkAddr is PublicAddr, except that it also allows private networks: all if allowPrivate is
-// true, otherwise those in nets.
+// checkAddr is PublicAddr, but also allows private networks: all of them if allowPrivate is true,
+// otherwise those in nets.
 func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
 	if u := a.Unmap(); within(u, privateNets) && (allowPrivate || within(u, nets)) && !within(u, metadataHosts) {
 		return nil
@@ -102,7 +100,7 @@ type Guard struct {
 	Ports []uint16
 
 	// AllowPrivate also allows loopback and private networks, and any port, for tests and for
-	// receivers in your own network. Link-local, metadata and multicast addresses are still
+	// receivers in a private network. Link-local, metadata and multicast addresses are still
 	// refused.
 	AllowPrivate bool
 	// AllowNets also allows these private networks, on the same ports as public addresses.
@@ -115,12 +113,12 @@ type Guard struct {
 }
 
 const (
-	maxAddrs   = 16                     // addresses of a name that are tried at most; all are checked
+	maxAddrs   = 16                     // the most addresses of a name that are tried; all are checked
 	staggering = 250 * time.Millisecond // RFC 8305, connection attempt delay
 )
 
-// Control checks an address before a connection to it. It has the signature of
-// net.Dialer.Control, which is called for each address of each attempt.
+// Control checks an address before a connection to it. Use it as net.Dialer.Control, which is
+// called for each address of each attempt.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") || !g.portOK(ap.Port()) {
@@ -137,8 +135,8 @@ func (g *Guard) portOK(port uint16) bool {
 }
 
 // DialContext connects to a host and port. It looks up a name once. If any of the name's
-// addresses is not allowed, it returns ErrAddressNotAllowed; otherwise it tries the addresses, a
-// quarter of a second apart, until one answers. Other errors are of package net.
+// addresses is not allowed, it returns ErrAddressNotAllowed. Otherwise it tries the addresses, a
+// quarter of a second apart, until one answers. Other errors come from package net.
 func (g *Guard) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -163,7 +161,7 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 		return []netip.Addr{a}, nil
 	}
 	if !g.AllowPrivate && !strings.HasSuffix(host, ".") {
-		host += "." // so that the resolver does not try its search domains
+		host += "." // keeps the resolver from trying its search domains
 	}
 	lookup := g.lookup
 	if lookup == nil {
@@ -185,7 +183,7 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 func (g *Guard) dialer() *net.Dialer { return &net.Dialer{Control: g.Control} }
 
 // dialFirst tries the targets in order, and returns the first connection. It starts the next
-// attempt when one fails, or after staggering. All attempts have ended when it returns.
+// attempt when an attempt fails, or after staggering. When it returns, all attempts have ended.
 func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, error) {
 	dial := g.dial
 	if dial == nil {
@@ -234,7 +232,7 @@ func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, erro
 	return won, nil
 }
 
-// SetNet replaces the functions with which a guard looks up names and connects, for tests; nil
+// SetNet replaces the functions that a guard uses to look up names and to connect, for tests. nil
 // means the default.
 func SetNet(
 	g *Guard,

@@ -18,9 +18,9 @@ const maxURL = 2048
 // Guard checks the address of each connection.
 //
 // An allowed URL has at most 2,048 bytes of printable ASCII, the scheme https, no user, no
-// fragment, and no port other than 443 and 8443. Its host is a public IP address, or a name with
-// a dot that is not in a special-use domain. allowPrivate also allows http, any port, private
-// addresses and all other names. allowNets allows addresses as Guard.AllowNets does.
+// fragment, and no port other than 443 and 8443. Its host is a public IP address, or a name that
+// has a dot and is not in a special-use domain. allowPrivate also allows http, any port, private
+// addresses and all other names. allowNets allows addresses like Guard.AllowNets.
 func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if raw == "" || len(raw) > maxURL {
@@ -61,8 +61,9 @@ func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 	return nil
 }
 
-// CheckCustomURL is CheckURL for URLs with a scheme of the embedding program. It checks only
-// length, characters and syntax, since only the program's sender knows the meaning of the parts.
+// CheckCustomURL is CheckURL for URLs with a scheme that the embedding program defines. It checks
+// only length, characters and syntax, because only the program's sender knows the meaning of the
+// other parts.
 func CheckCustomURL(raw string) error {
 	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if len(raw) > maxURL {
@@ -105,9 +106,9 @@ func literal(urlHost, host string) (netip.Addr, bool) {
 	return a, err == nil && a.Is6() == strings.HasPrefix(urlHost, "[")
 }
 
-// specialDomains are top-level domains without public hosts: those of the IANA Special-Use
-// Domain Names registry (RFC 6761 and later), ICANN's "internal", and those commonly used inside
-// networks, clusters and routers.
+// specialDomains are top-level domains without public hosts. They are the domains of the IANA
+// Special-Use Domain Names registry (RFC 6761 and later), ICANN's "internal", and domains
+// commonly used inside networks, clusters and routers.
 var specialDomains = map[string]bool{
 	"alt": true, "arpa": true, "example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
 	"internal": true, "intranet": true, "private": true, "corp": true, "home": true, "homenet": true, "lan": true,
@@ -115,10 +116,10 @@ var specialDomains = map[string]bool{
 	"svc": true, "cluster": true, "consul": true, "belkin": true, "router": true, "i2p": true,
 }
 
-// nameOK reports whether a host name is well-formed: at most 253 bytes, in labels of 1 to 63
+// nameOK reports whether a host name is allowed. It has at most 253 bytes, in labels of 1 to 63
 // letters, digits and inner hyphens. The last label must not begin with a digit, because some
-// resolvers take names such as 127.0.1 or 0x7f.1 for addresses. A public name has two labels or
-// more.
+// resolvers take names such as 127.0.1 or 0x7f.1 for addresses. Unless allowPrivate is set, the
+// name has two labels or more, and is not in specialDomains.
 func nameOK(host string, allowPrivate bool) bool {
 	if len(host) > 253 {
 		return false
@@ -141,8 +142,8 @@ func nameOK(host string, allowPrivate bool) bool {
 	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
 }
 
-// RedactURL returns a URL in a form that may be shown and logged: with user, password, query
-// values and fragment replaced by ***, and cut to 200 bytes.
+// RedactURL returns a URL in a form that may be shown and logged. It replaces user, password,
+// query values and fragment by ***, and cuts the URL to 200 bytes.
 func RedactURL(raw string) string {
 	const hidden = "***"
 	u, err := url.Parse(raw)

@@ -1,3 +1,4 @@
-// Package planted tests conformance suites: a case must report a fault planted in the
-// implementation that it tests, and nothing for an implementation without faults.
+// Package planted tests conformance suites. A case of a suite must report a fault that was
+// planted in the tested implementation, and must report nothing for an implementation without
+// faults.
 package planted

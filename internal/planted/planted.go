@@ -26,11 +26,11 @@ func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
-	r.TB.SkipNow() // ends the goroutine of the case, which has its own subtest
+	r.TB.SkipNow() // ends the goroutine of the case's subtest
 }
 
-// Reports runs a case in a subtest and returns its reports by Error, Errorf and Fatalf. These do
-// not fail the test.
+// Reports runs a case in a subtest and returns its reports by Error, Errorf and Fatalf. The
+// reports do not fail the test.
 func Reports(t *testing.T, run func(testing.TB)) []string {
 	t.Helper()
 	r := &recorder{}
@@ -48,9 +48,9 @@ func ReportsInBubble(t *testing.T, run func(testing.TB)) []string {
 	return r.said
 }
 
-// Find checks the reports of the case name: sound for an implementation without faults, wrong
-// for one with a fault. It fails the test t if sound is not empty, or if no report in wrong
-// contains the text says.
+// Find checks the reports of the case name. sound has its reports for an implementation without
+// faults, and wrong has its reports for one with a fault. Find fails the test t if sound is not
+// empty, or if no report in wrong contains the text says.
 func Find(t testing.TB, name, says string, sound, wrong []string) {
 	t.Helper()
 	if len(sound) > 0 {

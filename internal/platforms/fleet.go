@@ -37,7 +37,7 @@ func (s *Set) Part(account string) fleet.Part {
 	return p.Detector.Part(name)
 }
 
-// QueryParts returns the parts that a query needs: that of its search, then those of its
+// QueryParts returns the parts that a query needs: the part of its search, then the parts of its
 // authors' timelines. It returns nil for a nil platform.
 func (p *Platform) QueryParts(sub detect.QuerySubscription) (parts []fleet.Part) {
 	if p == nil {
@@ -61,14 +61,14 @@ func (s *Set) Hold(hold bool) {
 type Budget struct {
 	Rate     float64 // calls a second, for all nodes together
 	Demand   float64 // of this node: see detect.Detector.Demand; 0 if it is not known
-	Accounts float64 // how many accounts the Demand is of
+	Accounts float64 // number of accounts that Demand is for
 }
 
 // probes is the suffix in the name of a platform's budget for probes.
 const probes = "/probes"
 
-// Budgets returns the budget of each platform under its name, and that of its probes under the
-// name with "/probes". Platforms without a limit are left out.
+// Budgets returns the budget of each platform under its name, and the budget of its probes under
+// the name with "/probes". It leaves out budgets without a limit.
 func (s *Set) Budgets() map[string]Budget {
 	all := map[string]Budget{}
 	for i := range s.list {
@@ -85,7 +85,7 @@ func (s *Set) Budgets() map[string]Budget {
 	return all
 }
 
-// SetRates sets the calls a second of budgets, by their names in Budgets. Budgets without an
+// SetRates sets the calls a second of budgets. rates has the names of Budgets. Budgets without an
 // entry in rates do not change.
 func (s *Set) SetRates(rates map[string]float64) {
 	for i := range s.list {

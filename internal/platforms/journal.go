@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Commits orders the commits of several detectors. The next detector commits only after the
-// deliveries of the last commit were handed on, so deliveries are handed on in the order of
+// Commits makes several detectors commit one after another. A detector commits only after the
+// deliveries of the previous commit were handed on. So deliveries are handed on in the order of
 // Event.Seq.
 type Commits struct {
 	turn chan struct{} // held from a commit until its deliveries are handed on
@@ -22,8 +22,8 @@ func NewCommits(hand func([]deliver.Delivery)) *Commits {
 	return &Commits{turn: make(chan struct{}, 1), hand: hand}
 }
 
-// Of returns the Journal and OnCommit for the detector of the platform name. Targets of its
-// cursors are stored with the prefix name + "/", unless name is "".
+// Of returns the Journal and OnCommit for the detector of the platform name. The Journal stores
+// the targets of its cursors with the prefix name + "/", unless name is "".
 func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deliver.Delivery)) {
 	if name != "" {
 		name += "/"
@@ -34,7 +34,7 @@ func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deli
 	}
 }
 
-// take waits for the turn. A free turn is taken without calling ctx.Done, which may allocate a
+// take waits for the turn. If the turn is free, take does not call ctx.Done, which may allocate a
 // channel.
 func (c *Commits) take(ctx context.Context) error {
 	select {
@@ -58,8 +58,8 @@ type journal struct {
 	detect.Journal
 }
 
-// Commit keeps the turn if there are deliveries: the detector then calls OnCommit, which
-// releases it.
+// Commit commits the batches when it has the turn. If there are deliveries it keeps the turn,
+// because the detector then calls OnCommit, which releases the turn.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // the batch may be a retry, with the prefix already set

@@ -7,15 +7,15 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// Plans has the plan of all platforms together and, in ByName, that of each; ByName is nil if no
-// platform has a name.
+// Plans has the plan of all platforms together. ByName has the plan of each platform; it is nil
+// if no platform has a name.
 type Plans struct {
 	detect.Plans
 	ByName map[string]detect.Plans
 }
 
-// Plan returns the plans of all platforms: see detect.Detector.Plan. Each of the budgets is
-// planned for each platform.
+// Plan returns the plans of all platforms: see detect.Detector.Plan. Each platform makes a plan
+// for each of the budgets.
 func (s *Set) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	return s.plans(func(p *Platform) (detect.Plans, error) { return p.Detector.Plan(ctx, budgets...) })
 }
@@ -67,8 +67,8 @@ func (s *Set) plans(of func(*Platform) (detect.Plans, error)) (all Plans, err er
 	return all, nil
 }
 
-// together returns the sum of two plans. Its Mean is the mean over all accounts, and its P95 and
-// LongestInterval are the larger of the two; it has no Other.
+// together returns the sum of two plans. Its Mean is the mean over all accounts. Its P95 and
+// LongestInterval are the larger of the two. It has no Other.
 func together(a, b detect.Plans) detect.Plans {
 	sum := detect.Plans{Accounts: a.Accounts + b.Accounts, Queries: append(append([]detect.PlannedQuery(nil), a.Queries...), b.Queries...)}
 	sum.CostPerDay = a.CostPerDay + b.CostPerDay

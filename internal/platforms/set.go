@@ -16,14 +16,14 @@ import (
 
 // Platform is one platform of a Set.
 type Platform struct {
-	Name     string // "" for the platform of Config.Fetcher, which has no name
+	Name     string // "" for the platform of Config.Fetcher
 	Detector *detect.Detector
 	Pace     detect.Pace
 	// CheckAccount returns an error for a name that no account can have; nil accepts all.
 	CheckAccount func(name string) error
 }
 
-// Set holds the platforms of a program. It has the methods of a detect.Detector, for all
+// Set has the platforms of a program. Its methods are those of a detect.Detector, for all
 // platforms together. They are safe for concurrent use.
 type Set struct {
 	list   []Platform // account names without a platform belong to the first
@@ -49,7 +49,8 @@ func (s *Set) Split(account string) (*Platform, string) {
 	return &s.list[0], account
 }
 
-// Named returns the platform with that name, or nil if there is none; for "" the first.
+// Named returns the platform with the given name, or nil if there is none. For "" it returns the
+// first platform.
 func (s *Set) Named(name string) *Platform {
 	if name == "" {
 		return &s.list[0]
@@ -57,15 +58,15 @@ func (s *Set) Named(name string) *Platform {
 	return s.byName[name]
 }
 
-// AccountTarget returns the target of an account's cursor, as it is in the journal: with the
+// AccountTarget returns the target of an account's cursor in the journal. It begins with the
 // platform's prefix.
 func (s *Set) AccountTarget(account string) string {
 	p, name := s.Split(account)
 	return p.prefix() + detect.AccountTarget(name)
 }
 
-// QueryTargets returns the targets of the cursors for a query: that of its search, and those of
-// its authors' timelines. It returns nil for an unknown platform.
+// QueryTargets returns the targets of a query's cursors: the target of its search, and the
+// targets of its authors' timelines. It returns nil for an unknown platform.
 func (s *Set) QueryTargets(platform string, sub detect.QuerySubscription) (targets []string) {
 	p := s.Named(platform)
 	if p == nil {
@@ -86,7 +87,8 @@ func (p *Platform) prefix() string {
 	return p.Name + "/"
 }
 
-// Full returns the name of an account as users write it, with the name of the platform.
+// Full returns the name of an account in the form that users write, with the name of the
+// platform.
 func (p *Platform) Full(account string) string {
 	if p.Name == "" {
 		return account
@@ -127,8 +129,8 @@ func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
 }
 
 // interval returns the interval of a monitor for its accounts on this platform. If a budget sets
-// the pace, it is at least detect.MinBound: the monitor may have a shorter one, because
-// intervals set the pace of another of its platforms, or of this one before.
+// the pace, the result is at least detect.MinBound. A monitor can have a shorter interval if it
+// also has accounts on a platform without a budget, or if this platform had none before.
 func (p *Platform) interval(asked time.Duration) time.Duration {
 	if p.Pace != detect.PaceInterval && asked > 0 {
 		return max(asked, detect.MinBound)
@@ -151,9 +153,9 @@ func (s *Set) each(fn func(*Platform) error) error {
 	return nil
 }
 
-// ReadUntil calls detect.Detector.ReadUntil of all platforms. The keys of the result are those
-// of the accounts' full names; accounts of the first platform are also under their names without
-// the platform.
+// ReadUntil calls detect.Detector.ReadUntil of all platforms. The keys of the result are the
+// monitor.Key of the accounts' full names. An account of the first platform also has an entry for
+// its name without the platform.
 func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	all, namesOf := map[string]time.Time{}, map[*Platform][]string{}
 	for _, account := range named {
@@ -173,8 +175,8 @@ func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (
 	return all, err
 }
 
-// Account calls detect.Detector.Account of the account's platform. The result has the account's
-// full name.
+// Account calls detect.Detector.Account of the account's platform. The result has the full name
+// of the account.
 func (s *Set) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	p, name := s.Split(username)
 	st, ok, err = p.Detector.Account(ctx, name)
@@ -194,7 +196,7 @@ func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.
 	return st, ok, err
 }
 
-// Worst returns the worst accounts of all platforms together, with their full names: see
+// Worst returns the worst accounts among all platforms, with their full names: see
 // detect.Detector.Worst.
 func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.AccountStatus, err error) {
 	err = s.each(func(p *Platform) error {
@@ -279,8 +281,8 @@ func (s *Set) Stop() {
 // named reports whether any platform has a name.
 func (s *Set) named() bool { return len(s.list) > 1 || s.list[0].Name != "" }
 
-// Stats returns the statistics of the first platform and, in named, those of every platform by
-// name; named is nil if no platform has a name.
+// Stats returns the statistics of the first platform. named has the statistics of every platform
+// by name; it is nil if no platform has a name.
 func (s *Set) Stats() (first detect.Stats, named map[string]detect.Stats) {
 	for i := range s.list {
 		st := s.list[i].Detector.Stats()

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// priorMisses / priorPosts is the prior of the miss rate, which is the share of posts
+	// priorMisses / priorPosts is the prior of the miss rate. The miss rate is the share of posts
 	// that marks do not show.
 	priorMisses, priorPosts = 0.025, 5
-	// leastMissed is the lowest miss rate assumed. It keeps audits from ending.
+	// leastMissed is the lowest miss rate assumed. With a rate of 0 there would be no audits.
 	leastMissed = 0.001
 	// memory is the number of posts over which the miss rate is measured.
 	memory = 1000
-	// auditCost is the mean time that a post waits for the budget's polls, as a fraction of
-	// the mean wait at equal intervals: see package pace.
+	// auditCost is the mean wait of a post for a poll paced by package pace, as a fraction of the
+	// mean wait at equal intervals.
 	auditCost = 0.44
-	// leastShare is the share of the calls that probes get even if they show nothing;
-	// otherwise it would not be noticed when they begin to.
+	// leastShare is the share of the calls that probes get even if they show nothing. It lets
+	// Health notice when they begin to show posts.
 	leastShare = 0.01
 )
 
-// Polls of changed accounts are limited: a Prober that reports all accounts as changed must
-// not cost much. Each such poll takes one token, each post that it finds adds perFind, and
-// every other poll adds perPoll.
+// Polls of changed accounts are limited, because a wrong Prober may report all accounts as
+// changed. Each such poll takes one token. A poll that finds a post adds perFind, and every other
+// poll adds perPoll.
 const (
 	firstTokens = 50
 	mostTokens  = 1000
@@ -39,13 +39,12 @@ type Stats struct {
 	Calls       int64 // calls of the Prober
 	Errors      int64 // calls that failed
 	Changes     int64 // marks that differed from the previous probe
-	Ignored     int64 // changes without a poll, because marks changed too often without a post
+	Ignored     int64 // changes without a poll, because too many changes led to no post
 	Found       int64 // changes that led to a post
 	FalseAlarms int64 // changes that led to no post, even after a repeated poll
-	Missed      int64 // posts found by polls that no mark had shown
+	Missed      int64 // posts that polls found and no mark had shown
 	MissRate    float64
-	// Lag is the time from publication until a probe showed the change, including the wait
-	// for the probe.
+	// Lag is the time from a post's publication to the probe that showed it.
 	Lag latency.Snapshot
 }
 
@@ -56,19 +55,19 @@ type Health struct {
 	mu            sync.Mutex
 	stats         Stats
 	lag           latency.Histogram
-	found, missed float64 // posts that marks have shown and not shown; older ones count less
+	found, missed float64 // posts that marks have shown, and not shown; older posts count less
 	tokens        float64
 	followed      float64 // polls of changed accounts, as a share of the shared calls
-	down          bool    // the last call of the Prober failed; probes get no share then
+	down          bool    // the last call of the Prober failed, so probes get no share
 }
 
 // NewHealth returns the Health of a Prober with limit accounts per call.
 func NewHealth(limit int) *Health { return &Health{limit: float64(limit), tokens: firstTokens} }
 
-// Share returns the share of the calls that is best spent on probes, not counting polls of
-// changed accounts. It minimizes the mean wait (1-ε)/(k·p) + 0.44·ε/(1-p), as a fraction of
-// the wait at equal intervals. p is the share, k the accounts per call and ε the miss rate:
-// posts that marks show wait for probes, others for polls.
+// Share returns the best share of the calls for probes, without the polls of changed accounts.
+// Posts that marks show wait for probes; other posts wait for polls. Share minimizes the mean
+// wait (1-ε)/(k·p) + 0.44·ε/(1-p), as a fraction of the wait at equal intervals. p is the share,
+// k the number of accounts per call, and ε the miss rate.
 func (h *Health) Share() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,8 +88,8 @@ func (h *Health) missRate() float64 {
 	return min(max(rate, leastMissed), 1)
 }
 
-// Speedup returns the mean wait with probes at Share, divided by the mean wait without; at
-// most 1.
+// Speedup returns the mean wait with probes at Share, divided by the mean wait without probes. It
+// is at most 1.
 func (h *Health) Speedup() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,8 +125,8 @@ func (h *Health) change() bool {
 // followMemory is the number of shared calls over which followed is averaged.
 const followMemory = 500
 
-// shared counts a call that probes and polls share. n is how many accounts with changed
-// marks were polled since the last one.
+// shared counts a call that probes and polls share. n is the number of accounts with changed
+// marks that were polled since the previous such call.
 func (h *Health) shared(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +145,7 @@ func (h *Health) call(err error) {
 	}
 }
 
-// poll counts a poll that no mark asked for.
+// poll counts a poll that no changed mark asked for.
 func (h *Health) poll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,8 +170,8 @@ func (h *Health) falseAlarm() {
 	h.stats.FalseAlarms++
 }
 
-// miss counts n posts that no mark has shown. A negative n takes back posts that a mark
-// shows after all.
+// miss counts n posts that no mark has shown. If a mark shows such posts later, a negative n
+// subtracts them.
 func (h *Health) miss(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

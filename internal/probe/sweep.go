@@ -17,8 +17,8 @@ type Config struct {
 	Prober   fetcher.Prober
 	Health   *Health
 	Accounts Accounts
-	// PerSecond is how many calls per second are reserved for probes; 0 if they share the
-	// calls of the polls.
+	// PerSecond is the number of calls per second that are reserved for probes. 0 means that
+	// probes share the calls of the polls.
 	PerSecond float64
 	Timeout   time.Duration // limit on the time of a call
 	// Backoff returns the wait after the n-th consecutive failure, n from 1.
@@ -27,19 +27,19 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Accounts holds the accounts of a shard, by slot.
+// Accounts gives access to the accounts of a shard, by slot.
 type Accounts interface {
 	// Size returns the highest slot ever used plus 1.
 	Size() int32
 	// Ready reports whether an account is watched and was read before.
 	Ready(slot int32) bool
 	Account(slot int32) fetcher.Account
-	// Hurry makes the shard poll an account at once.
+	// Hurry makes the shard poll an account immediately.
 	Hurry(slot int32, now int64)
 }
 
-// Sweep probes the accounts of a shard in turn. Only the shard's goroutine uses it, except
-// for Make. Times are nanoseconds of the detector's clock.
+// Sweep probes the accounts of a shard in turn. Only the shard's goroutine may call its methods,
+// except for Make. Times are nanoseconds of the detector's clock.
 type Sweep struct {
 	cfg   Config
 	epoch time.Time
@@ -47,11 +47,11 @@ type Sweep struct {
 	next  int32   // slot at which the sweep continues
 	marks []state // by slot
 
-	turns   float64 // shared calls that probes have saved
-	waiting int     // polls of changed accounts that go before the next probe
+	turns   float64 // accumulated shares of the shared calls; a probe takes 1
+	waiting int     // polls of changed accounts to be made before the next probe
 	hurried int     // accounts polled because of a mark since the last shared call
 	at      int64   // when the next call is due, if probes have their own rate
-	rest    int64   // time until which no call is made after a failure
+	rest    int64   // after a failure, no call is made before this time
 	failed  int     // consecutive failed calls
 	off     bool    // the platform does not support probes
 	repeats []repeat
@@ -70,11 +70,11 @@ type state struct {
 const (
 	changed  uint8 = 1 << iota // the mark has changed, and no poll has ended since
 	repeated                   // the poll after a change found nothing and is repeated
-	seen                       // a poll found posts after the last probe, so the mark will change
+	seen                       // a poll found posts published since the last probe, so the mark will change
 	missed                     // a poll found posts that the mark had not shown
 )
 
-// repeat is a poll to be repeated, because a mark may change before the timeline does.
+// repeat is a poll to be repeated. A mark may change before the timeline shows the post.
 type repeat struct {
 	slot int32
 	at   int64
@@ -87,7 +87,7 @@ func New(cfg Config) *Sweep {
 	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: cfg.Prober.ProbeLimit()}
 }
 
-// tick is the unit of state.at: 32 bits of it last for two years.
+// tick is the unit of state.at. 32 bits are enough for two years.
 const tick = time.Second / 64
 
 // probedAt returns when an account was probed last.
@@ -96,7 +96,7 @@ func (s *Sweep) probedAt(st *state) time.Time { return s.epoch.Add(time.Duration
 // Shares reports whether probes share the calls of the polls.
 func (s *Sweep) Shares() bool { return s.cfg.PerSecond == 0 }
 
-// SetRate sets how many calls per second are reserved for probes; 0 means none. It does
+// SetRate sets the number of calls per second that are reserved for probes. 0 means none. It does
 // nothing if probes share the calls of the polls.
 func (s *Sweep) SetRate(perSecond float64, now int64) {
 	if s.Shares() {
@@ -114,8 +114,8 @@ const leastRate = 1e-9
 // never is a time after all others.
 const never = int64(1<<63 - 1)
 
-// NextAt returns when the next call with the probes' own rate may be made, or the next poll
-// repeated.
+// NextAt returns when the next reserved call may be made or the next poll is to be repeated,
+// whichever is earlier.
 func (s *Sweep) NextAt() int64 {
 	at := never
 	if !s.off && !s.Shares() {
@@ -127,13 +127,12 @@ func (s *Sweep) NextAt() int64 {
 	return at
 }
 
-// mostTurns limits how many shared calls in a row go to accounts with changed marks, and
-// how many the probes then get in a row.
+// mostTurns is the most shared calls in a row for polls of changed accounts, and the most that
+// probes then get in a row.
 const mostTurns = 10
 
-// Turn reports whether the next call that probes share with polls is a probe's. Accounts
-// with changed marks go first: a probe may find that there are posts, but their polls most
-// likely find some.
+// Turn reports whether the next shared call is for a probe. Polls of accounts with changed marks
+// go first, because they most likely find posts, and a probe only may lead to posts.
 func (s *Sweep) Turn(now int64) bool {
 	if s.off || !s.Shares() || now < s.rest {
 		return false
@@ -155,10 +154,10 @@ func (s *Sweep) Turn(now int64) bool {
 	return true
 }
 
-// Due reports whether a call with the probes' own rate may be made now.
+// Due reports whether a reserved call may be made now.
 func (s *Sweep) Due(now int64) bool { return !s.off && !s.Shares() && now >= max(s.at, s.rest) }
 
-// Repeat hurries the accounts with a poll that is due to be repeated by now.
+// Repeat hurries the accounts whose polls are due to be repeated.
 func (s *Sweep) Repeat(now int64) {
 	for len(s.repeats) > 0 && s.repeats[0].at <= now {
 		slot := s.repeats[0].slot
@@ -184,7 +183,7 @@ type Call struct {
 	err      error
 }
 
-// Start returns the next call with its accounts, nil if there are no accounts.
+// Start returns the next call with its accounts, or nil if there are no accounts.
 func (s *Sweep) Start(now int64) *Call {
 	if !s.Shares() {
 		s.at = max(s.at, now) + int64(1e9/s.cfg.PerSecond)
@@ -227,7 +226,7 @@ func (s *Sweep) Make(ctx context.Context, c *Call) {
 	}()
 	p, err := s.cfg.Prober.Probe(ctx, c.accounts)
 	if err != nil {
-		_ = err.Error() // an Error method that panics, as of a nil pointer, must do so here
+		_ = err.Error() // if the Error method panics (a nil pointer), it must do so here, where the panic is recovered
 	}
 	if err == nil && len(p.Marks) != len(c.slots) {
 		err = fmt.Errorf("detect: prober answered for %d accounts with %d marks: want one for each", len(c.slots), len(p.Marks))
@@ -303,9 +302,9 @@ func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	s.hurry(slot, now)
 }
 
-// Polled records a complete poll of an account. found has the publication times of its new
-// posts. If first is set, this was the account's first poll: its state is reset, and the
-// posts do not count.
+// Polled records a complete poll of an account. found has the publication times of the new posts.
+// If this was the account's first poll (first), Polled resets the account's state and ignores the
+// posts.
 func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	st := s.state(slot)
 	switch {
@@ -333,8 +332,8 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 	}
 }
 
-// audit counts the posts of a poll that no changed mark had asked for: the last probe
-// should have shown those that were published before it.
+// audit counts the posts of a scheduled poll. The last probe should have shown the posts that
+// were published before it.
 func (s *Sweep) audit(st *state, found []time.Time) {
 	hidden := 0
 	for _, at := range found {

@@ -2,15 +2,15 @@ package seen
 
 import "encoding/binary"
 
-// Chunks of an arena: the first is small because most sets are. Each further chunk is twice
-// as large, up to largestChunk.
+// Sizes of the chunks of an arena. The first chunk is small because most sets are small. Each
+// further chunk is twice as large, up to largestChunk.
 const (
 	firstChunk   = 512
 	largestChunk = 256 << 10
 )
 
-// arena stores ids that are not numbers, each after its length, in chunks that never move.
-// A reference is the chunk's number in the upper 32 bits and the offset in the lower ones.
+// arena stores ids that are not numbers, each after its length, in chunks that never move. A
+// reference has the number of the chunk in the upper 32 bits, and the offset in the lower 32.
 type arena struct {
 	chunks [][]byte
 }

@@ -48,8 +48,8 @@ func (b *builder) put(id string) {
 
 func (b *builder) endRun() { b.last = len(b.all) }
 
-// finish returns the string of the ids. One id that is not a number makes all ids be stored
-// as text, because a platform has only one kind of id.
+// finish returns the string of the ids. If one id is not a number, all ids are stored as text.
+// That is rare, because a platform has only one kind of id.
 func (b *builder) finish() string {
 	if b.textual {
 		for i := range b.all {

@@ -1,11 +1,11 @@
-// Package seen remembers which posts were shown. It is exact, takes a few bytes per id, and
-// has no pointers for the garbage collector to follow. Filters that guess (bloom, cuckoo,
-// lossy caches) would lose or duplicate posts.
+// Package seen remembers the ids of posts that were shown. It is exact, takes a few bytes per id,
+// and has few pointers for the garbage collector to follow. Inexact filters (Bloom, cuckoo, lossy
+// caches) would lose or duplicate posts.
 //
-// A Window is the memory of one account's timeline. It holds the ids that the last complete
-// poll showed, and those that only the one before it showed. A complete poll reads back
-// beyond the overlap, so no other post can be shown again, except by a fault of the
-// platform. The size of a Window does not grow with the account's history.
+// A Window is for the timeline of one account. It has the ids that the last two complete polls
+// showed. A complete poll reads back to the end of the overlap, so no older post is shown again,
+// except by a fault of the platform. The size of a Window does not grow with the account's
+// history.
 //
 //	var w seen.Window
 //	poll := w.Poll()             // begins one poll
@@ -20,15 +20,14 @@
 //	…
 //	all.Set(account, w)
 //
-// A Set is for targets without such an order: queries, and sources that answer in any
-// order. It remembers by age, each id for one to two horizons of time.
+// A Set is for queries, and for platforms that return posts in any order. It remembers an id for
+// one to two times its horizon, a duration.
 //
 //	s := seen.NewSet(24 * time.Hour)
 //	s.Has("1212092628029698048") // false: a new post
 //	…
-//	s.Add(now, shown...)         // after the commit: new ids, and those shown again
+//	s.Add(now, shown...)         // after the commit: new ids, and ids shown again
 //
-// Numeric ids are kept as numbers: up to 8 bytes each in a Window, 10.7 to 13.5 in a large
-// Set. Other ids are kept as text together with their hashes: two ids with the same hash
-// are never confused.
+// Numeric ids are kept as numbers: up to 8 bytes each in a Window, 10.7 to 13.5 in a large Set.
+// Other ids are kept as text with their hashes, so two ids with the same hash are never confused.
 package seen

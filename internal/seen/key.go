@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// The number of digits of post ids on X from 2010 to 2079, and on Mastodon.
+// The least and the most digits of post ids on X from 2010 to 2079, and on Mastodon.
 const leastUsual, mostUsual = 17, 19
 
-// numericKey returns the number of an id that is a plain number: digits without a leading
-// zero, below 2⁶⁴. Every such number has exactly one id.
+// numericKey returns the number of an id, if the id is a number below 2⁶⁴ without a leading zero.
+// So each number is the key of only one id.
 func numericKey(id string) (uint64, bool) {
 	if usual(id) {
 		return usualKey(id)
@@ -19,8 +19,8 @@ func numericKey(id string) (uint64, bool) {
 
 func usual(id string) bool { return leastUsual <= len(id) && len(id) <= mostUsual }
 
-// usualKey is numericKey for an id of a usual length. It is cheaper because it calls
-// nothing.
+// usualKey is numericKey for an id of a usual length. It is faster, because all its calls are
+// inlined.
 func usualKey(id string) (uint64, bool) {
 	if !usual(id) {
 		return 0, false // tells the compiler the bounds
@@ -57,8 +57,8 @@ var tens = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 // zeros is eight digits '0'.
 const zeros = 0x3030303030303030
 
-// eightNumber returns the number of eight digits, the first digit in the lowest byte. It
-// joins pairs, then pairs of pairs, in three multiplications.
+// eightNumber returns the number of eight digits, with the first digit in the lowest byte. It
+// joins digits to pairs, and then pairs to the number, with three multiplications.
 func eightNumber(word uint64) uint64 {
 	const pairs = 0x000000ff000000ff
 	word -= zeros
@@ -73,7 +73,8 @@ func load64(s string, i int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// textKey is FNV-1a with a final mix. Ids with the same key are compared themselves.
+// textKey returns the FNV-1a hash of an id with a final mix. For equal keys, the caller compares
+// the ids.
 func textKey(id string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(id) {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// A window's ids are stored in one string, without spare room and without pointers for the
+// A window's ids are stored in one string, without unused bytes and without pointers for the
 // garbage collector to follow:
 //
 //	keys     count × width bits: two runs, each ascending, minus the base
@@ -13,14 +13,14 @@ import (
 //	text     the ids; only with text
 //	trailer  base 8 bytes, count 4, last 4, form 1; all numbers little-endian
 //
-// Posts of one account are close in time, so the upper bits of their ids are mostly the
-// same: a page over a month takes 54 bits per snowflake id. With text the keys are hashes.
-// The trailer is at the end, next to the newest keys, and a load of eight bytes never
-// reaches past it.
+// Posts of one account are close in time, so the upper bits of their ids are mostly the same. For
+// snowflake ids of a page over a month, a key has 54 bits. With text the keys are hashes. The
+// trailer is at the end, next to the newest keys. So a load of eight bytes at a key never reaches
+// past the string.
 const (
 	trailerSize = 8 + 4 + 4 + 1
 	textForm    = 0xff // any other form is the width
-	// A key wider than widestPacked does not fit into one load with its shift.
+	// A load of eight bytes at any bit offset contains a key of up to widestPacked bits.
 	widestPacked = 57
 )
 
@@ -68,8 +68,8 @@ func (l *layout) id(i int) string {
 
 func (l *layout) end(ends, i int) int { return int(uint32(load64(l.data, ends+4*i))) }
 
-// want returns the offset that an id would have. It returns false for a text id in a window
-// of numbers.
+// want returns the offset that an id would have in the window. It returns false for a text id in
+// a window of numbers.
 func (l *layout) want(id string) (uint64, bool) {
 	if l.text {
 		return textKey(id), true
@@ -78,7 +78,7 @@ func (l *layout) want(id string) (uint64, bool) {
 	return key - l.base, numeric
 }
 
-// find returns the index of an id with the offset want, -1 if it is not in the window.
+// find returns the index of an id with the offset want, or -1 if the id is not in the window.
 func (l *layout) find(want uint64, id string) int {
 	if i := l.search(want, id, 0, l.last); i >= 0 || l.last == l.count {
 		return i
@@ -86,7 +86,7 @@ func (l *layout) find(want uint64, id string) int {
 	return l.search(want, id, l.last, l.count)
 }
 
-// search searches one run; ids with the same hash are adjacent.
+// search is find in one run. Ids with the same hash are adjacent in a run.
 func (l *layout) search(want uint64, id string, from, to int) int {
 	end := to
 	for from < to {
@@ -105,7 +105,7 @@ func (l *layout) search(want uint64, id string, from, to int) int {
 	return -1
 }
 
-// pack returns the string of two runs, each sorted and without duplicates.
+// pack returns the string of two runs. Each run must be sorted and without duplicates.
 func pack(first, second []entry, text bool) string {
 	count := len(first) + len(second)
 	if count == 0 {

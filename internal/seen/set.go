@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// Set is a set of recent ids, for queries and for sources without order: their answers have
-// no end to read back to. It remembers an id for at least the horizon after it was last
-// added. The first Add after twice the horizon forgets it.
+// Set is a set of recent ids, for targets whose posts come in no order: a poll cannot read back
+// to a known post. A Set remembers an id for at least the horizon after the last Add with the id.
+// The first Add after twice the horizon forgets the id.
 //
-// It is exact. In a large set a numeric id takes 10.7 to 13.5 bytes, another id 22 to 28
-// bytes plus its length. An id that is added again in the older half of its life is stored
-// twice until that half is over. No Add moves more than about 6,000 ids, whatever the size
-// of the set, which takes about 40 µs.
+// It is exact. In a large set a numeric id takes 10.7 to 13.5 bytes, another id 22 to 28 bytes
+// plus its length. An id that is added again after its first generation has become old is stored
+// twice until that generation is dropped. Adding an id moves at most about 6,000 ids, whatever
+// the size of the set, which takes about 40 µs.
 //
-// A Set is not safe for concurrent use, except that Has and HasEach may be called
-// concurrently while no other method is.
+// A Set is not safe for concurrent use, but concurrent calls of only Has and HasEach are.
 type Set struct {
 	horizon time.Duration
-	since   time.Time // young takes the ids of one horizon from since on
+	since   time.Time // young takes the ids added from since on, for one horizon
 	young   generation
 	old     generation
 	both    int // number of ids in both young and old
 
-	// The seeds are random: nobody can make up ids with equal hashes.
+	// The seeds are random, so nobody can construct ids with equal hashes.
 	seed     uint64
 	textSeed maphash.Seed
 }
 
-// generation holds the ids added in one horizon of time.
+// generation has the ids added within one horizon.
 type generation struct {
 	numbers table
 	texts   table
@@ -56,21 +55,21 @@ func NewSet(horizon time.Duration) *Set {
 // Len returns the number of ids remembered.
 func (s *Set) Len() int { return s.young.len() + s.old.len() - s.both }
 
-// Has reports whether the set remembers an id. It changes nothing: call Add for an id that
-// was shown again, once it is dealt with.
+// Has reports whether the set remembers an id. Has does not prolong that: call Add for an id that
+// was shown again, after the commit.
 func (s *Set) Has(id string) bool {
 	h, text := s.hash(id)
-	// Both home slots are read before either is compared. The processor then waits for memory
-	// only once. Most ids are in their home slot.
+	// Read both home slots before comparing either: the processor then waits for memory only
+	// once. Most ids are in their home slot.
 	if !text && min(s.young.numbers.atHome(h)^h, s.old.numbers.atHome(h)^h) == 0 {
 		return true
 	}
 	return s.young.table(text).has(h, id) || s.old.table(text).has(h, id)
 }
 
-// HasEach sets known[i] to Has(ids[i]) for a page of ids. For a set larger than the
-// processor's caches it takes a third of the time of single calls, because the processor
-// waits for the memory of many ids at once.
+// HasEach sets known[i] to Has(ids[i]) for each i. If the set is larger than the processor's
+// caches, HasEach takes a third of the time of single calls, because the processor loads the
+// memory for many ids in parallel.
 func (s *Set) HasEach(ids []string, known []bool) {
 	var asked [16]struct {
 		h, young, old uint64
@@ -92,7 +91,7 @@ func (s *Set) HasEach(ids []string, known []bool) {
 				known[i] = s.young.texts.has(a.h, ids[i]) || s.old.texts.has(a.h, ids[i])
 			case a.young == a.h || a.old == a.h:
 				known[i] = true
-			default: // an empty home slot means that the id is not there
+			default: // if its home slot is empty, the id is not in the table
 				known[i] = a.young != 0 && s.young.numbers.has(a.h, ids[i]) || a.old != 0 && s.old.numbers.has(a.h, ids[i])
 			}
 		}
@@ -100,9 +99,8 @@ func (s *Set) HasEach(ids []string, known []bool) {
 	}
 }
 
-// Add remembers ids from now on, including known ones. Calls must be in the order of time;
-// a now before the latest one given counts as that. Without ids, Add only forgets expired
-// ids.
+// Add remembers ids from now on, including ids that the set has already. now must not decrease
+// from call to call; a lower now counts as the latest. Without ids, Add only forgets expired ids.
 func (s *Set) Add(now time.Time, ids ...string) {
 	s.advance(now)
 	for _, id := range ids {
@@ -113,8 +111,8 @@ func (s *Set) Add(now time.Time, ids ...string) {
 	}
 }
 
-// advance makes young old when its time is over. The next generation begins at exactly that
-// time, not at now, which keeps twice the horizon as the limit.
+// advance makes young the old generation when its horizon is over. The next generation begins at
+// exactly that time, not at now, so no id stays longer than twice the horizon.
 func (s *Set) advance(now time.Time) {
 	if s.since.IsZero() {
 		s.since = now
@@ -131,9 +129,9 @@ func (s *Set) advance(now time.Time) {
 	s.young, s.both = generation{}, 0
 }
 
-// hash returns the hash of an id, and whether the tables have to store the id as text.
-// Different numbers have different hashes, so a number is not stored itself. The exception
-// is the number with hash 0, because 0 marks a free slot.
+// hash returns the hash of an id, and whether the tables must store the id as text. Different
+// numbers have different hashes, so a table stores only the hash of a number. The exception is
+// the number with hash 0, because 0 marks a free slot.
 func (s *Set) hash(id string) (h uint64, text bool) {
 	if n, ok := numericKey(id); ok {
 		if h = mix(n ^ s.seed); h != 0 {
@@ -143,8 +141,8 @@ func (s *Set) hash(id string) (h uint64, text bool) {
 	return max(1, maphash.String(s.textSeed, id)), true
 }
 
-// mix spreads a number over all bits. Each of its steps is reversible, so no two numbers
-// give the same result.
+// mix spreads a number over all bits. Each step is reversible, so different numbers have
+// different results.
 func mix(n uint64) uint64 {
 	const odd = 0xd6e8feb86659fd93
 	n = (n ^ n>>32) * odd

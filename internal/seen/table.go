@@ -1,17 +1,17 @@
 package seen
 
-// A segment is filled to three quarters at most, and then grows by a quarter. At 64 KiB it
-// splits instead, which limits how many ids one add moves.
+// A segment is filled up to three quarters, and then grows by a quarter. At 64 KiB it is split
+// instead. That limits the number of ids that one add moves.
 const (
 	leastSlots = 8
 	maxSlots   = 8192
 	fullIDs    = maxSlots / 4 * 3
 )
 
-// table is a set of hashes, with their ids if these are text. It uses extendible hashing
-// over segments with open addressing. The zero value is empty.
+// table is a set of hashes. For text ids it also has the ids. It uses extendible hashing over
+// segments with open addressing. The zero value is empty.
 type table struct {
-	// dir is indexed by the upper depth bits of a hash. A segment with a smaller depth fills
+	// dir is indexed by the upper depth bits of a hash. A segment with a smaller depth has
 	// several adjacent entries.
 	dir   []*segment
 	depth uint8
@@ -19,8 +19,8 @@ type table struct {
 	arena arena
 }
 
-// segment holds the hashes with the same upper depth bits. A hash is in the first slot that
-// was free when it was added, searching from the slot given by its lower 32 bits.
+// segment has the hashes with the same upper depth bits. The lower 32 bits of a hash give its
+// home slot. When a hash is added, it takes the first free slot from its home slot on.
 type segment struct {
 	slots []uint64 // hashes; 0 for a free slot
 	refs  []uint64 // position in the arena of each slot's id; nil without text
@@ -28,7 +28,7 @@ type segment struct {
 	depth uint8
 }
 
-// home returns the slot at which the search for a hash begins.
+// home returns the home slot of a hash, where the search for the hash begins.
 func (s *segment) home(h uint64) int { return int(uint64(uint32(h)) * uint64(len(s.slots)) >> 32) }
 
 // atHome returns the content of a hash's home slot.
@@ -48,8 +48,8 @@ func (t *table) has(h uint64, id string) bool {
 	return s.slots[t.find(s, h, id)] != 0
 }
 
-// find returns the slot of an id, or the free slot for it. Text ids with the same hash are
-// compared themselves.
+// find returns the slot of an id, or the free slot for it. If two text ids have the same hash,
+// find compares the ids.
 func (t *table) find(s *segment, h uint64, id string) int {
 	slots := s.slots
 	for i := s.home(h); ; {
@@ -87,9 +87,9 @@ func (t *table) add(h uint64, id string, text bool) bool {
 	return true
 }
 
-// makeRoom replaces the full segment of h by larger or more ones. The directory has at most
-// one entry per quarter of a full segment: hashes with the same upper bits, which the seed
-// makes improbable, must not double it without end.
+// makeRoom replaces the full segment of h by a larger segment or by two. The directory has at
+// most one entry per quarter of a full segment. This keeps hashes with the same upper bits, which
+// the seed makes improbable, from doubling the directory without end.
 func (t *table) makeRoom(s *segment, h uint64) {
 	if len(s.slots) < maxSlots || s.depth == t.depth && t.count/(fullIDs/4) < len(t.dir) {
 		grown := newSegment(quarterMore(len(s.slots)), s.depth, s.refs != nil)
@@ -132,7 +132,7 @@ func newSegment(slots int, depth uint8, text bool) *segment {
 // The allocator rounds slices above 32 KiB up to whole pages of 8 KiB.
 const pageSlots = 1024
 
-// quarterMore returns the next size of a segment, which is then filled to 0.6 to 0.7.
+// quarterMore returns the next size of a full segment. In this size it is filled to 0.6 to 0.7.
 func quarterMore(slots int) int {
 	if slots < 4*pageSlots {
 		return slots + max(leastSlots, slots/4&^7)
@@ -140,8 +140,7 @@ func quarterMore(slots int) int {
 	return (slots + slots/4) &^ (pageSlots - 1)
 }
 
-// slotsFor returns the size of a segment made by a split: half of a full segment fills it
-// to 0.6.
+// slotsFor returns the size of a segment made by a split. Half of a full segment fills it to 0.6.
 func slotsFor(count int) int { return max(1, (count*8/5+pageSlots-1)/pageSlots) * pageSlots }
 
 // move copies slot i of another segment, if it is not free.
@@ -172,8 +171,8 @@ func (t *table) double() {
 	t.depth++
 }
 
-// replace puts two segments, or one of them twice, into the directory entries of h's
-// segment.
+// replace puts the segments low and high, which may be the same, into the directory entries of s,
+// the segment of h.
 func (t *table) replace(s *segment, h uint64, low, high *segment) {
 	n := 1 << (t.depth - s.depth)
 	first := int(h>>(64-t.depth)) &^ (n - 1)

@@ -2,14 +2,13 @@ package seen
 
 import "math/bits"
 
-// Window is the set of ids that a timeline showed recently. The zero value is empty and
-// ready to use. It is not safe for concurrent use, except that Has may be called
-// concurrently while no other method is. A copy is independent: stored bytes never change,
-// because Renew and Add write new ones.
+// Window is the set of ids that a timeline showed recently. The zero value is empty and ready to
+// use. It is not safe for concurrent use, but concurrent calls of only Has are. A copy is
+// independent, because Renew and Add do not change the stored bytes but write new ones.
 //
-// It takes 17 bytes plus, for each numeric id, as many bits as the difference between the
-// lowest and the highest id has (64 instead of more than 57). Another id takes its length
-// plus 12 bytes. Windows stores those of many accounts.
+// A Window takes 17 bytes plus its ids. The size of a numeric id is the number of bits of the
+// difference between the lowest and the highest id; if that is more than 57, it is 64 bits.
+// Another id takes its length plus 12 bytes. Windows stores the windows of many accounts.
 type Window struct {
 	data string // encoded as described in layout.go
 }
@@ -27,8 +26,8 @@ func (w Window) Has(id string) bool {
 	return possible && l.find(want, id) >= 0
 }
 
-// Poll is one poll's view of a window: it records which of the remembered ids were shown
-// again. It is not safe for concurrent use.
+// Poll records the remembered ids that one poll has shown again. It is not safe for concurrent
+// use.
 type Poll struct {
 	known layout
 	at    int      // index of the id last asked for
@@ -36,10 +35,10 @@ type Poll struct {
 	more  []uint64 // the same for further ids
 }
 
-// Poll begins a poll, with the window as it is now. Copying the result into a variable
-// avoids an allocation.
+// Poll begins a poll with the present window. Copying the result into a variable avoids an
+// allocation.
 func (w Window) Poll() *Poll {
-	p := new(Poll) // Poll is short enough to be inlined: p can stay on the stack
+	p := new(Poll) // Poll is short enough to be inlined, so p can stay on the stack
 	p.begin(w.data)
 	return p
 }
@@ -52,8 +51,8 @@ func (p *Poll) begin(data string) {
 	}
 }
 
-// Has reports whether the window remembers an id that the poll has shown. It is fastest in
-// a timeline's order, newest first.
+// Has reports whether the window remembers an id, and records that the poll has shown the id. It
+// is fastest for calls in a timeline's order, newest first.
 func (p *Poll) Has(id string) bool {
 	l := &p.known
 	if next := p.at - 1; next >= 0 && usual(id) && !l.text {
@@ -65,7 +64,7 @@ func (p *Poll) Has(id string) bool {
 	return p.look(id)
 }
 
-// look is Has for an id other than the expected one.
+// look is Has for an id that is not the next one in the order of a timeline.
 func (p *Poll) look(id string) bool {
 	l := &p.known
 	want, possible := l.want(id)
@@ -106,9 +105,9 @@ func (p *Poll) all() bool {
 	return n == p.known.count
 }
 
-// Renew ends a complete poll. From now on the window remembers newIDs, the ids that p.Has
-// has found, and the other ids that the last complete poll showed. Duplicates count once. p
-// must come from this window, or a copy, in its present state.
+// Renew ends a complete poll. Then the window remembers newIDs, the ids that p.Has has found, and
+// the ids that the previous complete poll showed. Duplicates count once. p must come from this
+// window or a copy, and the window must not have changed since.
 func (w *Window) Renew(p *Poll, newIDs []string) {
 	l := &p.known
 	if len(newIDs) == 0 && l.count == l.last && p.all() {
@@ -130,8 +129,8 @@ func (w *Window) Renew(p *Poll, newIDs []string) {
 	w.data = b.finish()
 }
 
-// Add ends a poll that was not complete: the window remembers newIDs in addition to all
-// others.
+// Add ends a poll that was not complete. The window remembers newIDs in addition to its present
+// ids.
 func (w *Window) Add(newIDs []string) {
 	if len(newIDs) == 0 {
 		return

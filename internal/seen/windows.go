@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Windows holds the windows of many accounts, by numbers that count from 0 and should be
-// dense. The zero value has an empty window for every number. Windows are stored close
-// together in blocks, without pointers, so a million of them cost the garbage collector
-// next to nothing. Each takes 4 bytes. A window that is not empty takes another 6 and its
-// own bytes, rounded up to a multiple of 4. Up to an eighth of the memory, or 128 KB, is
-// free for reuse.
+// Windows stores the windows of many accounts. Accounts are numbers that count from 0 and should
+// be dense. The zero value has an empty window for every number. Blocks store many windows each,
+// without pointers, so a million windows cost the garbage collector very little. A window takes 4
+// bytes. A window that is not empty also takes 6 bytes and its own bytes, rounded up to a
+// multiple of 4. Up to an eighth of the memory, or 128 KB, is unused.
 //
-// Windows is not safe for concurrent use. A Window that At returned is independent: others
-// may use it and its Polls while the Windows change.
+// Windows is not safe for concurrent use. A Window that At returned is independent: other
+// goroutines may use it and its Polls while Windows changes.
 type Windows struct {
 	refs   []*[refChunk]uint32
 	blocks []block
@@ -26,24 +25,24 @@ type Windows struct {
 	garbage int // bytes of entries that no account uses any more
 }
 
-// block is a sequence of entries. An entry is padding that makes its end a multiple of 4,
-// the window, its size (2 bytes) and its account (4). One read at the end, where the
-// window's trailer also is, is enough to decode it. Written bytes never change: strings of
-// them stay valid.
+// block is a sequence of entries. An entry has padding, the window, the size of the window (2
+// bytes) and the account (4 bytes). The padding makes the end of the entry a multiple of 4. An
+// entry is decoded from its end, next to the window's trailer. Written bytes never change, so
+// strings of them stay valid.
 type block struct {
 	data string
 	live int // bytes of the entries in use
 }
 
-// A reference is a block's number and the position of an entry's end in it, in units of 4
-// bytes minus 1. 0 means an empty window, since there is no block 0.
+// A reference is the number of a block, and the position of an entry's end in the block in units
+// of 4 bytes, minus 1. 0 means an empty window, because there is no block 0.
 const (
 	refChunk   = 1024
 	entryTail  = 2 + 4
 	entryUnit  = 4
 	blockSize  = 1 << 16
 	blockUnits = blockSize / entryUnit
-	inLarge    = 1<<32 - 1 // in the last block, which is never used
+	inLarge    = 1<<32 - 1 // the window is in large; no entry has this reference
 	// A window larger than largest would leave too much of a block empty.
 	largest = blockSize / 16
 )
@@ -71,7 +70,7 @@ func (ws *Windows) At(i int) Window {
 	}
 }
 
-// readEntry reads the entry that ends at end, and returns where it begins.
+// readEntry reads the entry that ends at end. begin is where the entry begins.
 func readEntry(data string, end int) (account int, w Window, begin int) {
 	tail := load64(data, end-8) >> 16
 	size := int(uint16(tail))
@@ -79,7 +78,8 @@ func readEntry(data string, end int) (account int, w Window, begin int) {
 	return int(tail >> 16), Window{data[begin : begin+size]}, begin / entryUnit * entryUnit
 }
 
-// Set makes w the window of account i. If it has not changed since At, Set returns at once.
+// Set makes w the window of account i. It does nothing if the account has the same window
+// already.
 func (ws *Windows) Set(i int, w Window) {
 	if ws.At(i).data == w.data {
 		return
@@ -101,7 +101,7 @@ func (ws *Windows) Set(i int, w Window) {
 	}
 }
 
-// drop frees an entry, and its block if that has no other entry in use.
+// drop frees an entry. It also frees the block if no other entry of the block is in use.
 func (ws *Windows) drop(ref uint32) {
 	b, end := ref/blockUnits, int(ref%blockUnits+1)*entryUnit
 	_, _, begin := readEntry(ws.blocks[b].data, end)
@@ -112,7 +112,7 @@ func (ws *Windows) drop(ref uint32) {
 	}
 }
 
-// clear frees a block without entries in use, to be filled again.
+// clear frees a block that has no entries in use.
 func (ws *Windows) clear(b uint32) {
 	n := len(ws.blocks[b].data)
 	ws.used -= n
@@ -148,8 +148,8 @@ func (ws *Windows) put(i int, w Window) uint32 {
 	return ws.into*blockUnits + uint32(len(b.data)/entryUnit) - 1
 }
 
-// makeRoom makes room for an entry of size bytes in the block that is being filled,
-// beginning a new block if necessary.
+// makeRoom makes room for an entry of size bytes in the block that is being filled. If necessary,
+// it begins a new block.
 func (ws *Windows) makeRoom(size int) {
 	if ws.into != 0 && ws.filled.Len()+size <= blockSize {
 		return
@@ -162,7 +162,7 @@ func (ws *Windows) makeRoom(size int) {
 		ws.blocks = append(ws.blocks, make([]block, int(ws.into)+1-len(ws.blocks))...)
 	}
 	ws.filled.Reset()
-	ws.filled.Grow(blockSize) // the buffer never moves: strings of it stay valid
+	ws.filled.Grow(blockSize) // so the buffer never moves, and strings of it stay valid
 	if full != 0 && ws.blocks[full].live == 0 {
 		ws.clear(full)
 	}
@@ -179,7 +179,8 @@ func (ws *Windows) emptiest() uint32 {
 	return least
 }
 
-// move writes a block's entries in use again, which frees the block.
+// move copies the entries in use of a block to the block that is being filled, and frees the
+// first block.
 func (ws *Windows) move(b uint32) {
 	data := ws.blocks[b].data
 	for end := len(data); end > 0; {

@@ -1,3 +1,3 @@
-// Package testsize says how much a test does: a random test is as good as the number of
-// worlds that it tries, and a test under the race detector takes ten times as long.
+// Package testsize sets the size of tests. A random test finds more with more runs, but under the
+// race detector a test takes ten times as long.
 package testsize

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// Long says whether STREAMWATCH_LONG=1 is set, as in the gate's stage of that name: tests
-// then do all that they can.
+// Long reports whether the environment variable STREAMWATCH_LONG is set. Tests then run at full
+// size.
 func Long() bool { return os.Getenv("STREAMWATCH_LONG") != "" }
 
-// Of returns long in a long run, else short with -short or under the race detector, else
-// usual. It panics before the flags are parsed.
+// Of returns long if Long is true. Otherwise it returns short with -short or the race detector,
+// and usual without them. It panics before the flags are parsed.
 func Of[T any](short, usual, long T) T {
 	switch {
 	case Long():

@@ -1,3 +1,3 @@
-// Package ssrftest has attempts to reach what must not be reached from a server, for
-// the tests of netguard and of what stands behind it.
+// Package ssrftest has attempts at server-side request forgery (SSRF), for the tests of netguard
+// and of the packages that use it.
 package ssrftest

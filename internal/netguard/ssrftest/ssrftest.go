@@ -11,13 +11,13 @@ import (
 //go:embed ssrf_vectors.tsv
 var table string
 
-// Vector is a row of ssrf_vectors.tsv: an attempt to reach what must
-// not be reached, or an address next to one.
+// Vector is a row of ssrf_vectors.tsv: an attempt to reach a forbidden address, or an allowed
+// address next to a forbidden one.
 type Vector struct {
 	ID, Kind, Input, Resolves, Expect, Why string
 }
 
-// Vectors reads the rows of a kind, all of them when it is "".
+// Vectors reads the rows of a kind, or all rows if kind is "".
 func Vectors(t testing.TB, kind string) []Vector {
 	t.Helper()
 	var out []Vector
@@ -44,7 +44,7 @@ var (
 	specialV6 = regexp.MustCompile(`^2001:0[01]|^2001:0db8:|^2002:|^2620:004f:8000:|^3fff:0|^.{19}:0[02]00:5efe:`)
 )
 
-// Public is netguard.PublicAddr a second time, over the address's text.
+// Public is a second implementation of netguard.PublicAddr. It uses the text of the address.
 func Public(a netip.Addr) bool {
 	s := a.StringExpanded()
 	if a.Is4In6() {
