@@ -14,7 +14,7 @@ func batchCases() []testCase {
 	return []testCase{
 		{"pages come in the order of the queries", func(t *test) {
 			t.postEach()
-			t.pages() // of the first account: its share does not fit
+			t.pages() // more posts of the first account than fit into the answer
 			t.followed(t.batch(t.account)[0], t.account)
 			accounts := slices.Clone(t.up.Accounts[:3])
 			for range 2 {
@@ -100,7 +100,8 @@ func batchCases() []testCase {
 	}
 }
 
-// batcher is the Fetcher as a BatchFetcher. It skips the case when it is none.
+// batcher returns the Fetcher as a BatchFetcher. If it is not a BatchFetcher, the case is
+// skipped.
 func (t *test) batcher() fetcher.BatchFetcher {
 	t.Helper()
 	b := fetcher.RolesOf(t.fetcher).Batch
@@ -135,7 +136,7 @@ func (t *test) timelines(qs []fetcher.TimelineQuery) []fetcher.Page {
 	return pages
 }
 
-// postEach posts for the first three accounts, two each.
+// postEach publishes two posts of each of the first three accounts.
 func (t *test) postEach() {
 	for i, account := range t.up.Accounts[:3] {
 		for n := range 2 {
@@ -144,21 +145,20 @@ func (t *test) postEach() {
 	}
 }
 
-// of are an account's posts, newest first, as Timeline shows them.
+// of returns the texts of an account's posts, newest first, as read by Timeline.
 func (t *test) of(account string) []string {
 	t.Helper()
 	return t.texts(t.walk(t.query(account))...)
 }
 
-// followed wants a page of a batch, and the pages that it leads to, to show an
-// account's timeline.
+// followed checks that a page of a batch and the pages after it have the account's timeline.
 func (t *test) followed(p fetcher.Page, account string) {
 	t.Helper()
 	if p.Err != nil {
 		t.Errorf("the page of %q failed: %v", account, p.Err)
 		return
 	}
-	// A page may hand over to one that begins anew: posts may be on both.
+	// The next page may begin at the newest post again, so posts may be on both pages.
 	t.same(once(t.texts(t.walkOn(t.query(account), p, nil)...)), t.of(account), fmt.Sprintf("the page of %q in a call for several has to lead through its timeline", account))
 }
 
@@ -172,7 +172,7 @@ func once(texts []string) (out []string) {
 	return out
 }
 
-// failsAlone reads an account that cannot be read between two that can.
+// failsAlone checks that one account in a batch fails with want and that the others are read.
 func (t *test) failsAlone(account string, want error) {
 	t.Helper()
 	t.post(t.up.Accounts[0], "of the first", time.Minute)

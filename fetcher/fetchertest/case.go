@@ -10,13 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// test is one case under way: a reporter, and the upstream it is about.
+// test is a running case and its upstream.
 type test struct {
 	testing.TB
 	kit     Kit
 	up      Upstream
 	fetcher fetcher.Fetcher
-	view    func(fetcher.Fetcher) fetcher.Fetcher // what the case reads of a Fetcher; nil: its timelines
+	view    func(fetcher.Fetcher) fetcher.Fetcher // wraps each Fetcher, for searches; nil for timelines
 	account string                                // the first
 	start   time.Time                             // of the first post, in whole seconds
 	posted  map[string]time.Time
@@ -32,7 +32,7 @@ func run(tb testing.TB, kit Kit, c testCase) {
 	c.run(t)
 }
 
-// post publishes a text, at a time after the start.
+// post publishes a text, at the time after from the start of the case.
 func (t *test) post(account, text string, after time.Duration) {
 	at := t.start.Add(after)
 	t.up.Post(account, text, at)
@@ -47,8 +47,8 @@ func (t *test) post(account, text string, after time.Duration) {
 	t.newest = slices.Insert(t.newest, i, text)
 }
 
-// spacing is between two posts of postMany: no whole number of seconds, so that
-// times without their milliseconds are noticed.
+// spacing is the time between two posts of postMany. It is not a whole number of seconds, so a
+// Fetcher that drops milliseconds fails.
 const spacing = 1500*time.Millisecond + 7*time.Millisecond
 
 // postMany publishes n posts of the first account, one after the other.
@@ -58,14 +58,14 @@ func (t *test) postMany(n int) {
 	}
 }
 
-// pages posts two and a half pages and gives how many posts that is.
+// pages publishes two and a half pages of posts and returns their number.
 func (t *test) pages() int {
 	n := 2*t.kit.PageSize + t.kit.PageSize/2
 	t.postMany(n)
 	return n
 }
 
-// restart goes on with the Fetcher of the next process.
+// restart replaces the Fetcher by a new one, as a new process would.
 func restart(t *test) {
 	t.fetcher = t.up.New(t.TB)
 	if t.view != nil {
@@ -77,7 +77,7 @@ func (t *test) query(account string) fetcher.TimelineQuery {
 	return fetcher.TimelineQuery{Username: account}
 }
 
-// read asks for a page, which has to be given.
+// read reads a page. An error fails the case.
 func (t *test) read(q fetcher.TimelineQuery) fetcher.Page {
 	t.Helper()
 	page, err := t.fetcher.Timeline(t.Context(), q)
@@ -87,13 +87,14 @@ func (t *test) read(q fetcher.TimelineQuery) fetcher.Page {
 	return page
 }
 
-// walk reads an account from q on to the end, and gives its pages.
+// walk reads all pages from q to the end, and returns them.
 func (t *test) walk(q fetcher.TimelineQuery) []fetcher.Page {
 	t.Helper()
 	return t.walkOn(q, t.read(q), nil)
 }
 
-// walkOn goes on from a page. between is called before each further call.
+// walkOn reads all pages after page, and returns page and these. It calls between before each
+// read.
 func (t *test) walkOn(q fetcher.TimelineQuery, page fetcher.Page, between func()) []fetcher.Page {
 	t.Helper()
 	pages := []fetcher.Page{page}
@@ -112,8 +113,8 @@ func (t *test) walkOn(q fetcher.TimelineQuery, page fetcher.Page, between func()
 	return pages
 }
 
-// text finds which of the suite's posts a post is. The longest wins, as one
-// text may begin another.
+// text returns which of the published texts a post has. It returns the longest that fits,
+// because one text may be the beginning of another.
 func (t *test) text(tw *fetcher.Tweet) string {
 	found := ""
 	for text := range t.posted {
@@ -124,7 +125,7 @@ func (t *test) text(tw *fetcher.Tweet) string {
 	return found
 }
 
-// texts are the suite's texts of the pages' posts, in order.
+// texts returns the published texts of the pages' posts, in order.
 func (t *test) texts(pages ...fetcher.Page) []string {
 	var out []string
 	for _, p := range pages {
@@ -163,12 +164,12 @@ func tweets(pages ...fetcher.Page) (out []fetcher.Tweet) {
 	return out
 }
 
-// equalTimes compares as exactly as the platform tells times.
+// equalTimes reports whether a and b are equal within the platform's resolution.
 func (t *test) equalTimes(a, b time.Time) bool {
 	return a.Truncate(t.kit.Resolution).Equal(b.Truncate(t.kit.Resolution))
 }
 
-// shown is how many posts a page has, those left out included.
+// shown returns the number of posts of a page, including those left out.
 func shown(p *fetcher.Page) int { return len(p.Tweets) + p.Skipped + p.Others }
 
 // everything is a Seen that knows all posts.

@@ -1,7 +1,7 @@
 // Package fetchertest checks that a fetcher.Fetcher keeps its contract.
 //
-// Whoever writes a platform adapter calls it from a test of the adapter, with a
-// stand-in for the platform that the test can post to:
+// To test a platform adapter, call TestFetcher with a fake of the platform to which the suite
+// can post:
 //
 //	func TestFetcher(t *testing.T) {
 //		fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 20, Open: open})
@@ -16,28 +16,27 @@
 //		}
 //	}
 //
-// The example of this package is such a test, whole. The kits of
-// fetcher/mastodon and fetcher/bluesky are longer ones, for real protocols.
+// The example of this package is a complete test. The tests of fetcher/mastodon and
+// fetcher/bluesky have longer kits, for real protocols.
 //
 // # What it checks
 //
-//   - paging: newest first, and Page.Next leads to the end without a post shown
-//     twice or left out, also for the next process and while posts come in.
-//   - posts: ids that are unique and stay, publication times to the millisecond,
-//     the fields that detection needs, and no other account's posts.
+//   - paging: posts come newest first, and Page.Next leads to the end. No post is repeated or
+//     left out, also after a restart and while new posts appear.
+//   - posts: ids are unique and do not change, publication times are exact to the millisecond,
+//     the fields for detection are set, and no post is another account's.
 //   - seen: TimelineQuery.Seen, Page.Skipped and Page.OldestAt.
-//   - since: TimelineQuery.Since, with Seen and Cursor: no post that is not older is left
-//     out, and OldestAt says what was read.
+//   - since: with TimelineQuery.Since, also with Seen and Cursor, no post since then is left
+//     out, and OldestAt is not before the posts read.
 //   - version: Page.Version, TimelineQuery.Known and Page.Unchanged.
-//   - search: all of these of a fetcher.Searcher, whose posts may lack an author.
-//   - errors: the sentinels of package fetcher, and contexts that end.
+//   - search: all of the above for a fetcher.Searcher, whose posts may lack an author.
+//   - errors: the sentinel errors of package fetcher, and calls whose context ends.
 //   - batch: the order of the pages of a fetcher.BatchFetcher, and Page.Err.
 //
-// TestProber does the same for a fetcher.Prober, and TestStreamer for a
-// fetcher.Streamer: that SignalUp comes first, posts come in order and with whose
-// they are, a position resumes with nothing lost, accounts come and go by Changes,
-// edits and deletions are no posts, and the call ends as it should. With
-// StreamUpstream.Query it is tested as a fetcher.Roles.SearchStream.
+// TestProber checks a fetcher.Prober. TestStreamer checks a fetcher.Streamer: SignalUp comes
+// first, posts come in order and name their authors, resuming from a position loses nothing,
+// Changes adds and removes accounts, edits and deletions are not new posts, and the call ends
+// when it must. With StreamUpstream.Query, TestStreamer checks a fetcher.Roles.SearchStream.
 //
-// A case that needs what the kit does not have is skipped and says what that is.
+// A case is skipped if it needs a field that the kit does not set. The message names the field.
 package fetchertest

@@ -22,7 +22,7 @@ func errorCases() []testCase {
 			}
 			t.postMany(2)
 			t.read(t.query(t.account))
-			for _, account := range t.up.Accounts[:2] { // one that was read, and one that was not
+			for _, account := range t.up.Accounts[:2] { // one was read before, the other was not
 				t.up.Protect(account)
 				t.refused(account, fetcher.ErrProtected, fetcher.ErrNotFound, fetcher.ErrUnauthorized)
 			}
@@ -100,7 +100,7 @@ func errorCases() []testCase {
 	}
 }
 
-// refused wants an account's timeline to be a certain error, and no others.
+// refused checks that reading an account's timeline fails with want and with none of others.
 func (t *test) refused(account string, want error, others ...error) {
 	t.Helper()
 	p, err := t.fetcher.Timeline(t.Context(), t.query(account))
@@ -115,7 +115,7 @@ func (t *test) refused(account string, want error, others ...error) {
 	}
 }
 
-// lasting reports whether an error says that the account itself is the matter.
+// lasting reports whether an error concerns the account itself, so that a retry is useless.
 func (t *test) lasting(err error) bool {
 	return errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
 }

@@ -8,62 +8,61 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Kit says how TestFetcher gets the Fetchers it works on.
+// Kit configures TestFetcher.
 type Kit struct {
-	// Open starts an upstream that has no posts and shares nothing with those
-	// opened before. t.Cleanup ends it. Required.
+	// Open starts an upstream without posts, independent of those opened before. It registers a
+	// t.Cleanup that stops the upstream. Required.
 	Open func(t testing.TB) Upstream
-	// PageSize is how many posts a full page has when the query's Limit is 0: 4 or
-	// more. The suite posts two and a half pages. Required.
+	// PageSize is the number of posts on a full page if the query's Limit is 0, at least 4. The
+	// suite publishes two and a half pages. Required.
 	PageSize int
-	// Resolution is how exact the platform tells publication times. Defaults to
-	// one millisecond; a platform that tells seconds has time.Second.
+	// Resolution is the precision of the platform's publication times. Defaults to one
+	// millisecond. Set it to time.Second for a platform with whole seconds.
 	Resolution time.Duration
-	// Now is the upstream's clock. Defaults to time.Now. Posts are from the two
-	// hours before.
+	// Now is the upstream's clock. The suite publishes posts of the last two hours. Defaults to
+	// time.Now.
 	Now func() time.Time
 
-	patience time.Duration // how long a call may outlast its context
+	patience time.Duration // time within which a call must return after its context ends
 }
 
-// Upstream is a stand-in for a platform, and what the suite does to it. Its
-// functions are called one at a time, while no call of a Fetcher is under way. The
-// cases that need one that is nil are skipped.
+// Upstream is a fake platform, and functions by which the suite changes it. They are called one
+// at a time, while no call of a Fetcher is running. If a function is nil, the cases that need
+// it are skipped.
 type Upstream struct {
-	// New makes a Fetcher that reads the upstream. A further call makes what the
-	// next process would: it may know nothing of the first. Required.
+	// New makes a Fetcher that reads the upstream. Each call is like the start of a new
+	// process: the new Fetcher must share no memory with earlier ones. Required.
 	New func(t testing.TB) fetcher.Fetcher
-	// Accounts are handles of the upstream's accounts, three or more. Required.
+	// Accounts are the handles of three or more accounts of the upstream. Required.
 	Accounts []string
-	// Post publishes a text of ASCII letters, digits and spaces. It is visible at
-	// once, at its place by time: at may be before other posts, or equal to theirs.
-	// at has whole milliseconds. Required.
+	// Post publishes a text of ASCII letters, digits and spaces. The post is visible
+	// immediately, at its place by time. at may be before or equal to the times of other posts.
+	// It has whole milliseconds. Required.
 	Post func(account, text string, at time.Time)
-	// Query words a search for the posts of an account, such as "from:ann", for a
-	// Fetcher that is a fetcher.Searcher, too.
+	// Query returns a query for the posts of an account, such as "from:ann". It is for a
+	// Fetcher that is also a fetcher.Searcher.
 	Query func(account string) string
-	// Missing is a handle that nobody has: fetcher.ErrNotFound. "" where the
-	// platform does not tell.
+	// Missing is a handle that nobody has. Reading it must fail with fetcher.ErrNotFound. It is
+	// "" if the platform does not report missing accounts.
 	Missing string
 	// Protect makes an account's posts private: fetcher.ErrProtected.
 	Protect func(account string)
-	// Unauthorized makes the upstream refuse the credentials of every request:
-	// fetcher.ErrUnauthorized.
+	// Unauthorized makes the upstream refuse the credentials of every request. Calls must fail
+	// with fetcher.ErrUnauthorized.
 	Unauthorized func()
-	// Limit makes the upstream refuse every request for being over a limit and
-	// ask for a wait of whole seconds: *fetcher.RateLimitError.
+	// Limit makes the upstream refuse every request because of a rate limit and ask for a wait,
+	// in whole seconds. Calls must fail with *fetcher.RateLimitError.
 	Limit func(retryAfter time.Duration)
-	// Garble makes the upstream answer every request with a web page:
+	// Garble makes the upstream answer every request with a web page. Calls must fail with
 	// fetcher.ErrMalformed.
 	Garble func()
-	// Stall makes the upstream leave every request without an answer until its
-	// caller gives up.
+	// Stall makes the upstream leave every request unanswered until the client gives up.
 	Stall func()
 }
 
-// TestFetcher checks that a Fetcher keeps its contract, as package fetcher has
-// it, in named subtests, a group for each subject. One that is a
-// fetcher.BatchFetcher or a fetcher.Searcher is tested as one, too.
+// TestFetcher checks that a Fetcher does what the documentation of package fetcher requires. It
+// runs a group of subtests for each subject. A fetcher.BatchFetcher or fetcher.Searcher is also
+// tested as such.
 func TestFetcher(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -104,7 +103,7 @@ type group struct {
 	cases []testCase
 }
 
-// testCase is one behaviour. It runs on an upstream of its own.
+// testCase checks one behaviour. It runs with a new upstream.
 type testCase struct {
 	name string
 	run  func(*test)

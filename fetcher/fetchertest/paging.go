@@ -9,7 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxCursor bounds a cursor that a gap keeps, in bytes. Package detect has it, too.
+// maxCursor is the largest length of a cursor stored for a gap, in bytes. Package detect has
+// the same limit.
 const maxCursor = 4096
 
 func pagingCases() []testCase {
@@ -90,8 +91,8 @@ func pagingCases() []testCase {
 	}
 }
 
-// readTogether reads the accounts from several goroutines: each account's reads
-// follow each other, as in an engine.
+// readTogether reads several accounts concurrently. As in an engine, the reads of one account
+// follow each other.
 func readTogether(t *test) {
 	t.pages()
 	for i, account := range t.up.Accounts[1:3] {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxID bounds the id of a post, in bytes. Package detect has it, too.
+// maxID is the largest length of a post's id, in bytes. Package detect has the same limit.
 const maxID = 512
 
 // userIDCase is one that searches do not have.
@@ -86,7 +86,7 @@ func postCases() []testCase {
 	}
 }
 
-// unique wants the posts of the pages to have ids, each its own.
+// unique checks that all posts of the pages have ids and that these are unique.
 func (t *test) unique(pages []fetcher.Page) {
 	t.Helper()
 	by := map[string]string{} // id → text
@@ -114,7 +114,7 @@ func (t *test) ids(pages []fetcher.Page) map[string]string {
 	return ids
 }
 
-// keeps wants the posts of before to have the same ids.
+// keeps checks that the posts in before have the same ids in after.
 func (t *test) keeps(before, after map[string]string, when string) {
 	t.Helper()
 	if len(before) == 0 {
@@ -128,7 +128,7 @@ func (t *test) keeps(before, after map[string]string, when string) {
 	}
 }
 
-// fields checks what detection and the event's body take from a post.
+// fields checks the fields of a post that detection and an event's body need.
 func (t *test) fields(tw *fetcher.Tweet) {
 	t.Helper()
 	text := t.text(tw)
@@ -159,7 +159,7 @@ func (t *test) fields(tw *fetcher.Tweet) {
 	}
 }
 
-// own wants a post to be the polled account's, as package detect decides it.
+// own checks that a post belongs to the polled account, by the rule of package detect.
 func (t *test) own(p *fetcher.Page, tw *fetcher.Tweet) {
 	t.Helper()
 	if p.UserID != "" && tw.UserID != "" {

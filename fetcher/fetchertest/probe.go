@@ -10,28 +10,29 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// ProbeKit says how TestProber gets the Probers it works on.
+// ProbeKit configures TestProber.
 type ProbeKit struct {
-	// Open starts an upstream that has no posts and shares nothing with those
-	// opened before. t.Cleanup ends it. Required.
+	// Open starts an upstream without posts, independent of those opened before. It registers a
+	// t.Cleanup that stops the upstream. Required.
 	Open func(t testing.TB) ProbeUpstream
 }
 
-// ProbeUpstream is a stand-in for a platform that can be probed.
+// ProbeUpstream is a fake of a platform that supports probes.
 type ProbeUpstream struct {
 	// Prober probes the upstream. Required.
 	Prober fetcher.Prober
-	// Accounts are on the upstream, as the engine names them once it has polled
-	// them: three or more. Required.
+	// Accounts are three or more accounts of the upstream, with the UserID that a poll would
+	// return. Required.
 	Accounts []fetcher.Account
 	// Missing is an account that nobody has.
 	Missing fetcher.Account
-	// Post publishes a post of one of Accounts, which marks show at once. Required.
+	// Post publishes a post of one of Accounts. The account's mark must change immediately.
+	// Required.
 	Post func(fetcher.Account)
 }
 
-// TestProber checks that a Prober keeps its contract, as package fetcher has it, in
-// named subtests.
+// TestProber checks, in subtests, that a Prober does what the documentation of package fetcher
+// requires.
 func TestProber(t *testing.T, kit ProbeKit) {
 	t.Helper()
 	for _, c := range probeCases() {
@@ -39,7 +40,7 @@ func TestProber(t *testing.T, kit ProbeKit) {
 	}
 }
 
-// probeCase is one behaviour. It runs on an upstream of its own.
+// probeCase checks one behaviour. It runs with a new upstream.
 type probeCase struct {
 	name string
 	run  func(*probeTest)
@@ -56,7 +57,7 @@ func runProbe(tb testing.TB, kit ProbeKit, c probeCase) {
 	c.run(&probeTest{TB: tb, up: kit.Open(tb)})
 }
 
-// marks probes accounts, which has to succeed with a mark for each.
+// marks probes accounts. The probe must succeed and return a mark for each.
 func (t *probeTest) marks(accounts []fetcher.Account) []fetcher.Mark {
 	t.Helper()
 	answer, err := t.up.Prober.Probe(t.Context(), accounts)

@@ -7,11 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// timelineOnly are the cases that searches do not have: a SearchQuery has no UserID, and
-// its Known does not need Seen.
+// timelineOnly are the cases that do not apply to searches, because a SearchQuery has no
+// UserID, and its Known does not need Seen.
 var timelineOnly = []string{userIDCase, seenCase}
 
-// searchCases are the cases of timelines, on searches for an account's posts.
+// searchCases returns the cases of timelines, applied to searches for an account's posts.
 func searchCases() []testCase {
 	cases := slices.Concat(pagingCases(), postCases(), seenCases(), sinceCases(), versionCases())
 	cases = slices.DeleteFunc(cases, func(c testCase) bool { return slices.Contains(timelineOnly, c.name) })

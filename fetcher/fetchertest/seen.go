@@ -102,7 +102,7 @@ func seenCases() []testCase {
 	}
 }
 
-// pair reads the first page as a whole and with a Seen.
+// pair reads the first page twice: without and with a Seen.
 func pair(t *test, seen func(string) bool) (whole, known fetcher.Page) {
 	t.Helper()
 	q := t.query(t.account)
@@ -114,7 +114,7 @@ func pair(t *test, seen func(string) bool) (whole, known fetcher.Page) {
 	return whole, t.read(q)
 }
 
-// reaches wants a page with known posts to reach as far back as the whole one.
+// reaches checks that a page with known posts reaches as far back as the whole page.
 func reaches(t *test, whole, known fetcher.Page, when string) {
 	t.Helper()
 	want := whole.OldestAt
@@ -126,7 +126,7 @@ func reaches(t *test, whole, known fetcher.Page, when string) {
 	}
 }
 
-// reachOf is how far back a page's posts go.
+// reachOf returns the time to which a page's posts reach back.
 func reachOf(p *fetcher.Page) time.Time {
 	var r fetcher.Reach
 	for i := range p.Tweets {

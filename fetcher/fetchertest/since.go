@@ -106,7 +106,8 @@ func sinceCases() []testCase {
 	}
 }
 
-// since reads the account with a bound, and wants every post that is not older.
+// since reads the account with TimelineQuery.Since, and checks that no post since then is
+// missing.
 func (t *test) since(since time.Time) {
 	t.Helper()
 	q := t.query(t.account)
@@ -114,8 +115,8 @@ func (t *test) since(since time.Time) {
 	t.notBefore(since, t.walk(q))
 }
 
-// notBefore wants pages to have, each once, the posts that are not older than since. They
-// may have older ones.
+// notBefore checks that pages have each post since then exactly once. They may also have older
+// posts.
 func (t *test) notBefore(since time.Time, pages []fetcher.Page) {
 	t.Helper()
 	old := func(text string) bool { return t.posted[text].Before(since) }
@@ -124,8 +125,8 @@ func (t *test) notBefore(since time.Time, pages []fetcher.Page) {
 	t.same(got, slices.DeleteFunc(slices.Clone(t.newest), old), "a query with Since has to lead through all posts that are not older, each once")
 }
 
-// reachesSince wants no page to claim to have read more than it has: the last one
-// reaches back to Since at most, or as far as its posts do.
+// reachesSince checks that no page's OldestAt is too early. On the last page it may be Since,
+// or the time of the oldest posts.
 func (t *test) reachesSince(q fetcher.TimelineQuery, pages []fetcher.Page) {
 	t.Helper()
 	for i := range pages {

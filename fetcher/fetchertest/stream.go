@@ -168,8 +168,8 @@ func streamChangeCases() []streamCase {
 	}
 }
 
-// change asks for other accounts, and gives the stream that brings them: the same
-// one, or a new one when it has to be opened again.
+// change asks for other accounts. It returns the stream that pushes them: the same stream, or a
+// new one after ErrResubscribe.
 func (l *listener) change(accounts ...fetcher.Account) *listener {
 	l.t.Helper()
 	l.changes <- accounts
@@ -219,7 +219,7 @@ func streamEndCases() []streamCase {
 					if g.Kind == kind {
 						return enough
 					}
-					if g.Kind == fetcher.SignalUp && t.up.Query == nil || sameAccounts(g.Accounts, []fetcher.Account{t.a}) { // a query is in force once it is told
+					if g.Kind == fetcher.SignalUp && t.up.Query == nil || sameAccounts(g.Accounts, []fetcher.Account{t.a}) { // a query takes effect when a signal lists it
 						select {
 						case up <- struct{}{}:
 						default: // it was told before

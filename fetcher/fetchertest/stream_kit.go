@@ -8,31 +8,31 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// StreamKit says how TestStreamer gets the Streamers it works on.
+// StreamKit configures TestStreamer.
 type StreamKit struct {
-	// Open starts an upstream that shares nothing with those opened before.
-	// t.Cleanup ends it. Required.
+	// Open starts an upstream independent of those opened before. It registers a t.Cleanup that
+	// stops the upstream. Required.
 	Open func(t testing.TB) StreamUpstream
-	// Bubble runs each case in a testing/synctest bubble, so that no time is spent
-	// on waiting. The upstream must do without sockets then.
+	// Bubble runs each case in a testing/synctest bubble, where waiting takes no time. The
+	// upstream must not use sockets then.
 	Bubble bool
 
 	patience time.Duration // how long a signal is waited for
 }
 
-// StreamUpstream is a stand-in for a platform that pushes. Its functions are called
-// one at a time, while a Stream call is under way or not.
+// StreamUpstream is a fake of a platform that pushes posts. Its functions are called one at a
+// time, also while a call of Stream is running.
 type StreamUpstream struct {
-	// New makes a Streamer of the upstream. A further call makes what the next
-	// process would. Required.
+	// New makes a Streamer of the upstream. Each call is like the start of a new process.
+	// Required.
 	New func(t testing.TB) fetcher.Streamer
-	// Accounts are on the upstream, as the engine names them once it has polled
-	// them: three or more. Required.
+	// Accounts are three or more accounts of the upstream, with the UserID that a poll would
+	// return. Required.
 	Accounts []fetcher.Account
 	// Post publishes a text of ASCII letters, digits and spaces now. Required.
 	Post func(a fetcher.Account, text string)
-	// Query words a query for the posts of an account, such as "from:ann", for a Streamer
-	// that is a fetcher.Roles.SearchStream: the cases then ask it for these queries instead
+	// Query returns a query for the posts of an account, such as "from:ann". Set it for a
+	// Streamer that is a fetcher.Roles.SearchStream: the cases then use these queries instead
 	// of the accounts.
 	Query func(a fetcher.Account) string
 	// Edit replaces the text of the account's newest post.
@@ -41,21 +41,22 @@ type StreamUpstream struct {
 	Delete func(a fetcher.Account)
 	// Break cuts the connections that there are.
 	Break func()
-	// Gradual says that the platform accepts accounts one by one: SignalUp may tell
-	// fewer than are wanted, and SignalAccounts tells of more. What else comes meanwhile
-	// is passed over.
+	// Gradual says that the platform accepts accounts one by one. SignalUp may then list fewer
+	// accounts than wanted, and SignalAccounts lists more later. The cases ignore other signals
+	// in between.
 	Gradual bool
-	// Silent says that nothing comes where nothing happens, no SignalHeartbeat either.
+	// Silent says that the platform sends no SignalHeartbeat while nothing happens.
 	Silent bool
-	// Resumes says that the platform replays what was pushed since a position.
+	// Resumes says that the platform can resume from a position.
 	Resumes bool
-	// Clamp makes the platform forget what it pushed before now, where it says so
-	// when it is asked for that.
+	// Clamp makes the platform forget the posts pushed so far. It is for a platform that
+	// reports when it cannot resume from a position.
 	Clamp func()
 }
 
-// TestStreamer checks that a Streamer keeps its contract, as package fetcher has it,
-// in named subtests: one of accounts, or with StreamUpstream.Query one of queries.
+// TestStreamer checks, in subtests, that a Streamer does what the documentation of package
+// fetcher requires. With StreamUpstream.Query, the Streamer is one of queries, otherwise of
+// accounts.
 func TestStreamer(t *testing.T, kit StreamKit) {
 	t.Helper()
 	for _, c := range streamCases() {
@@ -69,7 +70,7 @@ func TestStreamer(t *testing.T, kit StreamKit) {
 	}
 }
 
-// streamCase is one behaviour. It runs on an upstream of its own.
+// streamCase checks one behaviour. It runs with a new upstream.
 type streamCase struct {
 	name string
 	run  func(*streamTest)

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxSignals is how many signals a case takes at most before it looks at them.
+// maxSignals is the largest number of signals that wait to be read by a case.
 const maxSignals = 10_000
 
 // listener is a Stream call under way.
@@ -23,12 +23,12 @@ type listener struct {
 	position string // the newest that came
 }
 
-// listen connects. A connection that is not ended by the case is ended with it.
+// listen starts a Stream call. The call ends at the latest when the case ends.
 func (t *streamTest) listen(position string, accounts ...fetcher.Account) *listener {
 	return t.listenWith(position, accounts, nil)
 }
 
-// listenWith lets a function see each signal first, whose error emit returns.
+// listenWith is like listen, but emit first calls see and returns its error.
 func (t *streamTest) listenWith(position string, accounts []fetcher.Account, see func(fetcher.Signal) error) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &listener{t: t, changes: make(chan []fetcher.Account, 1), signals: make(chan fetcher.Signal, maxSignals), ended: make(chan error, 1), cancel: cancel}
@@ -60,7 +60,7 @@ func (t *streamTest) listenWith(position string, accounts []fetcher.Account, see
 	return l
 }
 
-// over waits for the end of the call and gives its error. It may be asked again.
+// over waits for the end of the call and returns its error. It may be called again.
 func (l *listener) over() error {
 	l.t.Helper()
 	late := time.NewTimer(l.t.kit.patience)
@@ -90,7 +90,7 @@ func (l *listener) any(awaited string) fetcher.Signal {
 	return l.wait(awaited, true)
 }
 
-// next gives the next signal that is no heartbeat.
+// next returns the next signal that is not a heartbeat.
 func (l *listener) next(awaited string) fetcher.Signal {
 	l.t.Helper()
 	return l.wait(awaited, false)
@@ -153,7 +153,7 @@ func sameAccounts(a, b []fetcher.Account) bool {
 	return len(a) == len(b)
 }
 
-// tells wants the accounts of a signal as the query named them, in any order.
+// tells checks that a signal lists the accounts as the query named them, in any order.
 func (l *listener) tells(g fetcher.Signal, accounts []fetcher.Account) {
 	l.t.Helper()
 	if !sameAccounts(g.Accounts, accounts) {
@@ -161,7 +161,7 @@ func (l *listener) tells(g fetcher.Signal, accounts []fetcher.Account) {
 	}
 }
 
-// post wants the next signal to bring a post.
+// post checks that the next signal has the post, and returns the signal.
 func (l *listener) post(a fetcher.Account, text string) fetcher.Signal {
 	l.t.Helper()
 	g := l.next("the post " + text)
@@ -187,7 +187,7 @@ func shows(tw *fetcher.Tweet, text string) bool {
 	return strings.Contains(tw.Text, text) || strings.Contains(tw.FullText, text)
 }
 
-// isOf reports whose a post is: by its UserID or its Username.
+// isOf reports whether the author of a post is a, by UserID or Username.
 func isOf(tw *fetcher.Tweet, a fetcher.Account) bool {
 	return a.UserID != "" && tw.UserID == a.UserID || a.Username != "" && strings.EqualFold(tw.Username, a.Username)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// byQuery is a Streamer of accounts made of a fetcher.Roles.SearchStream, for the cases of
-// accounts: an account is the query of its posts.
+// byQuery makes a Streamer of accounts from a fetcher.Roles.SearchStream, to run the cases of
+// accounts. For each account it uses the query for the account's posts.
 type byQuery struct {
 	fetcher.Streamer
 	up *StreamUpstream
 }
 
-// open makes a Streamer of the upstream, which the cases give accounts.
+// open makes a Streamer of accounts for the upstream.
 func (u *StreamUpstream) open(t *streamTest) fetcher.Streamer {
 	s := u.New(t.TB)
 	if u.Query != nil {
@@ -23,7 +23,8 @@ func (u *StreamUpstream) open(t *streamTest) fetcher.Streamer {
 	return s
 }
 
-// Stream asks for queries instead of accounts, and tells accounts instead of queries.
+// Stream calls the wrapped Stream with queries instead of accounts. In signals it replaces the
+// queries by the accounts.
 func (b byQuery) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	changes, done := make(chan []fetcher.SearchQuery), make(chan struct{})

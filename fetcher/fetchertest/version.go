@@ -15,7 +15,7 @@ func versionCases() []testCase {
 			first := versioned(t)
 			p := readAgain(t, first)
 			if !p.Unchanged {
-				return // a Fetcher may give the posts all the same
+				return // a Fetcher may return the posts instead of Unchanged
 			}
 			if len(p.Tweets) != 0 || p.Skipped != shown(&first) {
 				t.Errorf("an unchanged page has %d Tweets and %d Skipped: want none, and its %d posts counted", len(p.Tweets), p.Skipped, shown(&first))
@@ -82,8 +82,8 @@ func versionCases() []testCase {
 	}
 }
 
-// versioned posts pages and reads the first. It skips the case when that has no
-// Version.
+// versioned publishes pages of posts and returns the first page. If that has no Version, the
+// case is skipped.
 func versioned(t *test) fetcher.Page {
 	t.Helper()
 	t.pages()
@@ -99,7 +99,7 @@ func versioned(t *test) fetcher.Page {
 	return p
 }
 
-// knowing asks for a page of which all was dealt with.
+// knowing returns a query with the Version of p as Known and a Seen that reports its posts.
 func knowing(t *test, p fetcher.Page) fetcher.TimelineQuery {
 	ids := map[string]bool{}
 	for i := range p.Tweets {
@@ -120,8 +120,8 @@ func readAgain(t *test, first fetcher.Page) fetcher.Page {
 	return p
 }
 
-// changed wants a post that came after a page to be on the next, under another
-// version.
+// changed checks that a post published after the page before is on the next page, which has
+// another version.
 func changed(t *test, before fetcher.Page, text string) {
 	t.Helper()
 	p := t.read(knowing(t, before))

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	errorNotFound = 4            // the error of an item that does not exist
+	errorNotFound = 4            // answer.Error if the item does not exist
 	errorBlocked  = 90309999     // the error of the anti-bot check
-	itemDeleted   = 0            // a value of the field status, for items without item_status
+	itemDeleted   = 0            // value of status, which is used if item_status is missing
 	maxCTime      = 253402300799 // the last second of the year 9999
 )
 
-// answer is the envelope of every document. A member of a wrong type is left empty.
+// answer is the outer object of every document. A member of a wrong type is left empty.
 type answer struct {
 	Error    int64           `json:"error"`
 	ErrorMsg string          `json:"error_msg"`
@@ -28,7 +28,7 @@ type answer struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-// item is the part of a document's data that is used.
+// item has the members of a document's data that are used.
 type item struct {
 	ItemID              int64  `json:"itemid"`
 	ShopID              int64  `json:"shopid"`
@@ -42,7 +42,7 @@ type item struct {
 	Currency            string `json:"currency"`
 	Rating              struct {
 		Star  float64 `json:"rating_star"`
-		Count []int64 `json:"rating_count"` // in all, then of 1 to 5 stars
+		Count []int64 `json:"rating_count"` // the total, then those of 1 to 5 stars
 	} `json:"item_rating"`
 	Stock          int64    `json:"stock"`
 	Sold           int64    `json:"sold"`
@@ -78,12 +78,12 @@ type item struct {
 	CTime          int64  `json:"ctime"`
 }
 
-// price is an amount in 1/100,000 of the currency's unit, 0 or below for none.
+// price is an amount in 1/100,000 of the currency's unit. 0 or less means that there is none.
 type price int64
 
 func (p price) units() float64 { return max(float64(p)/1e5, 0) }
 
-// decode parses the document of the item q. The error is ErrMalformed for another item.
+// decode parses a document. If it is not the document of the item q, the error is ErrMalformed.
 func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Product, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); badSyntax(err) {
@@ -105,7 +105,7 @@ func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Prod
 		return fetcher.Product{}, fetcher.ErrNotFound
 	}
 	var it item
-	_ = json.Unmarshal(a.Data, &it) // its syntax is right, and what is no item is empty
+	_ = json.Unmarshal(a.Data, &it) // the syntax is valid; if Data is not an item, it stays empty
 	switch {
 	case it.ItemID != q.ItemID || it.ShopID != q.ShopID:
 		return fetcher.Product{}, fmt.Errorf("%w: the document is of item %d of shop %d", fetcher.ErrMalformed, it.ItemID, it.ShopID)
@@ -117,7 +117,7 @@ func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Prod
 	return it.product(front), nil
 }
 
-// badSyntax reports whether err is another error than a member of a wrong type.
+// badSyntax reports whether err is a decoding error other than a member of a wrong type.
 func badSyntax(err error) bool {
 	var odd *json.UnmarshalTypeError
 	return err != nil && !errors.As(err, &odd)
@@ -236,7 +236,7 @@ func (it *item) ratings() (total int64, byStars map[string]int64) {
 	return total, byStars
 }
 
-// imageURL returns the URL of an image from its key, or from a URL in place of one.
+// imageURL returns the URL of an image. key is the image's key, or a URL.
 func imageURL(key string, front Storefront) string {
 	switch {
 	case key == "":
@@ -250,7 +250,7 @@ func imageURL(key string, front Storefront) string {
 	return front.ImageURL + url.PathEscape(key)
 }
 
-// isCaptcha reports whether a body is a captcha page in place of a document.
+// isCaptcha reports whether a body is a captcha page instead of a document.
 func isCaptcha(body []byte) bool {
 	head := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 64<<10)]))
 	return bytes.HasPrefix(head, []byte("<")) &&
@@ -260,7 +260,7 @@ func isCaptcha(body []byte) bool {
 // cut shortens s to at most n bytes, between two characters.
 func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// positive returns a pointer to f, or nil if f is not above 0.
+// positive returns a pointer to f, or nil if f is not greater than 0.
 func positive(f float64) *float64 {
 	if f <= 0 {
 		return nil

@@ -7,26 +7,25 @@
 //
 // # The request and its answer
 //
-// GET /api/v4/item/get?itemid=…&shopid=… on the storefront's host, one request
-// per call. The document is {"error", "error_msg", "data"}, where data is the item. Its
-// fields are known from public programs that read it; they are not documented.
-// Therefore decoding is lenient: a field that is missing, null or of a wrong type is
-// empty in the record. Only the ids, a name and a price are required.
+// Each call makes one request: GET /api/v4/item/get?itemid=…&shopid=… on the storefront's host.
+// The answer is the document {"error", "error_msg", "data"}, where data is the item. The item's
+// fields are not documented. They are known from public programs that read them. So a field
+// that is missing, null or of a wrong type is left empty in the record. Only the ids, a name
+// and a price are required.
 //
 //   - Prices are integers in 1/100,000 of the currency's unit. A price before the
 //     discount of -1 or 0 means "none".
 //   - item_rating.rating_count is the total, then the counts of 1 to 5 stars.
-//   - images are keys, made to URLs with Storefront.ImageURL.
+//   - images are keys. Storefront.ImageURL followed by a key is the image's URL.
 //   - ctime is in Unix seconds.
 //
 // Lists of the record are never nil, and encode as [].
 //
 // # What to expect of the storefronts
 //
-// They protect the document: a client that is not a browser with a session gets an
-// anti-bot answer (status 403 or 418, error 90309999, or a captcha page). This package
-// returns ErrBlocked then, and does not try to get around it. If you have an agreement
-// with the marketplace, set Config.HTTP to a client that adds the agreed headers, or
-// Storefront.BaseURL to your own gateway. Storefront.Host remains the host in the URLs
-// of items.
+// Storefronts send an anti-bot answer (status 403 or 418, error 90309999, or a captcha page) to
+// a client that is not a browser with a session. For such an answer this package returns
+// ErrBlocked. It does not try to get around the check. If you have an agreement with the
+// marketplace, set Config.HTTP to a client that adds the agreed headers, or Storefront.BaseURL
+// to your own gateway. Storefront.Host remains the host in the URLs of items.
 package shopee

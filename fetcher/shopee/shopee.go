@@ -19,11 +19,11 @@ import (
 // defaultMarket is the market of a query that names none.
 const defaultMarket = "sg"
 
-// ErrBlocked: the storefront's anti-bot check refused the request. It wraps
+// ErrBlocked means that the storefront's anti-bot check refused the request. It wraps
 // fetcher.ErrUnauthorized, because a retry is useless.
 var ErrBlocked = fmt.Errorf("shopee: refused by the anti-bot check: %w", fetcher.ErrUnauthorized)
 
-// Config sets up a Reader. The zero value of each field means its default.
+// Config configures a Reader. A zero field means the default.
 type Config struct {
 	// Storefronts are the storefronts to read, by market code in lower case.
 	// Defaults to DefaultStorefronts().
@@ -33,7 +33,8 @@ type Config struct {
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody is the largest document after decompression, in bytes. Defaults to 8 MiB.
+	// MaxBody is the largest allowed size of a decompressed document, in bytes. Defaults to 8
+	// MiB.
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
@@ -85,10 +86,11 @@ func New(cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Product reads an item in one request. It returns *fetcher.ArgumentError for a query
-// that is not allowed, ErrBlocked, or an error of package fetcher: ErrNotFound, also for a
-// deleted or banned item; *RateLimitError; *StatusError; ErrMalformed for a document that
-// cannot be parsed or has another item.
+// Product reads an item in one request. If the query is not allowed, it returns
+// *fetcher.ArgumentError. If the anti-bot check refuses the request, it returns ErrBlocked.
+// Other errors are those of package fetcher: ErrNotFound for a missing, deleted or banned item;
+// *RateLimitError; *StatusError; ErrMalformed for a document that cannot be parsed or has
+// another item.
 func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.ProductDetail, error) {
 	market := strings.ToLower(q.Market)
 	if market == "" {
@@ -128,8 +130,8 @@ func blocked(err error) error {
 	return err
 }
 
-// ParseURL parses the URL of an item's web page: a storefront's host and a path that
-// ends in -i.{shop_id}.{item_id}, or /product/{shop_id}/{item_id}. The error is a
+// ParseURL parses the URL of an item's web page. The host is that of a storefront. The path
+// ends in -i.{shop_id}.{item_id}, or is /product/{shop_id}/{item_id}. The error is a
 // *fetcher.ArgumentError.
 func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 	refuse := func(allowed string) (fetcher.ProductQuery, error) {
@@ -169,8 +171,8 @@ func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 	return q, nil
 }
 
-// shown returns the beginning of an address for an error, with "***" in place of parts that
-// may be secret.
+// shown returns the beginning of an address for use in an error. It returns "***" for an
+// address with parts that may be secret.
 func shown(address string) string {
 	if address = strings.ToValidUTF8(address[:min(len(address), 200)], ""); strings.ContainsAny(address, "?#@") {
 		return "***"

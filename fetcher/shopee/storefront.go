@@ -7,15 +7,15 @@ import (
 
 // Storefront is one country's marketplace.
 type Storefront struct {
-	// BaseURL is its server, scheme and host, such as "https://shopee.sg".
+	// BaseURL is the scheme and host of the server, such as "https://shopee.sg".
 	BaseURL string
-	// Host is that of its items' addresses, such as "shopee.sg", for ParseURL; www. before
-	// it and case do not matter. Defaults to the host of BaseURL. Of storefronts with the
-	// same host the first by market code is meant.
+	// Host is the host in the URLs of items, such as "shopee.sg". ParseURL uses it, and ignores
+	// case and a leading "www.". If several storefronts have the same Host, the first by market
+	// code is used. Defaults to the host of BaseURL.
 	Host string
-	// Currency is that of prices whose document names none (ISO 4217).
+	// Currency is the currency (ISO 4217) of prices if the document names none.
 	Currency string
-	// ImageURL is what an image's key is appended to.
+	// ImageURL followed by an image's key is the image's URL.
 	ImageURL string
 }
 

@@ -23,9 +23,9 @@ type Link struct {
 	Display string // as a browser shows it, shortened
 }
 
-// Parse converts HTML to text. <br> becomes a line break, paragraphs are separated by a
-// blank line, and white space becomes one space as in a browser. The text has the hidden
-// parts of shortened links, too. Parse never fails: invalid HTML becomes text.
+// Parse converts HTML to text. <br> becomes a line break, paragraphs are separated by a blank
+// line, and white space becomes one space as in a browser. The text includes the hidden parts
+// of shortened links. Parse never fails: invalid HTML becomes text.
 func Parse(s string) Content {
 	if s == "" {
 		return Content{}
@@ -73,7 +73,7 @@ func (r *htmlReader) text(s []byte) {
 	}
 }
 
-// start handles the start tag of type t at which z is.
+// start handles the current token of z, a start tag of type t.
 func (r *htmlReader) start(z *html.Tokenizer, t html.TokenType) {
 	name, more := z.TagName()
 	tag := atom.Lookup(name)
@@ -118,8 +118,8 @@ func (r *htmlReader) end(a atom.Atom) {
 	r.out.block(blankLines(a))
 }
 
-// startLink begins a link, unless it is a mention or a tag. Servers mark these by class, or
-// tags by rel="tag" alone.
+// startLink begins a link, unless it is a mention or a hashtag. Servers mark both by class;
+// some mark hashtags only by rel="tag".
 func (r *htmlReader) startLink(a attributes) {
 	class := strings.Fields(a.class)
 	if slices.Contains(class, "mention") || slices.Contains(class, "hashtag") ||
@@ -137,7 +137,7 @@ func (r *htmlReader) endLink() {
 	r.display.Reset()
 }
 
-// attributes has the attributes of a tag that are used. The first one of a name counts.
+// attributes has the used attributes of a tag. If a name occurs twice, the first counts.
 type attributes struct{ href, class, rel string }
 
 func readAttributes(z *html.Tokenizer) attributes {
@@ -163,7 +163,7 @@ func readAttributes(z *html.Tokenizer) attributes {
 	return a
 }
 
-// blankLines returns the least number of line breaks at an element's start and end.
+// blankLines returns the minimum number of line breaks before and after an element.
 func blankLines(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.Pre, atom.Blockquote, atom.Ul, atom.Ol, atom.Table, atom.Hr,
@@ -191,7 +191,7 @@ func (w *textWriter) breakLine() { w.breaks++ }
 // block makes sure that there are at least n line breaks before the next text.
 func (w *textWriter) block(n int) { w.breaks = max(w.breaks, n) }
 
-// write adds s, which must be valid UTF-8. Unless pre, white space becomes one space.
+// write adds s, which must be valid UTF-8. Unless pre is set, white space becomes one space.
 func (w *textWriter) write(s []byte, pre bool) {
 	for len(s) > 0 {
 		switch c := s[0]; {

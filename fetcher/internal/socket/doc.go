@@ -1,4 +1,3 @@
-// Package socket reads a platform's WebSocket: it connects, hands over each
-// message, and notices when the other side is gone. The adapters that stream
-// share it.
+// Package socket is the WebSocket client that adapters with streams share. It connects, calls a
+// function for each message, and detects that the server is gone.
 package socket

@@ -21,28 +21,27 @@ import (
 type Config struct {
 	// URL is the address, ws:// or wss://. Required.
 	URL string
-	// HTTP makes the handshake. Defaults to http.DefaultClient. Its Timeout must
-	// be 0: it would end the connection. When Token is set, it is not let off to
-	// another host.
+	// HTTP makes the handshake. Defaults to http.DefaultClient. Its Timeout must be 0, because
+	// a timeout would end the connection. If Token is set, redirects to another host are not
+	// followed.
 	HTTP *http.Client
 	// Header is sent with the handshake.
 	Header http.Header
-	// Token is the secret in Header or URL. It is removed from errors that quote the
-	// server.
+	// Token is the secret in Header or URL. Errors that quote the server have *** in its place.
 	Token secret.Value
-	// MaxMessage is the largest message, in bytes. Defaults to 2 MiB.
+	// MaxMessage is the largest allowed message, in bytes. Defaults to 2 MiB.
 	MaxMessage int64
-	// PingEvery is the time between two pings. A server that does not answer
-	// one within that time is gone. Defaults to 20 s.
+	// PingEvery is the time between two pings. If the server does not answer a ping within that
+	// time, Read returns ErrSilent. Defaults to 20 s.
 	PingEvery time.Duration
 	// Now is the clock for Retry-After. Defaults to time.Now.
 	Now func() time.Time
 
-	// Opened is called when the server has accepted the connection. Send may
-	// then be used, also from other goroutines, until Read returns.
+	// Opened is called when the server has accepted the connection. Any goroutine may use send
+	// from then until Read returns.
 	Opened func(send Send) error
-	// Message is called for each text message or, if Binary is set, for each binary one.
-	// Messages of the other kind are ignored. Message may keep the bytes. Required.
+	// Message is called for each text message or, if Binary is set, for each binary message.
+	// Messages of the other kind are ignored. Message may keep b. Required.
 	Message func(b []byte) error
 	Binary  bool
 	// Alive is called for each ping and pong of the server.
@@ -55,23 +54,23 @@ type Send func(ctx context.Context, b []byte) error
 // ErrSilent means that the server did not answer a ping.
 var ErrSilent = errors.New("socket: the server does not answer")
 
-// Base returns the URL of a server's WebSockets without a path: address with the scheme ws
-// in place of http, or wss in place of https.
+// Base returns the scheme and host of server, with ws in place of http, or wss in place of
+// https.
 func Base(server string) string {
-	u, err := url.Parse(server) // which writes the scheme in lower case
+	u, err := url.Parse(server) // makes the scheme lower case
 	if err != nil {
 		return ""
 	}
 	return "ws" + strings.TrimPrefix(u.Scheme, "http") + "://" + u.Host
 }
 
-// handshakeTimeout bounds the handshake, and a write.
+// handshakeTimeout limits the time of the handshake and of each write.
 const handshakeTimeout = 30 * time.Second
 
-// Read connects and reads until ctx ends, the connection breaks, or one of the
-// functions of cfg returns an error, which it returns as it is. They are called
-// one at a time. An answer that is no handshake is an error as
-// upstream.AnswerError has it; a close by the server is a websocket.CloseError.
+// Read connects and reads until ctx ends, the connection breaks, or one of the functions of cfg
+// returns an error. Read returns that error unchanged. It calls these functions one at a time.
+// If the server refuses the handshake, the error is that of upstream.AnswerError. If the server
+// closes the connection, it is a websocket.CloseError.
 func Read(ctx context.Context, cfg Config) error {
 	r := &reader{cfg: cfg}
 	if r.cfg.MaxMessage == 0 {
@@ -96,12 +95,12 @@ func Read(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// reader is one connection. Its functions run on the goroutine of Read.
+// reader is one connection. The functions of cfg run on the goroutine of Read.
 type reader struct {
 	cfg Config
 	ws  *websocket.Conn
 	cut context.CancelCauseFunc // ends reading
-	err error                   // of Alive, which the library calls while it reads
+	err error                   // returned by Alive, which is called during a read
 
 	handling atomic.Bool   // a message is being handled, and nothing is read
 	handled  atomic.Uint64 // messages
@@ -210,7 +209,8 @@ func (r *reader) ping(ctx context.Context) {
 		before := r.handled.Load()
 		err := r.ws.Ping(wait)
 		cancel()
-		// While a message is handled, the pong waits to be read.
+		// While a message is being handled, a pong cannot be read, so its absence means
+		// nothing.
 		if err != nil && !r.handling.Load() && r.handled.Load() == before {
 			r.cut(ErrSilent)
 			return

@@ -1,3 +1,3 @@
-// Package sockettest serves HTTP and WebSockets in memory, on a network that a
-// test can cut and freeze. It works in a testing/synctest bubble.
+// Package sockettest serves HTTP and WebSockets over connections in memory. A test can cut or
+// freeze them. The package works in a testing/synctest bubble.
 package sockettest

@@ -8,13 +8,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Feed sends what a test pushes to every WebSocket that is open, and keeps it as a
-// log. Its methods are safe for concurrent use.
+// Feed sends the messages that a test pushes to every open WebSocket, and keeps them in a log.
+// Its methods are safe for concurrent use.
 type Feed struct {
-	// Type is that of the messages pushed: text, or binary.
+	// Type is the type of the pushed messages: text or binary.
 	Type websocket.MessageType
-	// Opened receives the request of each connection, Received the messages of clients.
-	// Both have a buffer of 9; further values are dropped.
+	// Opened receives the request of each connection. Received receives the messages of
+	// clients. Both channels have a buffer of 9; when it is full, values are dropped.
 	Opened   chan *http.Request
 	Received chan string
 
@@ -28,7 +28,7 @@ func NewFeed(kind websocket.MessageType) *Feed {
 	return &Feed{Type: kind, Opened: make(chan *http.Request, 9), Received: make(chan string, 9), more: make(chan struct{})}
 }
 
-// Push sends a message to the connections there are.
+// Push adds a message to the log and sends it to the open connections.
 func (f *Feed) Push(message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,16 +44,16 @@ func (f *Feed) Len() int {
 	return len(f.log)
 }
 
-// after returns the messages of the log from a place on, and a channel that is closed when
-// there are more.
+// after returns the messages of the log from index place on, and a channel that is closed when
+// a message is added.
 func (f *Feed) after(place int) ([]string, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log[place:], f.more
 }
 
-// Serve accepts a WebSocket and sends it the log's messages from a place on, 0 to
-// Len, until the client is gone.
+// Serve accepts a WebSocket. It sends the log's messages from index place (0 to Len) on, until
+// the client is gone.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, place int) {
 	c, err := websocket.Accept(w, r, nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Server is an HTTP server on a network in memory. What is written is buffered
-// without bound, as by sockets that never fill.
+// Server is an HTTP server on a network in memory. Writes never block: the connections have
+// unlimited buffers.
 type Server struct {
 	http     *http.Server
 	client   *http.Client
@@ -30,7 +30,7 @@ func NewServer(h http.Handler) *Server {
 	return s
 }
 
-// Client gives a client whose connections all lead to the server.
+// Client returns a client whose connections all lead to the server.
 func (s *Server) Client() *http.Client { return s.client }
 
 // Cut ends all connections as if the server's process had died.
@@ -55,7 +55,7 @@ func (s *Server) SetDown(down bool) {
 	s.down = down
 }
 
-// Close cuts all connections and waits for the server's end.
+// Close cuts all connections and waits until the server has stopped.
 func (s *Server) Close() {
 	close(s.closed)
 	s.client.CloseIdleConnections()
@@ -119,7 +119,7 @@ func (l listener) Accept() (net.Conn, error) {
 func (listener) Close() error   { return nil }
 func (listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// link carries bytes between a client's end and a server's.
+// link carries bytes between a client's connection and a server's.
 type link struct {
 	ends           []net.Conn // client, near, far, server
 	once, freezing sync.Once
@@ -144,8 +144,8 @@ func (l *link) run() {
 	both.Wait()
 }
 
-// carry copies bytes from one end to the other until one closes. After a freeze it only
-// reads, and writers do not notice.
+// carry copies bytes from one end to the other until one closes. After a freeze it reads and
+// drops them, so writers notice nothing.
 func (l *link) carry(from, to net.Conn) {
 	defer l.close()
 	var mu sync.Mutex
@@ -198,7 +198,7 @@ func (l *link) carry(from, to net.Conn) {
 			continue
 		}
 		select {
-		case <-l.frozen: // the other side does not hear of it
+		case <-l.frozen: // do not tell the other side
 			<-l.closed
 		default:
 		}

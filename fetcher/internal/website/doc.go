@@ -1,4 +1,4 @@
-// Package website has what adapters share that read from any host on the Internet: which
-// hosts they may ask, a transport that connects to no other, and errors that name no
-// address.
+// Package website is for adapters that read from any host on the Internet. It checks which
+// hosts they may read, has a transport that connects only to these, and describes errors
+// without naming addresses.
 package website

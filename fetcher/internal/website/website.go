@@ -20,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// MaxHeaderBytes is the largest header of an answer, in bytes.
+// MaxHeaderBytes is the largest allowed header of an answer, in bytes.
 const MaxHeaderBytes = 64 << 10
 
 // ports are the ports that are allowed.
@@ -32,9 +32,10 @@ var (
 	errHost = errors.New("a public host name such as example.com")
 )
 
-// Host returns the host of a URL in lower case, in xn-- form if it is international, with
-// its port unless that is the scheme's default. Unless allowPrivate, it returns an error for
-// a host that is not public or a port not in ports. The error says what is allowed.
+// Host returns the host of a URL in lower case and, if international, in its xn-- form. The
+// result has the port unless it is the scheme's default. Unless allowPrivate is set, Host
+// returns an error for a host that is not public and for a port that is not in ports. The error
+// says what is allowed.
 func Host(u *url.URL, allowPrivate bool) (string, error) {
 	port := u.Port()
 	if port != "" || strings.HasSuffix(u.Host, ":") {
@@ -64,15 +65,15 @@ func Host(u *url.URL, allowPrivate bool) (string, error) {
 	return host, nil
 }
 
-// Transport returns a transport that uses no proxy and, unless allowPrivate, connects to
+// Transport returns a transport that uses no proxy. Unless allowPrivate is set, it connects to
 // public addresses only.
 func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
+	protocols.SetHTTP1(true) // because the limit of header bytes is exact in HTTP/1 only
 	guard := &netguard.Guard{AllowPrivate: allowPrivate, Ports: ports}
 	return &http.Transport{
-		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
-		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
+		Proxy:                  nil,               // with a proxy, the guard would see only the proxy's address
+		DialContext:            guard.DialContext, // checks all addresses of a name before connecting to one
 		TLSHandshakeTimeout:    timeout,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              protocols,
@@ -80,12 +81,12 @@ func Transport(timeout time.Duration, allowPrivate bool) *http.Transport {
 	}
 }
 
-// ErrNoHost is the cause that Fault returns if a host name does not exist.
+// ErrNoHost is returned by Fault as the cause if a host name does not exist.
 var ErrNoHost = errors.New("no such host")
 
-// Fault describes why a request failed. cause is an error for errors.Is, or nil if there is
-// none that callers distinguish. reason contains no address, because addresses and resolvers
-// inside a network are confidential.
+// Fault returns the reason why a request failed. The text reason contains no address, because
+// addresses and resolvers inside a network are confidential. cause is an error for errors.Is,
+// or nil if callers need not distinguish the failure.
 func Fault(ctx context.Context, err error) (reason string, cause error) {
 	var (
 		dns     *net.DNSError
