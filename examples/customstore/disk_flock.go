@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lock keeps others out until it is released or the process ends.
+// lock excludes other stores until it is released or the process ends.
 func lock(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

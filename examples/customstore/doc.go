@@ -1,47 +1,42 @@
-// Customstore is a whole storage.Store of one's own, written from the
-// documentation of package storage and its ports, and a program that runs the
-// engine on it:
+// Customstore is a complete storage.Store, written from the documentation of package storage and its
+// ports, and a program that runs the engine on it:
 //
 //	go run ./examples/customstore
 //
-// Copy it to begin a store; it passes every case of storetest.TestStore that a
-// store of one process can, see store_test.go.
+// Copy it to begin a store of your own. It passes every case of storetest.TestStore that a store for
+// one process can pass: see store_test.go.
 //
 // # How it works
 //
-// Everything is in memory, in one struct of tables (state.go, table.go). A call
-// that changes something does so in a draft, an empty layer of tables above the
-// real ones. What the draft holds becomes one line of the file: encoded as JSON,
-// appended with length and checksum, synced. Then the line is read back into the
-// real tables, just as opening the file does: so what is in memory is what a
-// restart will find, and it shares no memory with what callers gave. A draft that
-// is refused is forgotten, which makes every call all or nothing.
+// All data is in memory, in one struct of tables (state.go, table.go). A call changes a draft: an
+// empty layer of tables above the real ones. The draft is encoded as JSON, appended to the file as
+// one line with length and checksum, and synced. Then the line is decoded into the real tables, as
+// Open does. So the memory has exactly the data that a restart will find, and shares no memory with
+// callers. If a call fails, its draft is dropped. So every call makes all of its changes or none.
 //
-//	table.go      a map that knows its order, and drafts of it
-//	state.go      all tables, and what their rows are
+//	table.go      a map that keeps its order, and drafts of it
+//	state.go      all tables, and the types of their rows
 //	file.go       lines, replay, appending, rewriting
 //	disk_*.go     the lock, and a directory's sync
 //	store.go      Open, Close, and the two ways to run a call
 //	records.go    monitors and rules
 //	endpoints.go, journal.go, outbox.go, log.go, replays.go, ledger.go: a role each
-//	retention.go  what is removed
+//	retention.go  removal of old events
 //
 // # What it promises
 //
-// What a call acknowledged is on the disk. A crash leaves at most a torn last
-// line, which nobody was told of, and which the next Open cuts off. A damaged line
-// before others is refused with ErrDamaged, as is a file that another store has
-// open, with ErrLocked. When the disk fails, every later call fails too, until the
-// store is opened again: nobody knows what such a disk has.
+// Acknowledged changes are on the disk. A crash leaves at most an incomplete last line. It was not
+// acknowledged, and the next Open removes it. Open returns ErrDamaged for a damaged line before
+// others, and ErrLocked for a file that another store has open. After a failure of the disk, every
+// call fails until the store is opened again, since the state of the file is unknown.
 //
-// Opening rewrites the file to what is current, and so does growing to twice that
-// size and 16 MiB more. A backup is a copy of the file at any time: a line cut in
-// the middle is as after a crash.
+// Open rewrites the file with the current data. The store also rewrites it when it has grown to twice
+// that size and 16 MiB. A copy of the file, at any time, is a backup: an incomplete last line in it
+// is the same as after a crash.
 //
-// # What it is too small for
+// # Limits
 //
-// All has to fit into memory; a sync per call bounds writes to what the disk syncs
-// a second; and claims, logs and balances look through their whole table, which is
-// fine for some ten thousand rows. Ledger entries and reservations are never
-// removed.
+// All data must fit into memory. A write needs a sync, so the disk bounds the writes per second.
+// Claims, logs and balances read their whole table, which is fast enough for about ten thousand
+// rows. Ledger entries and reservations are never removed.
 package main

@@ -51,7 +51,7 @@ func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) e
 	return es.recs.Scan(ctx, func(e endpoint) error { return fn(e.Endpoint) })
 }
 
-// Delete ends the deliveries that are open for the endpoint, and its replay, too.
+// Delete also ends the endpoint's open deliveries and removes its replay.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.recs.remove(ctx, owner, id, func(draft *state, now time.Time) {
 		draft.Replays.remove(id)

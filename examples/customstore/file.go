@@ -13,15 +13,15 @@ import (
 	"strconv"
 )
 
-// The file begins with magic. After it every line is one change:
+// The file begins with magic. Each line after it is one change:
 //
 //	<length of the JSON> <CRC-32C of the JSON> <JSON>\n
 //
-// the numbers in 8 hexadecimal digits. JSON has no line ends of its own.
+// The numbers have 8 hexadecimal digits. The JSON contains no line ends.
 const (
 	magic      = "streamwatch customstore 2\n"
 	headerSize = len("00000000 00000000 ")
-	slack      = 16 << 20 // bytes that the file may grow beyond twice its size
+	slack      = 16 << 20 // bytes: the file may grow to twice its size after a rewrite, plus slack
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -31,7 +31,7 @@ func frame(body []byte) []byte {
 	return append(append(line, body...), '\n')
 }
 
-// unframe reads the line at the start of b, which has to be as frame made it.
+// unframe reads the line at the start of b. It reports false if frame cannot have made the line.
 func unframe(b []byte) (body []byte, size int, ok bool) {
 	if len(b) < headerSize {
 		return nil, 0, false
@@ -45,8 +45,8 @@ func unframe(b []byte) (body []byte, size int, ok bool) {
 	return body, size, bytes.Equal(b[:size], frame(body))
 }
 
-// replay applies the lines of a file. What follows the last whole line was torn
-// by a crash; a damaged line before a whole one was acknowledged.
+// replay applies the lines of a file. It ignores an incomplete last line, which a crash has left. A
+// damaged line before a complete one is an error, since its change was acknowledged.
 func replay(data []byte) (*state, error) {
 	if !bytes.HasPrefix(data, []byte(magic)) {
 		return nil, ErrForeign
@@ -87,7 +87,7 @@ type file interface {
 	Sync() error
 }
 
-// load reads the file, if there is one, and begins it anew.
+// load reads the file, if there is one, and rewrites it.
 func (s *Store) load() error {
 	data, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,8 +111,8 @@ func (s *state) snapshot() ([]byte, error) {
 	return append([]byte(magic), frame(body)...), nil
 }
 
-// rewrite replaces the file by one with a single line. It is the old one until
-// the new one is on the disk.
+// rewrite replaces the file by a new one with a single line. The old file stays until the new one is
+// on the disk.
 func (s *Store) rewrite() error {
 	data, err := s.state.snapshot()
 	if err != nil {
@@ -154,7 +154,7 @@ func writeFile(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// write puts a change on the disk and then into the state.
+// write writes a change to the disk, and then applies it to the state.
 func (s *Store) write(body []byte) error {
 	line := frame(body)
 	if s.size+len(line) > s.full {

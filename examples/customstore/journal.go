@@ -16,7 +16,7 @@ type journal struct{ s *Store }
 
 // recorded is what Commit tells about a batch.
 type recorded struct {
-	seqs       []uint64 // of its events, 0 for one that was known
+	seqs       []uint64 // sequence numbers of its events, 0 for an event that was known
 	deliveries []deliver.Delivery
 	unpaid     []string
 }
@@ -93,8 +93,8 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 	return nil
 }
 
-// receivers are the endpoints of the event's source, the oldest first, and then
-// its handlers.
+// receivers returns the ids of the active endpoints of the event's source, oldest first, and then of
+// the event's handlers.
 func (s *state) receivers(ev *deliver.Event) (ids []string) {
 	for id, e := range s.Endpoints.all() {
 		if e.Source.Owner == ev.Source.Owner && e.Source.ID == ev.Source.ID && e.Status == deliver.EndpointActive {

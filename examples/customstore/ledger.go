@@ -13,8 +13,8 @@ import (
 // ledger implements billing.Ledger.
 type ledger struct{ s *Store }
 
-// update is Store.update with the reservations that have expired given back: a
-// clock that steps back later must not take the credits from who has them then.
+// update is Store.update, but first releases the reservations that have expired. Their credits may be
+// used again, so they must stay released even if the clock steps back later.
 func (l ledger) update(ctx context.Context, f func(draft *state, now time.Time) error) error {
 	return l.s.update(ctx, func(draft *state, now time.Time) error {
 		draft.expire(now)
@@ -47,7 +47,7 @@ func (s *state) balance(name string, now time.Time) billing.Balance {
 	return b
 }
 
-// post makes an entry, unless its id is known, or says why it cannot.
+// post adds an entry unless its id is known. It returns an error if the entry is not allowed.
 func (s *state) post(e billing.Entry, now time.Time) error {
 	if err := e.Validate(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (l ledger) Release(ctx context.Context, id string) error {
 	})
 }
 
-// resolve ends a reservation; nil when it was ended in this way before.
+// resolve ends a reservation. It returns nil if the reservation was ended in the same way before.
 func (s *state) resolve(id string, as outcome) (*reservation, error) {
 	r, ok := s.Reservations.get(id)
 	switch {
@@ -147,7 +147,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing.EntryPage, err error) {
 	if failed := l.s.view(ctx, func(st *state, _ time.Time) {
 		var all []billing.Entry
-		first := 0 // behind the entry that q.Cursor names; no entry is ever removed
+		first := 0 // index after the entry that q.Cursor names; entries are never removed
 		for _, e := range st.Entries.all() {
 			if e.Owner == q.Owner && (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
 				all = append(all, e)
@@ -187,7 +187,7 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// totalKey tells a source from every other, whatever its owner and id are.
+// totalKey returns a key that is different for each source, whatever its owner and id.
 func totalKey(src billing.Source) string {
 	return fmt.Sprintf("%s %q %q", src.Kind, src.Owner, src.ID)
 }

@@ -56,8 +56,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 	return page, err
 }
 
-// within says whether t is at since or later and before until; the zero time is no
-// bound.
+// within reports whether t is at since or later and before until. A zero time means no bound.
 func within(t, since, until time.Time) bool {
 	return !t.Before(since) && (until.IsZero() || t.Before(until))
 }

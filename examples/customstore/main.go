@@ -33,11 +33,11 @@ const (
 	lasts    = time.Second            // how long the accounts post
 	posts    = 20                     // in that time
 	missed   = 5                      // posts while no engine runs
-	patience = 5 * time.Second        // for what was posted last, and for the end
+	patience = 5 * time.Second        // wait for the last posts, and for the shutdown
 )
 
-// run lets two engines, one after the other, use one file. What was posted
-// between them is found by the second, and nothing comes twice.
+// run runs two engines on one file, one after the other. The second finds the posts made between
+// them, and no event comes twice.
 func run(ctx context.Context, w io.Writer, path string) error {
 	if path == "" {
 		dir, err := os.MkdirTemp("", "customstore")
@@ -61,8 +61,7 @@ func run(ctx context.Context, w io.Writer, path string) error {
 	return live(ctx, w, path, platform, missed, func(context.Context) error { return nil })
 }
 
-// live opens the store, runs an engine on it until the handler was given as many
-// events as it has to be, and closes both.
+// live opens the store, runs an engine on it until the handler has got want events, and closes both.
 func live(ctx context.Context, w io.Writer, path string, platform *enginetest.Platform, want int, post func(context.Context) error) error {
 	store, err := Open(path, Options{})
 	if err != nil {
@@ -102,7 +101,7 @@ func live(ctx context.Context, w io.Writer, path string, platform *enginetest.Pl
 	return errors.Join(err, engine.Shutdown(stop), summarize(stop, w, store), store.Close(stop))
 }
 
-// printEvents takes the wanted number of events, and waits for no more.
+// printEvents prints want events. It does not wait for more.
 func printEvents(ctx context.Context, w io.Writer, handled <-chan deliver.Event, want int) error {
 	ctx, cancel := context.WithTimeout(ctx, lasts+patience)
 	defer cancel()

@@ -94,8 +94,8 @@ func (s *state) orphan(id string, d delivery, now time.Time) {
 	s.end(id, d, now)
 }
 
-// end records a delivery that has become final. With the last one of an event
-// its retention begins.
+// end records a delivery that has become final. If it was the last open one of its event, the event's
+// retention begins.
 func (s *state) end(id string, d delivery, now time.Time) {
 	s.Deliveries.put(id, d)
 	l, _ := s.Lives.get(d.EventID)
@@ -123,8 +123,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err
 	return n, nil
 }
 
-// open makes a delivery pending that is final, or new. Its event's retention
-// ends.
+// open makes a final or new delivery pending. The retention time of its event no longer runs.
 func (s *state) open(id string, d delivery, due time.Time, isNew bool) {
 	d.State, d.Due, d.Uncounted, d.Waited, d.Orphaned = deliver.StatePending, due, len(d.Log), 0, false
 	s.Deliveries.put(id, d)

@@ -10,15 +10,15 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// records is what monitors, rules and endpoints have in common: an owner, a text
-// that is unique for it, and a version that an update has to name.
+// records is the common part of monitors, rules and endpoints: an owner, a text that is unique for
+// the owner, and a version that an update must have.
 type records[T any] struct {
 	s       *Store
 	in      func(*state) *table[T]
 	keys    func(*T) keys
 	version func(*T) *int64
 	clone   func(T) T
-	kind    billing.Kind // of their entries in the ledger; "" for endpoints, which have none
+	kind    billing.Kind // of their ledger entries; "" for endpoints, which have none
 
 	notFound, duplicate, conflict error
 }
@@ -28,7 +28,7 @@ type keys struct {
 	unique    [2]string // per owner
 }
 
-// taken says whether a record other than k.id has the unique text of k.
+// taken reports whether a record other than k.id has the unique text of k.
 func (r records[T]) taken(st *state, k keys) bool {
 	for id, rec := range r.in(st).all() {
 		if other := r.keys(&rec); id != k.id && other.owner == k.owner && other.unique == k.unique {
@@ -74,7 +74,7 @@ func (r records[T]) Update(ctx context.Context, rec T) error {
 	return r.update(ctx, rec, func(*T, T) {})
 }
 
-// update replaces a record, but for what keep takes over from the old one.
+// update replaces a record. keep copies the fields that must not change from the old record.
 func (r records[T]) update(ctx context.Context, rec T, keep func(rec *T, old T)) error {
 	return r.s.update(ctx, func(draft *state, _ time.Time) error {
 		k := r.keys(&rec)
@@ -130,7 +130,7 @@ func (r records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return nil
 }
 
-// list gives copies of the records that match, in order of creation.
+// list returns copies of the records that match, in order of creation.
 func (r records[T]) list(ctx context.Context, match func(*T) bool) (recs []T, err error) {
 	err = r.s.view(ctx, func(st *state, _ time.Time) {
 		for _, rec := range r.in(st).all() {
@@ -142,7 +142,7 @@ func (r records[T]) list(ctx context.Context, match func(*T) bool) (recs []T, er
 	return recs, err
 }
 
-// pageOf cuts one page out of a list: from 1, of 20 when size is 0.
+// pageOf returns one page of a list. Pages are numbered from 1; a size of 0 means 20.
 func pageOf[T any](list []T, page, size int) []T {
 	page = max(page, 1)
 	if size <= 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replays implements deliver.Replays. A step looks at all events that are left,
-// as far as its limit goes.
+// replays implements deliver.Replays. A step handles all remaining events, up to its limit.
 type replays struct{ s *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
@@ -73,7 +72,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 	return r, made, nil
 }
 
-// replay moves r by one step, and gives what is to be sent.
+// replay makes one step of r and returns the deliveries to send.
 func (s *state) replay(r *deliver.Replay, q *deliver.ReplayStep) (made []deliver.Delivery) {
 	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
 	for eventID, ev := range s.Events.all() { // an owner's are in order

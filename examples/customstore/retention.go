@@ -2,12 +2,11 @@ package main
 
 import "time"
 
-// idRetention is how long the id of a removed event is known: much longer than
-// any poll looks back.
+// idRetention is how long the id of a removed event is known. It is much longer than polls read back.
 const idRetention = 30 * 24 * time.Hour
 
-// sweep removes what is too old, in the line that a call writes anyway. It looks
-// through all events, and so once a second at most.
+// sweep removes old events, in a line that a call writes anyway. It reads all events, so it runs at
+// most once a second.
 func (s *Store) sweep(draft *state, now time.Time) {
 	if since := now.Sub(s.swept); since >= 0 && since < time.Second {
 		return

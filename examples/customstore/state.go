@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// state is everything the store knows, or, as a draft, everything that a call
-// changes: one line of the file.
+// state is all data of the store. As a draft, it is the changes of one call, which become one line of
+// the file.
 type state struct {
 	Monitors     table[monitor.Monitor] `json:"monitors,omitzero"`
 	Rules        table[rule.Rule]       `json:"rules,omitzero"`
@@ -78,8 +78,7 @@ type owner struct {
 	Made  uint64          // deliveries, ever
 }
 
-// life is what is kept of an event apart from its contents, and longer: an id
-// with a life is known.
+// life is the part of an event that is kept after its removal. An event id is known if it has a life.
 type life struct {
 	Open       int       // deliveries that are not final
 	Since      time.Time // when Open became 0
@@ -122,7 +121,7 @@ func (s *state) number(name string) uint64 {
 	return o.Made
 }
 
-// event gives a copy for a caller, but for Body, which is read-only.
+// event returns a copy for a caller. The copy shares Body, which must not be modified.
 func (s *state) event(id string) *deliver.Event {
 	ev, _ := s.Events.get(id)
 	ev.Handlers = slices.Clone(ev.Handlers)

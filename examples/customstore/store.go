@@ -28,8 +28,8 @@ var (
 
 // Options of a Store. Zero means the default.
 type Options struct {
-	// Retention is how long an event stays after its last delivery became
-	// final. Defaults to 7 days. Its id is known for 30 days more.
+	// Retention is how long an event is kept after its last delivery became final. Its id is known
+	// for 30 days more. Defaults to 7 days.
 	Retention time.Duration
 	// Now is the store's clock. Defaults to time.Now.
 	Now func() time.Time
@@ -50,8 +50,7 @@ type Store struct {
 	ended error     // why no call can be made any more
 }
 
-// Open opens the file, or makes it, with path + ".lock" beside it. It ends with
-// Close.
+// Open opens or creates the file at path, and locks path + ".lock". Close releases both.
 func Open(path string, opts Options) (*Store, error) {
 	if opts.Retention == 0 {
 		opts.Retention = 7 * 24 * time.Hour
@@ -70,8 +69,8 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for the call under way, which is one write at most, whatever its
-// context says. Later calls fail with ErrClosed.
+// Close waits for the call under way, at most one write. It ignores its context. Later calls return
+// ErrClosed.
 func (s *Store) Close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +92,7 @@ func (s *Store) view(ctx context.Context, f func(st *state, now time.Time)) erro
 	return nil
 }
 
-// update has f change a draft, and makes the changes last. Nothing is changed
-// when f fails.
+// update calls f to change a draft, and stores the changes. If f returns an error, nothing changes.
 func (s *Store) update(ctx context.Context, f func(draft *state, now time.Time) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

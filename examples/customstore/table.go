@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// table is a map that remembers in which order its rows were added. A draft is a
-// table above another one: it shows that one's rows as changed by its own, and
-// leaves it as it is.
+// table is a map that keeps the order in which its rows were added. A draft is a table above another
+// table. It shows that table's rows with its own changes, and does not modify that table.
 type table[T any] struct {
 	rows  map[string]T
 	order []string        // of rows, as they were added
@@ -17,7 +16,7 @@ type table[T any] struct {
 	under *table[T]       // of a draft
 }
 
-// get finds a row. What it has behind pointers and slices is not to be changed.
+// get returns a row. The caller must not modify data behind its pointers and slices.
 func (t *table[T]) get(id string) (T, bool) {
 	var none T
 	if t.gone[id] {
@@ -41,7 +40,7 @@ func (t *table[T]) put(id string, row T) {
 	t.rows[id] = row
 }
 
-// remove takes a row out of a draft. It is not put again in the same draft.
+// remove removes a row in a draft. The same draft must not put it again.
 func (t *table[T]) remove(id string) {
 	if t.gone == nil {
 		t.gone = map[string]bool{}
@@ -49,7 +48,7 @@ func (t *table[T]) remove(id string) {
 	t.gone[id] = true
 }
 
-// all gives the rows in their order. A draft may be changed meanwhile.
+// all returns the rows in their order. A draft may be changed during the iteration.
 func (t *table[T]) all() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		if t.under != nil {
@@ -89,7 +88,7 @@ func (t *table[T]) apply(draft *table[T]) {
 // IsZero leaves a table without changes out of a line.
 func (t table[T]) IsZero() bool { return len(t.rows) == 0 && len(t.gone) == 0 }
 
-// encoded is a table in a line of the file, without what is under it.
+// encoded is the form of a table in a line of the file, without the table under it.
 type encoded[T any] struct {
 	Put    []encodedRow[T] `json:"put,omitempty"`
 	Remove []string        `json:"remove,omitempty"`

@@ -22,7 +22,7 @@ import (
 const (
 	demoLasts  = 8 * time.Second         // the accounts post for about this long
 	demoLateBy = 1500 * time.Millisecond // some posts show up this late
-	demoSlack  = 8 * time.Second         // for the first polls, and for the last poll and the last retry
+	demoSlack  = 8 * time.Second         // time for the first polls, and for the last poll and retry
 	demoProbes = 10                      // calls a second
 )
 
@@ -131,8 +131,8 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	return sum, errors.Join(err, report.Err())
 }
 
-// awaitRoles waits until the accounts were polled and probed and the stream is connected, or
-// time is up: neither shows what was posted before.
+// awaitRoles waits until the accounts were polled and probed and the stream is connected, at most
+// demoSlack. Probes and streams do not show posts made before that.
 func awaitRoles(ctx context.Context, e *streamwatch.Engine, o options) {
 	end := time.After(demoSlack)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -152,8 +152,8 @@ func awaitRoles(ctx context.Context, e *streamwatch.Engine, o options) {
 	}
 }
 
-// settle waits until the last post is visible and the receiver has accepted
-// all, or time is up: then the check says what is missing.
+// settle waits until the last post is visible and the receiver has accepted all posts. It stops after
+// a limit; the check then reports the missing posts.
 func settle(p *enginetest.Platform, r *enginetest.Receiver, o options) {
 	late := time.After(demoLateBy)
 	end := time.After(o.interval + demoLateBy + demoSlack)

@@ -2,22 +2,21 @@
 //
 //	go run ./examples/quickstart
 //
-// runs everything on this machine, without any other network: a fake platform
-// on loopback with a few accounts posting, the engine polling it over real HTTP,
-// and a webhook receiver that verifies every signature. Each detection is a
-// line; a summary with counts and latencies ends it. The exit status is 0 only
-// if nothing was lost, doubled or left unverified.
+// runs everything on this machine and uses only loopback. A few accounts of a fake platform post, the
+// engine polls them over HTTP, and a webhook receiver verifies every signature. The program prints a
+// line for each detection, and a summary with counts and latencies at the end. The exit status is 0
+// only if no post was lost, duplicated or left unverified.
 //
 //	go run ./examples/quickstart -interval 5s
 //	go run ./examples/quickstart -interval 5s -probe
 //	go run ./examples/quickstart -interval 5s -push
 //
-// show what probes and a stream bring: the same posts, found sooner.
+// show the effect of probes and of a stream: the same posts are found sooner.
 //
 //	go run ./examples/quickstart -ui
 //
-// serves the engine's console, too, until Ctrl-C, and prints its address. Real accounts are
-// watched by the program: go run ./cmd/streamwatch watch -since bluesky:bsky.app
+// also serves the engine's console until Ctrl-C, and prints its address. To watch real accounts, use
+// the program: go run ./cmd/streamwatch watch -since bluesky:bsky.app
 package main
 
 import (
@@ -88,7 +87,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	finished := context.AfterFunc(ctx, func() {
-		stop() // from here on Ctrl-C ends the process at once
+		stop() // from here on Ctrl-C ends the process immediately
 		fmt.Fprintln(os.Stderr, "stopping; Ctrl-C again quits at once")
 	})
 	sum, err := demonstrate(ctx, o, os.Stdout)

@@ -52,7 +52,7 @@ func (s *summary) print(w io.Writer, asJSON bool) {
 	}
 }
 
-// brought notes what a stream and probes have told, if there were any.
+// brought adds a note on the posts that a stream and probes have found, if they were used.
 func (s *summary) brought(st detect.Stats, stream, probes bool) {
 	if push := st.Stream; stream {
 		s.notes = append(s.notes, fmt.Sprintf("stream: brought %d posts, p50 %d ms · p95 %d ms after publication, and missed %d that polls found",
@@ -81,7 +81,7 @@ func (t *ticker) detected(e deliver.Event) {
 		e.DetectedAt.Local().Format(clock), e.Latency.Milliseconds())
 }
 
-// Write makes the ticker a log's output, so that lines do not mix.
+// Write makes the ticker an output for a log, so that its lines and the ticker's do not mix.
 func (t *ticker) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *ticker) count() int {
 	return len(t.ms)
 }
 
-// latencies by nearest rank: the smallest value that the share does not exceed.
+// latencies returns percentiles of the latencies, by nearest rank.
 func (t *ticker) latencies() latencies {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/engineui"
 )
 
-// serveConsole serves the engine's console on loopback, with all rights for whoever uses
-// this machine, until stop is called.
+// serveConsole serves the engine's console on loopback until stop is called. Every user of this
+// machine has all rights in it.
 func serveConsole(engine *streamwatch.Engine, w io.Writer) (stop func(), err error) {
 	console, err := engineui.New(engineui.Config{Engine: engine, Authorize: engineui.AllowLoopback})
 	if err != nil {

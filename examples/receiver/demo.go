@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// demo serves on a loopback port and sends there what a receiver has to expect.
+// demo serves on a loopback port and sends the kinds of requests that a receiver must expect.
 func demo(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,7 +60,7 @@ func sendDemo(ctx context.Context, url string, secret deliver.Secret, out io.Wri
 	return nil
 }
 
-// delivery is what the engine would make of a post that is 250 ms old.
+// delivery returns the delivery that the engine would make of a post that is 250 ms old.
 func delivery(id string) *deliver.Delivery {
 	now := time.Now()
 	post := fetcher.Tweet{ID: "1000000000000000000", Text: "T-0: liftoff! 🚀", Username: "nasa", UserName: "NASA"}

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/receive"
 )
 
-// inbox prints each delivery once. A service would put the post into its
-// database instead, in one transaction with the delivery's id.
+// inbox prints each delivery once. A real service would instead write the post and the delivery's id
+// to its database, in one transaction.
 type inbox struct {
 	mu   sync.Mutex
 	out  io.Writer
@@ -26,8 +26,8 @@ func newInbox(out io.Writer, max int) *inbox {
 	return &inbox{out: out, seen: make(map[string]bool), ring: make([]string, max)}
 }
 
-// take is called for every request that is genuine. An error would have it sent
-// again.
+// take is called for each request with a valid signature. If it returned an error, the delivery would
+// be sent again.
 func (i *inbox) take(_ context.Context, r receive.Received) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

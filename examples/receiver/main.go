@@ -1,14 +1,14 @@
-// Receiver is a webhook receiver in one file: it checks every request, prints
-// each new post as a line, and lets a delivery that comes again pass unnoticed.
+// Receiver is a small webhook receiver. It verifies every request, prints each new post as a line,
+// and ignores a delivery that comes again.
 //
 //	WEBHOOK_SECRETS=whsec_… go run ./examples/receiver -addr 127.0.0.1:8080
 //
-// serves POST /webhook until Ctrl-C. While a secret is rotated, give the old and
-// the new one, with a comma between them. TLS is left to a proxy in front.
+// serves POST /webhook until Ctrl-C. During a rotation, give the old and the new secret, separated by
+// a comma. Use a proxy for TLS.
 //
 //	go run ./examples/receiver -demo
 //
-// needs no setup: the receiver gets a post, the same again, and a forged one.
+// needs no setup. The receiver gets a post, the same post again, and a forged one.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(ctx context.Context, args []string, secrets string, out io.Writer) erro
 	return serve(ctx, listener, handler)
 }
 
-// newHandler serves /webhook and prints what comes in. RequireTimestamp, because
-// what is received comes from streamwatch, which always sends one.
+// newHandler returns a handler that serves /webhook and prints posts. It sets RequireTimestamp, since
+// streamwatch always sends a timestamp.
 func newHandler(secrets []deliver.Secret, out io.Writer) (http.Handler, error) {
 	v, err := receive.NewVerifier(receive.Config{Secrets: secrets, RequireTimestamp: true})
 	if err != nil {
@@ -90,8 +90,8 @@ func newHandler(secrets []deliver.Secret, out io.Writer) (http.Handler, error) {
 	return mux, nil
 }
 
-// serve ends when ctx does, after the requests under way. The timeouts bound
-// what a slow or hostile client can hold.
+// serve serves until ctx ends, and then waits for the requests under way. The timeouts limit slow and
+// hostile clients.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10}

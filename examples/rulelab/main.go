@@ -1,14 +1,12 @@
-// Rulelab tries a filter rule before it is switched on: it says what is wrong
-// with a query and how it is read, which posts of a file answer it and why, and
-// what it would cost.
+// Rulelab tries the query of a filter rule before the rule is created. It prints the query's errors
+// and how the query is parsed, which posts of a file match and why, and what the rule would cost.
 //
 //	go run ./examples/rulelab -file posts.jsonl '"moon landing" from:nasa -is:retweet'
 //	go run ./examples/rulelab -file posts.jsonl -explain 2028711970206646272 'moon lang:en'
 //
-// The file has a post a line, in the wire format; - is the standard input.
-// Without -file some sample posts serve. On a terminal what was found is in
-// colour, unless NO_COLOR is set; into a pipe or file goes plain text. The exit
-// status is 1 for a query that is refused.
+// The file has one post a line, in the wire format; - is the standard input. Without -file, rulelab
+// uses sample posts. On a terminal the matching text is in colour, unless NO_COLOR is set. Output to a
+// pipe or file is plain text. The exit status is 1 for a query with an error.
 package main
 
 import (
@@ -104,7 +102,7 @@ func (l *lab) open(file string) (posts io.Reader, done func() error, err error) 
 	return f, f.Close, nil
 }
 
-// parse reads the query and prints what there is to say about it.
+// parse parses the query and prints its error, or its warnings and structure.
 func (l *lab) parse(text string, options query.Options) (*query.Program, error) {
 	program, warnings, err := query.Parse(text, options)
 	var refused *query.SyntaxError
@@ -133,7 +131,7 @@ func (l *lab) parse(text string, options query.Options) (*query.Program, error) 
 	return program, nil
 }
 
-// try asks about the posts, prints those that answer, and sums up.
+// try matches the posts, prints the matching ones, and prints a summary.
 func (l *lab) try(program *query.Program, posts io.Reader, explain string, interval time.Duration) error {
 	fmt.Fprintln(l.out)
 	explained := false

@@ -30,7 +30,7 @@ func (l *lab) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// clean keeps what a post or query says from steering the terminal.
+// clean removes characters of a post or query that would control the terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -47,7 +47,7 @@ func (l *lab) point(text string, d query.Diagnostic, colour string) {
 		l.paint(colour, strings.Repeat("^", max(1, marked))), l.paint(colour, clean(d.String())))
 }
 
-// post prints a post that answers, with what was found in it.
+// post prints a matching post and marks the matching text in it.
 func (l *lab) post(t *fetcher.Tweet, e query.Explanation) {
 	fmt.Fprintf(l.out, "%s  @%s  %s\n", l.paint(grey, clean(t.ID)), clean(t.Username), l.marked(textOf(t), e))
 }
@@ -99,7 +99,7 @@ func (l *lab) tree(t *fetcher.Tweet, e query.Explanation) {
 	}
 }
 
-// sum prints how the rule would have done, and what it costs.
+// sum prints how many posts the rule would have matched, and its cost.
 func (l *lab) sum(tr *trial, interval time.Duration) {
 	fmt.Fprintf(l.out, "\n%d of %d posts answer (%.1f %%)", tr.hits, tr.posts, 100*float64(tr.hits)/float64(max(tr.posts, 1)))
 	if perDay := tr.perDay(); perDay > 0 {

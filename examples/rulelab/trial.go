@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// trial is how a rule would have done on posts of the past.
+// trial counts the posts of the past that a rule would have matched.
 type trial struct {
 	posts, hits, unknown int
 	first, last          time.Time // when the earliest and latest were published
 }
 
-// readPosts calls each with the posts of JSON Lines, one in the wire format a line.
+// readPosts calls each with every post of r. Each line of r is one post in the wire format.
 func readPosts(r io.Reader, each func(*fetcher.Tweet)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -58,7 +58,7 @@ func (tr *trial) add(t *fetcher.Tweet, v query.Verdict) {
 	}
 }
 
-// perDay is how many posts a day answer, 0 when all are of one moment.
+// perDay returns how many posts match per day, or 0 if all posts have the same time.
 func (tr *trial) perDay() float64 {
 	if span := tr.last.Sub(tr.first); span > 0 {
 		return float64(tr.hits) * float64(24*time.Hour) / float64(span)

@@ -1,15 +1,15 @@
-// Server is a service to begin one's own from: the engine, its HTTP surface with API keys
-// and WebSocket, its console and its metrics, and an end that loses nothing.
+// Server is a service to copy and extend. It has the engine, the HTTP surface with API keys and
+// WebSocket, the console, metrics, and a shutdown that loses nothing.
 //
 //	go run ./examples/server -platform https://mastodon.social
 //
-// prints a key at its first start, and the address of the console. With the same store,
-// two of them are a fleet, which shares the work:
+// prints a key at its first start, and the address of the console. Two servers on one store are a
+// fleet and share the work:
 //
 //	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet
 //	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
 //
-// With credits, several platforms, TLS and much else it is the command cmd/streamwatch.
+// The command cmd/streamwatch also has credits, several platforms, TLS and more.
 package main
 
 import (
@@ -31,8 +31,8 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// drain is how long the server goes on when it is told to stop, while /readyz says no;
-// stopTime how long requests, and then deliveries, that are under way may take after that.
+// drain is how long the server still accepts requests after a signal to stop, while /readyz answers
+// 503. After that, requests under way may take stopTime, and then deliveries may take stopTime.
 var (
 	drain    = 2 * time.Second
 	stopTime = 15 * time.Second
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 
-	// It starts from the inside out, and stops in the opposite order.
+	// Start the engine before the server, and stop them in the opposite order.
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	case <-ctx.Done():
 	}
 	probes.Drain()
-	select { // load balancers find out, and send nobody here any more
+	select { // load balancers notice that the server is not ready, and send no more clients
 	case err := <-failed:
 		return err
 	case <-time.After(drain):

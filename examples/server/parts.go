@@ -28,10 +28,10 @@ import (
 // owner is whose key is made at the first start.
 const owner = "operator"
 
-// operator reports whether a key sees all owners, and the engine, in the console.
+// operator reports whether the console shows a key all owners and the engine.
 func operator(p apikey.Principal) bool { return p.Owner == owner && p.Scope == apikey.ScopeAdmin }
 
-// handler is what the server answers with.
+// handler returns the server's handler.
 func handler(engine *streamwatch.Engine, keys *apikey.Manager, probes *enginehttp.Probes, source fetcher.Fetcher, log *slog.Logger) (http.Handler, *engineui.Console, error) {
 	api, err := enginehttp.New(engine, enginehttp.Options{Auth: keys, Keys: keys, Providers: enginehttp.Providers{Timeline: source}, Logger: log})
 	if err != nil {
@@ -77,7 +77,7 @@ func openStore(ctx context.Context, db, address string) (keyedStore, error) {
 		redisstore.Options{})
 }
 
-// firstKey makes a key where there is none, and shows it, this once.
+// firstKey issues a key if the owner has none, and prints it. It is not shown again.
 func firstKey(ctx context.Context, keys *apikey.Manager, out io.Writer) error {
 	if all, err := keys.List(ctx, owner); err != nil || len(all) > 0 {
 		return err

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// startFake listens on loopback as Slack does at hooks.slack.com. It prints what
-// comes, and is too busy for the first message.
+// startFake serves a fake hooks.slack.com on loopback. It prints the messages, and answers the first
+// one that it is too busy.
 func startFake(out io.Writer) (url string, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

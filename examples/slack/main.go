@@ -1,16 +1,16 @@
-// Slack is a service that brings posts to Slack: a sender of its own for URLs such
-// as slack://hooks.slack.com/services/T…/B…/…, in Config.Deliver.Senders. What a
-// monitor's webhook_url names is then sent as an incoming webhook of Slack, by
-// the dispatcher, with its retries, lanes and delivery log.
+// Slack is a service that sends posts to Slack. It adds a sender for URLs such as
+// slack://hooks.slack.com/services/T…/B…/… to Config.Deliver.Senders. If a monitor has such a
+// webhook_url, the dispatcher sends its posts to an incoming webhook of Slack, with the usual
+// retries, lanes and delivery log.
 //
 //	go run ./examples/slack
 //
-// needs no setup and ends by itself: platform and Slack are made up, and the
-// latter is too busy at first.
+// needs no setup and ends by itself. The platform and Slack are fakes; the fake Slack refuses the
+// first message.
 //
 //	go run ./examples/slack -url slack://hooks.slack.com/services/T…/B…/…
 //
-// sends the made-up posts to a channel of yours.
+// sends the posts of the fake platform to your channel.
 package main
 
 import (
@@ -109,7 +109,8 @@ func run(ctx context.Context, out io.Writer, url string) (err error) {
 	return nil
 }
 
-// oneASecond is what Slack allows a webhook, with short bursts above it.
+// oneASecond limits an endpoint to one attempt a second: Slack's limit for a webhook, apart from
+// short bursts.
 func oneASecond(ctx context.Context, e *streamwatch.Engine, monitorID string) error {
 	list, err := e.Endpoints().List(ctx, "acme", monitorID)
 	if err != nil {

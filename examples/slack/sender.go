@@ -18,14 +18,13 @@ import (
 
 // sender sends deliveries as messages in the form of
 // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
-// Slack knows no ids of messages: one that comes again after a lost answer is
-// shown twice.
+// Messages to Slack have no ids. A message that is sent again after a lost answer is shown twice.
 type sender struct {
 	scheme    string // of the requests: https
 	transport *http.Transport
 }
 
-// newSender makes one whose connections pass the guard, as those of webhooks do.
+// newSender returns a sender. The guard checks its connections, as it does for webhooks.
 func newSender(scheme string, guard *webhook.Guard) *sender {
 	return &sender{scheme, &http.Transport{
 		DialContext: guard.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
@@ -67,13 +66,13 @@ func (s *sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 		r.RetryAfter = min(max(0, time.Duration(seconds)), 3600) * time.Second
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		r.Permanent = true // the message, or a channel that is gone: no retry helps
+		r.Permanent = true // the message is not allowed or the channel is gone: no retry helps
 	}
 	return r
 }
 
-// trouble is in the delivery log, which the endpoint's owner reads: it names no
-// address.
+// trouble returns the text of an error for the delivery log. The endpoint's owner reads it, so it
+// contains no address.
 func trouble(ctx context.Context, err error) string {
 	var dns *net.DNSError
 	switch {
@@ -87,7 +86,7 @@ func trouble(ctx context.Context, err error) string {
 	return "no valid answer"
 }
 
-// message is Slack's markup: & < > are escaped, and a link has its text after a bar.
+// message returns the text in Slack's markup: & < > are escaped, and the text of a link follows a bar.
 func message(p *deliver.Detected) string {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	return "*@" + escape(p.AuthorUsername) + "*: " + escape(p.TweetText) + "\n<" + escape(p.TweetURL) + "|open>"

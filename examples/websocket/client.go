@@ -12,19 +12,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Close codes after which the same key need not be tried again.
+// Close codes after which it is useless to try the same key again.
 const (
 	badKey  websocket.StatusCode = 4001
 	tooMany websocket.StatusCode = 4003
 	unknown websocket.StatusCode = 4004 // no such monitor or rule
 )
 
-// client is what a user of the service writes. All it has to remember is the seq
-// of its last frame, the first one included, which says where the stream begins:
-// a line that breaks before the first post misses none either. With it goes the epoch,
-// if the service has told one: numbers of another epoch are of other posts.
+// client is the code that a user of the service writes. To resume, it needs only the seq of its last
+// frame and the epoch, if the service has sent one. The connected frame has a seq, too, so no post is
+// missed if the connection breaks before the first post.
 type client struct {
-	url  string // with scheme and path: ws, wss, http or https
+	url  string // with path and scheme: ws, wss, http or https
 	key  string
 	out  io.Writer
 	ws   *websocket.Conn
@@ -46,8 +45,7 @@ type frame struct {
 	TweetText      string `json:"tweet_text"`
 }
 
-// connect resumes after the last frame, or, the first time, begins with what is
-// posted now.
+// connect resumes after the last frame. The first time, it begins with the posts from now on.
 func (c *client) connect(ctx context.Context) error {
 	url := c.url
 	if c.seen && c.of > 0 {
@@ -77,8 +75,8 @@ func (c *client) connect(ctx context.Context) error {
 	return nil
 }
 
-// watch prints posts until ctx ends, and resumes whenever the connection is
-// lost, but not when it is refused.
+// watch prints posts until ctx ends. It resumes when the connection is lost, but returns an error when
+// the connection is refused.
 func (c *client) watch(ctx context.Context) error {
 	for {
 		err := c.connect(ctx)
@@ -104,7 +102,7 @@ func (c *client) watch(ctx context.Context) error {
 	}
 }
 
-// print prints frames until it has had so many posts in all.
+// print prints frames until the client has got the given number of posts in all.
 func (c *client) print(ctx context.Context, posts int) error {
 	for c.got < posts {
 		f, err := c.read(ctx)
@@ -140,5 +138,5 @@ func (c *client) read(ctx context.Context) (f frame, err error) {
 	return f, json.Unmarshal(b, &f)
 }
 
-// cut ends the connection as a broken line does, without a word.
+// cut ends the connection without a close frame, as a network failure does.
 func (c *client) cut() { c.ws.CloseNow() }

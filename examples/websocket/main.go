@@ -1,6 +1,6 @@
-// Websocket is a service and its client in one program: an engine on a fake
-// platform, its stream mounted at /v1/social/stream, and a client that prints
-// what comes, is cut in the middle, and resumes without missing a post.
+// Websocket is a service and its client in one program. An engine polls a fake platform and serves
+// its stream at /v1/social/stream. A client prints the posts. Its connection is cut in the middle, and
+// it resumes without missing a post.
 //
 //	go run ./examples/websocket
 //
@@ -8,8 +8,8 @@
 //
 //	go run ./examples/websocket -url http://127.0.0.1:8080/v1/social/stream -key sw_live_…
 //
-// is the client alone: it prints the posts of a service, such as
-// streamwatch serve, until Ctrl-C, and resumes when the connection is lost.
+// runs only the client. It prints the posts of a service, such as streamwatch serve, until Ctrl-C, and
+// resumes when the connection is lost.
 package main
 
 import (
