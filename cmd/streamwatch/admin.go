@@ -33,7 +33,7 @@ var adminAbout = map[string]string{
 	"credits": "Credits gives credits to an owner.",
 }
 
-// runAdmin returns what runs the command of that name: key, keys, revoke or credits.
+// runAdmin returns the function that runs the command key, keys, revoke or credits.
 func runAdmin(command string) func(context.Context, process, []string) error {
 	return func(ctx context.Context, p process, args []string) error {
 		c, err := parseAdmin(p, command, args)
@@ -80,8 +80,7 @@ func (c *adminConfig) checkFlags() error {
 	return nil
 }
 
-// admin issues, lists and revokes keys and gives credits, also while a server
-// runs on the same store.
+// admin issues, lists and revokes keys and gives credits. A server may run on the same store.
 func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	if err := c.try(ctx); err != nil {
 		return err
@@ -157,9 +156,9 @@ func carryOut(ctx context.Context, c adminConfig, keys *apikey.Manager, ledger b
 	return nil
 }
 
-// try returns what can be refused before a store is opened, for openStore makes the
-// database where there is none: a key with a value that is not allowed, and, for the other
-// commands, a database that is not there, which cannot have the owner's keys.
+// try returns the errors that are known before a store is opened: a value of a key that is not
+// allowed, and for the other commands a database that does not exist. It is called first, since
+// openStore would create the database.
 func (c *adminConfig) try(ctx context.Context) error {
 	if c.command != "key" {
 		return c.checkThere()
@@ -182,8 +181,8 @@ func (c *adminConfig) issue() apikey.IssueRequest {
 	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 
-// topUp gives credits once for each id, and returns the id, a new one for "". Its
-// error says with which flags the command can be repeated without giving them twice.
+// topUp gives credits once for each id, and returns the id. An empty id means a new one. The error has
+// the flags with which the command can be repeated without giving the credits twice.
 func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) (string, error) {
 	if credits == 0 {
 		return "", nil

@@ -11,15 +11,15 @@ import (
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
 )
 
-// runBenchLatency is the command bench latency. After a first Ctrl-C it waits for the posts
-// that it has made; a second one ends the process at once.
+// runBenchLatency runs the command bench latency. After a first Ctrl-C it waits until its posts have
+// arrived. A second Ctrl-C ends the process immediately.
 func runBenchLatency(ctx context.Context, p process, args []string) error {
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))
 }
 
-// runBenchDetector is the command bench detector: serve, until the standard input ends. So it
-// ends with the bench latency that has started it, also when that is killed, and not by Ctrl-C.
+// runBenchDetector runs the command bench detector: serve, until the standard input ends. So it ends
+// when the bench latency that has started it ends or is killed. It ignores Ctrl-C.
 func runBenchDetector(ctx context.Context, p process, args []string) error {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

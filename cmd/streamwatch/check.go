@@ -83,8 +83,8 @@ func report(w io.Writer, c config) error {
 	return t.Flush()
 }
 
-// values writes the values of a struct, with where they are from. Of a source only those that
-// are given are written.
+// values writes the values of a struct and where each comes from. For a source it writes only the
+// values that are set.
 func (c *config) values(w io.Writer, of reflect.Value, prefix string) {
 	for i := range of.NumField() {
 		key := prefix + of.Type().Field(i).Tag.Get("yaml")
@@ -163,8 +163,8 @@ func (c *config) paceText(s source) string {
 	return fmt.Sprintf("%g calls a second", s.Calls)
 }
 
-// missing lists the variables that are not set, and what is allowed but not advisable for a
-// service that runs for long.
+// missing returns the variables that are not set, and warnings about values that are allowed but not
+// advisable for a real service.
 func (c *config) missing() (all []string) {
 	for _, u := range c.unset {
 		all = append(all, u.Error())

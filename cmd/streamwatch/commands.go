@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 )
 
-// process is what a command has of the process that it runs in.
+// process is the environment and the outputs that a command uses.
 type process struct {
 	env  func(string) (string, bool)
-	out  io.Writer // stdout: what was asked for
+	out  io.Writer // stdout: the result of the command
 	logs io.Writer // stderr: the rest
 }
 
@@ -23,7 +23,7 @@ type command struct {
 	run     func(ctx context.Context, p process, args []string) error
 }
 
-// commands are all that the program can do, as the command help lists them.
+// commands are all commands of the program, in the order of the command help.
 var commands = []command{
 	{"serve", "run the service until it is told to stop", runServe},
 	{"check", "explain what a configuration has serve do, and what is wrong or missing", runCheck},
@@ -40,10 +40,10 @@ var commands = []command{
 	{"version", "say which version this is", runVersion},
 }
 
-// usageError is a mistake on the command line, or in what that names: see exitConfig.
+// usageError is a mistake on the command line or in a file that it names: see exitConfig.
 type usageError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error without the mark of a mistake.
 func (e usageError) Unwrap() error { return e.error }
 
 // run runs the command that args begin with.
@@ -70,7 +70,7 @@ func run(ctx context.Context, p process, args []string) error {
 	return c.run(ctx, p, rest)
 }
 
-// find finds the command that args begin with; rest is what follows.
+// find returns the command whose name args begin with. rest has the other arguments.
 func find(args []string) (c command, rest []string, ok bool) {
 	for _, c := range commands {
 		words := strings.Fields(c.name)

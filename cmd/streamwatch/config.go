@@ -22,7 +22,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// config is what serve is asked for. The tags are the keys of the configuration file.
+// config is the configuration of serve. The tags are the keys of the configuration file.
 type config struct {
 	Addr          string        `yaml:"addr"`
 	DB            string        `yaml:"db"`
@@ -66,28 +66,28 @@ func (l limits) quotas() streamwatch.Quotas {
 	return streamwatch.Quotas{Monitors: l.Monitors, Rules: l.Rules, Endpoints: l.Webhooks, Accounts: l.Accounts, Connections: l.WebSockets}
 }
 
-// origins says where each value is from, as an error calls it: "-addr", "STREAMWATCH_ADDR"
-// or "config.yaml:3: addr". Values that are the default are left out.
+// origins maps a key to where its value comes from, for errors: "-addr", "STREAMWATCH_ADDR" or
+// "config.yaml:3: addr". Keys with their default value are left out.
 type origins map[string]string
 
-// called is what an error calls the value of a key.
+// called returns the name of a key's value in errors.
 func (o origins) called(key string) string { return cmp.Or(o[key], key) }
 
-// unset is an environment variable that the configuration names and that is empty or not set.
+// unset is an environment variable in the configuration that is empty or not set.
 type unset struct{ at, key, variable string }
 
-// Error says what is to be done.
+// Error returns which variable must be set.
 func (u unset) Error() string {
 	return fmt.Sprintf("%s is missing: the environment variable %s is empty or not set", u.at, u.variable)
 }
 
-// isUnset reports whether the value of a key names a variable that is not set.
+// isUnset reports whether the value of a key contains a variable that is not set.
 func (c *config) isUnset(key string) bool {
 	return slices.ContainsFunc(c.unset, func(u unset) bool { return u.key == key })
 }
 
-// unsetError returns an error for the values of these keys, or of all, that name variables
-// which are not set.
+// unsetError returns an error for the variables that are not set in the values of the given keys. No
+// keys means all keys.
 func (c *config) unsetError(keys ...string) error {
 	var all []error
 	for _, u := range c.unset {
@@ -98,7 +98,7 @@ func (c *config) unsetError(keys ...string) error {
 	return errors.Join(all...)
 }
 
-// serveFlags are the values that may also be given as flags or environment variables.
+// serveFlags adds the flags for values that may also be flags or environment variables.
 func (f flags) serveFlags() {
 	f.storeFlags()
 	f.setting("addr", "127.0.0.1:8080", "listen on this `host:port`")
@@ -113,9 +113,9 @@ func (f flags) storeFlags() {
 	f.setting("db", "streamwatch.db", "SQLite `file`, or redis://[user:password@]host:port of the Redis that servers share; with ?addr=host:port&addr=… of a cluster; with ?master_name=NAME of Sentinels")
 }
 
-// readConfig reads the flags, the environment and the configuration file; each has precedence
-// over the next. Its error has all values that cannot be read. Variables that are not set are
-// no error: they are in unset.
+// readConfig reads the flags, the environment and the configuration file. Each has precedence over the
+// next. The error names all values that cannot be read. Variables that are not set are no error; they
+// are in config.unset.
 func readConfig(p process, fs flags) (config, error) {
 	c := config{
 		Addr: "127.0.0.1:8080", DB: "streamwatch.db", Log: "text", Keyless: 10, Segment: "social",
@@ -165,18 +165,17 @@ func readServe(p process, args []string, fs flags) (config, error) {
 	return c, nil
 }
 
-// maxSockets is the most connections of an owner or address, as of wshub.Options.
+// maxSockets is the maximum for connections of an owner or address, as in wshub.Options.
 const maxSockets = 1_000_000
 
 // headerName is a token of RFC 9110, 5.6.2.
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// refuse adds an error about the value of a key to the list, if it is wrong, and does not
-// name a variable that is not set.
+// refuse adds an error about the value of a key if wrong is true. It adds none if the value contains a
+// variable that is not set.
 type refuse func(wrong bool, key, format string, args ...any)
 
-// check compares the values with each other and with their bounds, and returns all that
-// is wrong.
+// check compares the values with each other and with their bounds. It returns all errors.
 func (c *config) check() error {
 	var all []error
 	refuse := func(wrong bool, key, format string, args ...any) {
@@ -224,7 +223,7 @@ func (c *config) check() error {
 	return errors.Join(all...)
 }
 
-// isAddress reports whether an address is host:port, or :port, with a port that exists.
+// isAddress reports whether an address is host:port or :port with a valid port.
 func isAddress(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// reader reads values into a config, and notes where each is from.
+// reader reads values into a config, and records where each value comes from.
 type reader struct {
 	path  string // of the configuration file
 	env   func(string) (string, bool)
@@ -30,8 +30,8 @@ type reader struct {
 // maxConfigFile bounds a configuration file, in bytes.
 const maxConfigFile = 1 << 20
 
-// file reads a YAML file into the config. Its error is of the file; what is wrong with keys
-// and values is in errs.
+// file reads a YAML file into the config. It returns an error if the file cannot be read. Errors in
+// keys and values are added to errs.
 func (r *reader) file(path string, into *config) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *reader) file(path string, into *config) error {
 	return nil
 }
 
-// refuse adds an error about a key, which is on the line of n.
+// refuse adds an error about a key on the line of n.
 func (r *reader) refuse(n *yaml.Node, key, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("%s:%d: %s%w", r.path, n.Line, key, fmt.Errorf(format, args...)))
 }
@@ -75,7 +75,7 @@ func fieldOf(of reflect.Value, key string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// mapping reads a mapping into a struct. prefix is what comes before its keys.
+// mapping reads a mapping into a struct. Errors show its keys with the prefix.
 func (r *reader) mapping(at, n *yaml.Node, into reflect.Value, prefix string) {
 	if n.Kind != yaml.MappingNode {
 		r.refuse(at, strings.TrimRight(prefix, "."), " is not allowed: want keys and values, such as addr: 127.0.0.1:8080")
@@ -97,7 +97,7 @@ func (r *reader) mapping(at, n *yaml.Node, into reflect.Value, prefix string) {
 	}
 }
 
-// value reads the value of a key, which is at that node.
+// value reads the value n of the key at node at.
 func (r *reader) value(at, n *yaml.Node, into reflect.Value, key string) {
 	switch {
 	case into.Kind() == reflect.Struct:
@@ -123,8 +123,8 @@ func (r *reader) value(at, n *yaml.Node, into reflect.Value, key string) {
 // variable matches ${NAME} and ${NAME:-text}.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
-// set sets a single value from a text, in which variables are replaced. References to
-// variables that are not set stay as they are.
+// set replaces the variables in a text and sets a single value from it. It does not replace variables
+// that are not set.
 func (r *reader) set(into reflect.Value, key, text string) {
 	missing := len(r.unset)
 	expanded := variable.ReplaceAllStringFunc(text, func(ref string) string {
@@ -140,11 +140,11 @@ func (r *reader) set(into reflect.Value, key, text string) {
 		return value
 	})
 	if want := parse(into, expanded); want != "" && len(r.unset) == missing {
-		r.errs = append(r.errs, fmt.Errorf("%s %.40q is not allowed: want %s", r.from[key], text, want)) // as it is written, without the values of variables
+		r.errs = append(r.errs, fmt.Errorf("%s %.40q is not allowed: want %s", r.from[key], text, want)) // text, since expanded may contain secrets
 	}
 }
 
-// parse sets a value from a text, or returns what texts are allowed.
+// parse sets a value from a text. If the text is not allowed, it returns a description of allowed texts.
 func parse(into reflect.Value, text string) (want string) {
 	var err error
 	switch v := into.Addr().Interface().(type) {
@@ -174,8 +174,7 @@ func parse(into reflect.Value, text string) (want string) {
 	return want
 }
 
-// nearest returns the key of a struct that takes the fewest changes of letters to make of
-// another text.
+// nearest returns the key of a struct with the smallest edit distance from text.
 func nearest(text string, of reflect.Type) string {
 	text = text[:min(len(text), 40)]
 	best, fewest := "", math.MaxInt

@@ -48,7 +48,7 @@ func (d *demoPlatform) UserByUsername(ctx context.Context, username string) (fet
 		CreatedAt: fetcher.FormatTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), TweetCount: int64(len(page.Tweets))}, nil
 }
 
-// UsersByIDs looks through the few accounts that there are.
+// UsersByIDs searches all accounts, which are few.
 func (d *demoPlatform) UsersByIDs(ctx context.Context, ids []string) (found []fetcher.User, err error) {
 	for _, id := range ids {
 		for _, name := range d.accounts {
@@ -103,8 +103,8 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 	return nil, "", nil
 }
 
-// startDemo issues a key, prints it, and adds to mux what the service would call elsewhere: a
-// webhook receiver, a page, and a marketplace with one item.
+// startDemo issues a key and prints it. It adds to mux what the service otherwise calls on other
+// hosts: a webhook receiver, a page, and a marketplace with one item.
 func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
 	if err != nil {
@@ -143,8 +143,8 @@ func secretsOf(e deliver.Endpoint) []deliver.Secret {
 	return all
 }
 
-// demoReceiver logs each post that a webhook brings, once its signature has been
-// checked. A real receiver knows its secret; this one looks it up.
+// demoReceiver returns a webhook receiver that checks the signature and logs the post. A real receiver
+// knows its secret; this one reads it from the store.
 func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slog.Logger) (http.Handler, error) {
 	v, err := receive.NewVerifier(receive.Config{SecretsFor: func(id string) []deliver.Secret {
 		e, err := endpoints.Get(ctx, demoOwner, id)

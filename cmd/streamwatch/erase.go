@@ -19,7 +19,7 @@ is in use, or servers run on the Redis, nothing is removed. Bytes of what was re
 stay in the store's files: end with "sqlite3 streams.db VACUUM", or with BGREWRITEAOF and
 BGSAVE on the Redis server.`
 
-// eraseWait is how long erase waits for the store, which a service that runs has.
+// eraseWait is how long erase waits for the store, which a running service may have locked.
 const eraseWait = 5 * time.Second
 
 // runErase is the command erase.
@@ -51,7 +51,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	for _, s := range c.Sources {
 		cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: s.Name, Fetcher: nothing{}})
 	}
-	if cfg.Sources == nil || c.Platform != "" { // as in the service, where names without a source are of platform
+	if cfg.Sources == nil || c.Platform != "" { // names without a source are on platform, as in the service
 		cfg.Fetcher = nothing{}
 	}
 	engine, err := streamwatch.New(cfg)
@@ -67,7 +67,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	return out.Encode(report)
 }
 
-// checkStopped returns an error if a node of a fleet has a lease on the store.
+// checkStopped returns an error if a node of a fleet still has a lease in the store.
 func checkStopped(ctx context.Context, store keyedStore) error {
 	shared, ok := store.(storage.Sharing)
 	if !ok {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// flags are those of a command, with what -h says of it.
+// flags has the flags of a command and its description for -h.
 type flags struct {
 	*flag.FlagSet
 	about string
 	takes string // what its arguments are, "" for none
 }
 
-// newFlags returns an empty set of flags for the command name. The set prints nothing by
-// itself: the errors of its methods say what is wrong.
+// newFlags returns an empty set of flags for the command name. The set prints nothing; its methods
+// return errors.
 func newFlags(name, about string) flags {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	return flags{FlagSet: fs, about: about}
 }
 
-// setting is a flag for a value of the configuration, as a text.
+// setting is a flag for a value of the configuration. It keeps the value as text.
 type setting struct {
 	text   string
 	isBool bool
@@ -38,10 +38,10 @@ func (s *setting) Set(v string) error {
 	return nil
 }
 
-// IsBoolFlag has package flag take the flag without a value for true.
+// IsBoolFlag makes package flag accept the flag without a value, as true.
 func (s *setting) IsBoolFlag() bool { return s.isBool }
 
-// setting adds a flag for the value of the configuration that has its name.
+// setting adds a flag for the configuration value with the same name.
 func (f flags) setting(name, text, usage string) {
 	f.Var(&setting{text, text == "false"}, name, usage+", or $"+variableOf(name))
 }
@@ -56,8 +56,8 @@ func (f flags) settings() (names []string) {
 	return names
 }
 
-// given returns the value of a setting from the command line, or else the environment, and
-// what an error calls it; "" if neither has one.
+// given returns the value of a setting from the command line or else the environment, "" if neither
+// has one. from is the name of the value for errors.
 func (f flags) given(name string, env func(string) (string, bool)) (text, from string) {
 	f.Visit(func(one *flag.Flag) {
 		if one.Name == name {

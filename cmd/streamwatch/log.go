@@ -17,7 +17,7 @@ func logger(c config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// withTextDurations writes durations as text, such as 1.5s: in JSON they would be
+// withTextDurations writes durations as text, such as 1.5s. In JSON they would otherwise be
 // nanoseconds.
 func withTextDurations(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
@@ -26,8 +26,8 @@ func withTextDurations(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// connectionLog returns an http.Server's ErrorLog that writes to log. TLS handshakes that
-// fail are logged at debug level: most of them are of port scanners.
+// connectionLog returns an http.Server's ErrorLog that writes to log. It logs failed TLS handshakes at
+// debug level, since most come from port scanners.
 func connectionLog(log *slog.Logger) *stdlog.Logger {
 	return stdlog.New(handshakes{log}, "", 0)
 }

@@ -1,6 +1,5 @@
-// Streamwatch is the engine as a program, for those who write no Go: the whole service
-// with monitors, filter rules, webhooks, WebSocket, credits and keys behind HTTP, as
-// package enginehttp describes it.
+// Streamwatch is the engine as a program, for users who do not write Go. It serves monitors, filter
+// rules, webhooks, WebSocket, credits and keys over HTTP: see package enginehttp.
 //
 //	streamwatch help
 //
@@ -8,28 +7,27 @@
 //
 //	streamwatch watch -since mastodon:Gargron@mastodon.social bluesky:bsky.app
 //
-// prints the posts of accounts as they are found, and needs neither key nor file.
+// prints new posts of accounts. It needs neither a key nor a file.
 //
 //	streamwatch serve -demo
 //
-// needs no setup: a fake platform posts, everything is kept in a file that is removed at the
-// end, and a key with credits is printed, with which every endpoint can be tried by curl.
+// needs no setup. A fake platform posts, and all data is in a file that is removed at the end. The
+// program prints a key with credits, to try every endpoint with curl.
 //
 //	streamwatch serve -platform https://mastodon.social -db streams.db
 //	streamwatch serve -platform bluesky -db redis://127.0.0.1:6379
 //	streamwatch serve -config streamwatch.yaml
 //
-// watch real accounts; servers on one Redis share the work. What has no flag is in the
-// configuration file, in YAML, in which ${NAME} is an environment variable:
+// watch real accounts. Servers on one Redis share the work. Settings without a flag are in the
+// configuration file. It is YAML, and ${NAME} in it is an environment variable:
 //
 //	seal-key: ${SEAL_KEY}
 //	sources:
 //	  - {name: bsky, kind: bluesky, probe: 1, stream: true, calls: 5}
 //	  - {name: masto, kind: mastodon, url: https://mastodon.social, token: "${MASTODON_TOKEN}"}
 //
-// Accounts are then named bsky:alice.example.com, masto:Gargron and so on. streamwatch check
-// tells what a configuration comes to. Keys and credits are issued by commands on the same
-// store:
+// Accounts then have names such as bsky:alice.example.com and masto:Gargron. streamwatch check
+// explains a configuration. Commands on the same store issue keys and credits:
 //
 //	streamwatch key -db streams.db -owner acme -name production -credits 100000
 //	streamwatch credits -db streams.db -owner acme -credits 5000
@@ -39,13 +37,13 @@
 //	streamwatch reseal -config streamwatch.yaml
 //	streamwatch backup -db streams.db -to streams-monday.db
 //
-// The flags of serve can also come from the environment: STREAMWATCH_ADDR for -addr and so
-// on; the command line has precedence, and the file comes last. The manual is
-// docs/service.md.
+// The flags of serve can also be environment variables, such as STREAMWATCH_ADDR for -addr. The
+// command line has precedence over the environment, and the environment over the file. The manual
+// is docs/service.md.
 //
-// The exit status is 0 when all went well, 78 (EX_CONFIG of sysexits.h) when the command
-// line or the configuration is not allowed, and 1 for every other failure. A crash is 2, as
-// of every Go program.
+// The exit status is 0 for success, 78 (EX_CONFIG of sysexits.h) if the command line or the
+// configuration is not allowed, and 1 for every other failure. After a panic it is 2, as for every
+// Go program.
 package main
 
 import (
@@ -56,7 +54,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // schedules name time zones, also where the system has none
+	_ "time/tzdata" // schedules name time zones, and the system may not have them
 )
 
 func main() {
@@ -69,8 +67,8 @@ func main() {
 	os.Exit(status(err))
 }
 
-// exitConfig is the exit status of a usageError. It is not 2, the status of a Go program
-// that panics: a supervisor is to start that one again, and this one not.
+// exitConfig is the exit status of a usageError. It differs from 2, the status of a Go program that
+// panics: a supervisor should restart the program after a panic, but not after a usageError.
 const exitConfig = 78
 
 // status returns the exit status for an error of run.

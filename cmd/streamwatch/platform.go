@@ -19,8 +19,8 @@ const defaultInterval = time.Minute
 // wantHost is what the address of a platform may be.
 const wantHost = "want http:// or https:// and a host, and nothing else"
 
-// openPlatform opens the platform that the keys platform or demo name: that of accounts
-// without a source's name. It returns nil if there are only sources.
+// openPlatform opens the platform of the key platform or demo. Accounts without a source's name are on
+// it. It returns nil if the configuration has only sources.
 func openPlatform(c config) (fetcher.Fetcher, error) {
 	switch {
 	case c.Demo:
@@ -37,9 +37,10 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	return m, nil
 }
 
-// providersOf returns what the pass-through endpoints call: what source can do, which is the
-// platform of names without a source, and readers of pages and products. Endpoints without a
-// provider answer 501. base is the service's address, where the demonstration has its products.
+// providersOf returns the providers of the pass-through endpoints: those that source implements, and
+// readers of pages and products. source is the platform of accounts without a source's name. base is
+// the service's address, which serves the products of the demonstration. Endpoints without a
+// provider answer 501.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}
 	p.Search = fetcher.RolesOf(source).Search

@@ -23,9 +23,8 @@ import (
 const wantRedis = "want redis:// or rediss://[user:password@]host:port[/database]; of a cluster with ?addr=host:port&addr=…; " +
 	"of Sentinels with ?master_name=NAME&addr=host:port&username=…&password=…, where the user before the @ is the Sentinels', and the other one the servers'"
 
-// redisOptions parses the address of a server; of a cluster, if it names further addresses;
-// or of Sentinels, if it names the master that they watch. The error shows neither user nor
-// password nor values of the query.
+// redisOptions parses a Redis address. With several addresses it is that of a cluster, and with the
+// name of a master it is that of Sentinels. The error contains no user, password or query value.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	o, ok := parseRedis(raw)
 	if !ok {
@@ -54,7 +53,7 @@ func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 		return nil, false
 	}
 	host := u.Host
-	if u.Port() == "" && o.MasterName == "" { // the default port is that of a server, not of a Sentinel
+	if u.Port() == "" && o.MasterName == "" { // Sentinels do not use the default port of a server
 		host = net.JoinHostPort(u.Hostname(), "6379")
 	}
 	o.Addrs = append([]string{host}, query["addr"]...)
@@ -65,7 +64,7 @@ func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 		}
 	}
 	if u.Scheme == "rediss" {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // each server is checked by the name that it is dialed by
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // a certificate must have the dialed name
 	}
 	if db := strings.Trim(u.Path, "/"); db != "" {
 		if o.DB, err = strconv.Atoi(db); err != nil || o.DB < 0 || o.IsClusterMode {
@@ -75,8 +74,8 @@ func parseRedis(raw string) (o *redis.UniversalOptions, ok bool) {
 	return o, true
 }
 
-// redisLog is the logger of the client library. By default that writes to stderr, several
-// lines a second while the server is away, which the store logs once.
+// redisLog is the logger of the client library. Without it, the library writes several lines a second
+// to stderr while the server is unreachable; the store logs this once.
 var redisLog clientLog
 
 type clientLog struct {

@@ -53,8 +53,8 @@ func runReseal(ctx context.Context, p process, args []string) error {
 	return nil
 }
 
-// reseal seals the webhooks of all owners with the first key, and returns how many. After
-// an error it goes on to the next owner.
+// reseal seals the webhooks of all owners with the first key, and returns how many. After an error it
+// continues with the next owner.
 func reseal(ctx context.Context, store deliver.EndpointStore, ring keyring) (webhooks int, err error) {
 	sealed, err := endpoints.NewSealedStore(store, ring)
 	if err != nil {

@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// reworded is a library's error with a text for whoever started the program.
+// reworded is a library's error with another text, for the user of the program.
 type reworded struct {
 	error
 	text string
@@ -14,12 +14,12 @@ func (r reworded) Error() string { return r.text }
 // Unwrap returns the library's error.
 func (r reworded) Unwrap() error { return r.error }
 
-// libraryField matches the beginning of an error of this module that refuses a value: the
-// packages that the error went through, and the name of the field, which is the submatch.
+// libraryField matches the beginning of an error of this module that refuses a value. It consists of
+// the packages that wrapped the error, and the name of the field; the submatch is this name.
 var libraryField = regexp.MustCompile(`^(?:[a-z]+: (?:Config: |source [A-Za-z]+: )?)+([A-Z][A-Za-z.]*) `)
 
-// inWords returns err with the key that sets the field, by words, in place of the field's
-// name, and whether words has the field.
+// inWords replaces the name of the field in err by the key that sets the field: words maps fields to
+// keys. It reports whether words has the field.
 func inWords(err error, words map[string]string) (error, bool) {
 	text := err.Error()
 	m := libraryField.FindStringSubmatchIndex(text)

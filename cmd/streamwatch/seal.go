@@ -10,14 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// keyring is an endpoints.Sealer that seals with its first key, and opens with whichever
-// of its keys fits. All have the same id, sealKeyID: the id that is stored with a value does
-// not say which.
+// keyring is an endpoints.Sealer. It seals with its first key, and opens by trying all of its keys.
+// All keys have the id sealKeyID, so the id stored with a value does not tell the key.
 type keyring []*endpoints.AESSealer
 
 const sealKeyID = "1"
 
-// newKeyring returns the keyring of one or more keys, with spaces between them.
+// newKeyring returns the keyring for a text of one or more keys, separated by spaces.
 func newKeyring(text secret.Value) (keyring, error) {
 	var ring keyring
 	for n, key := range strings.Fields(string(text)) {

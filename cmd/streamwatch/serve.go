@@ -34,7 +34,7 @@ import (
 // maxConnections bounds the connections of clients, WebSocket included.
 const maxConnections = 10_000
 
-// serve runs the service until ctx ends, and then lets what is under way end.
+// serve runs the service until ctx ends. It then waits for the work under way.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
 	listener, err := listen(c, "addr", c.Addr)
@@ -50,7 +50,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		defer opsListener.Close()
 	}
 	base := c.scheme() + "://" + reached(listener.Addr())
-	// A value that is refused must not leave a new database behind.
+	// Check all values before the database is created.
 	if err := try(c, base, log); err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer startFakes(ctx, svc.platforms)()
 
-	// From here on goroutines run. They are stopped in reverse order: probes on ops-addr
-	// are answered to the end.
+	// From here on goroutines run. They are stopped in reverse order, so probes on ops-addr are
+	// answered until the end.
 	failed := make(chan error, 2)
 	if opsListener != nil {
 		server := enginehttp.NewServer(ops)
@@ -112,7 +112,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	case <-ctx.Done():
 		log.Info("stopping")
 		probes.Drain()
-		select { // until load balancers have noticed, and send no more clients
+		select { // wait until load balancers have noticed and send no more clients
 		case err = <-failed:
 		case <-time.After(c.Drain):
 		}
@@ -120,8 +120,8 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	return errors.Join(err, stopServer(server, c.StopTime, log))
 }
 
-// try returns a usageError for what is not allowed, without opening the store or connecting
-// to anything. It makes the directories that sources keep files in.
+// try returns a usageError if a value is not allowed. It does not open the store or connect to
+// anything. It creates the directories for the files of sources.
 func try(c config, base string, log *slog.Logger) error {
 	if c.TLSCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
@@ -137,9 +137,9 @@ func try(c config, base string, log *slog.Logger) error {
 	return usageError{err}
 }
 
-// service is what the configuration asks for, on a store. Nothing of it runs yet.
+// service has the parts of the configured service, on a store. They do not run yet.
 type service struct {
-	platforms []fetcher.Fetcher // the first is that of names without a source
+	platforms []fetcher.Fetcher // the first is the platform of names without a source
 	keys      *apikey.Manager
 	engine    *streamwatch.Engine
 	api       http.Handler
@@ -206,8 +206,8 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 	return streamwatch.New(cfg)
 }
 
-// patterns returns origins as patterns of package wshub. Of what an origin may have, only the
-// "[" of an IPv6 address is special in a pattern.
+// patterns returns origins as patterns of package wshub. Only the "[" of an IPv6 address has a special
+// meaning in a pattern.
 func patterns(origins []string) (out []string) {
 	for _, o := range origins {
 		out = append(out, strings.ReplaceAll(o, "[", `\[`))
@@ -238,7 +238,7 @@ func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
 	mux.HandleFunc("GET /healthz", p.Ready)
 }
 
-// openConsole makes the console at /console/, which lets in those who have a key.
+// openConsole returns the console at /console/. Users log in with a key.
 func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (*engineui.Console, error) {
 	operator := func(p apikey.Principal) bool {
 		return c.Operator != "" && p.Owner == c.Operator && p.Scope == apikey.ScopeAdmin
@@ -248,9 +248,9 @@ func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (
 	})
 }
 
-// address returns the client's address: the last one in the header of client-address, which
-// the nearest proxy has added, or that of the connection. A client may have written the
-// others in the header itself.
+// address returns the client's address. If client-address names a header, this is the last address in
+// it, which the nearest proxy has added; a client may have written the others. Otherwise it is the
+// address of the connection.
 func (c *config) address(r *http.Request) string {
 	if c.ClientAddress != "" {
 		if told := r.Header.Values(c.ClientAddress); len(told) > 0 {
@@ -268,8 +268,8 @@ func metricsOf(engine *streamwatch.Engine) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
-// listen listens on the address of a key. Its error is no usageError: check has
-// allowed the address, which may be free, or exist, the next time.
+// listen listens on the address of a key. Its error is not a usageError: check has accepted the
+// address, and a later try may succeed.
 func listen(c config, name, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -278,8 +278,8 @@ func listen(c config, name, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// reached returns the host and port at which this machine reaches a listener: an unspecified
-// address, such as 0.0.0.0, is no host for a URL.
+// reached returns a host and port with which this machine reaches a listener. It replaces an
+// unspecified address, such as 0.0.0.0, which is not valid in a URL.
 func reached(a net.Addr) string {
 	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -287,8 +287,8 @@ func reached(a net.Addr) string {
 	return a.String()
 }
 
-// serveOn serves HTTP, or with a certificate HTTPS, until the server is shut down, which is
-// no error.
+// serveOn serves HTTP, or HTTPS if there is a certificate. It returns nil after the server was shut
+// down.
 func serveOn(s *http.Server, l net.Listener, cert, key string) (err error) {
 	if cert != "" {
 		err = s.ServeTLS(l, cert, key)
@@ -301,8 +301,8 @@ func serveOn(s *http.Server, l net.Listener, cert, key string) (err error) {
 	return err
 }
 
-// stopServer lets the requests under way end. Those that take too long are cut,
-// which is no failure of the program.
+// stopServer waits for the requests under way. It cuts those that take too long; this is no failure
+// of the program.
 func stopServer(server *http.Server, within time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -314,8 +314,8 @@ func stopServer(server *http.Server, within time.Duration, log *slog.Logger) err
 	return err
 }
 
-// stopEngine lets polls and deliveries under way end. Those that take too long are cut, and
-// are made again by the next process.
+// stopEngine waits for polls and deliveries under way. It cuts those that take too long; the next
+// process makes them again.
 func stopEngine(engine *streamwatch.Engine, within time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()

@@ -28,14 +28,14 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// source is one of several platforms; its accounts are NAME:ACCOUNT. The tags are the keys of
-// the configuration file.
+// source is one of several platforms. Its accounts have names of the form NAME:ACCOUNT. The tags are
+// the keys of the configuration file.
 type source struct {
 	Name     string       `yaml:"name"`
 	Kind     string       `yaml:"kind"`
 	URL      string       `yaml:"url"`
 	Token    secret.Value `yaml:"token"`
-	PDS      bool         `yaml:"pds"`    // url is that of a PDS, not of an AppView
+	PDS      bool         `yaml:"pds"`    // url is the address of a PDS, not of an AppView
 	Calls    float64      `yaml:"calls"`  // a second, 0 for intervals
 	Burst    int          `yaml:"burst"`  // calls at once, 0 for the default
 	Probe    float64      `yaml:"probe"`  // probes a second, 0 for none
@@ -49,8 +49,8 @@ type source struct {
 	Secret   secret.Value `yaml:"secret"`   // of WebSub
 }
 
-// sourceKinds are the keys of each kind, in addition to name, kind, calls and burst; those
-// with a ! are required.
+// sourceKinds maps each kind to its keys, in addition to name, kind, calls and burst. Keys with a !
+// are required.
 var sourceKinds = map[string][]string{
 	"bluesky":  {"url", "pds", "probe", "stream", "stream-url"},
 	"mastodon": {"url!", "token", "probe", "stream", "stream-url"},
@@ -107,14 +107,14 @@ func (c *config) checkSource(i int, refuse refuse) {
 	refuse(has("callback") != has("secret"), at, "is not allowed: want both callback and secret, or neither")
 }
 
-// isPlainURL reports whether a text is a URL of one of the schemes, and has no password, which
-// would be logged.
+// isPlainURL reports whether a text is a URL with one of the schemes and without user and password,
+// which would be logged.
 func isPlainURL(text string, schemes ...string) bool {
 	u, err := url.Parse(text)
 	return err == nil && slices.Contains(schemes, u.Scheme) && u.Host != "" && u.User == nil
 }
 
-// openSources opens the sources. hooks has, by path, the handlers that WebSub hubs call.
+// openSources opens the sources. hooks maps paths to the handlers that WebSub hubs call.
 func openSources(c config, log *slog.Logger) (all []streamwatch.Source, hooks map[string]http.Handler, err error) {
 	hooks = map[string]http.Handler{}
 	for i, f := range c.Sources {
@@ -142,8 +142,8 @@ func openSources(c config, log *slog.Logger) (all []streamwatch.Source, hooks ma
 	return all, hooks, nil
 }
 
-// isHookPath reports whether a path is free for a hub, and matches itself as a pattern of
-// http.ServeMux, which panics on others.
+// isHookPath reports whether a path can be the path of a hub's callback. The service must not use it,
+// and as a pattern of http.ServeMux it must match itself. Invalid patterns make ServeMux panic.
 func isHookPath(p string) bool {
 	return p != "/" && !strings.HasPrefix(p, "/v1/") && !strings.HasPrefix(p, "/console/") && path.Clean(p)+"/" == p &&
 		!strings.ContainsFunc(p, func(r rune) bool { return strings.ContainsRune("{}%", r) || unicode.IsSpace(r) || unicode.IsControl(r) })
@@ -237,8 +237,8 @@ func (f *source) mastodon(s *streamwatch.Source) error {
 	return nil
 }
 
-// remote sets no CheckAccount: which names are accounts depends on the platform of the other
-// service.
+// remote opens another service as a source. It sets no CheckAccount, since the platform of that
+// service decides which account names are valid.
 func (f *source) remote(s *streamwatch.Source) error {
 	r, err := remote.New(remote.Config{BaseURL: f.URL, Key: f.Token})
 	if err != nil {
@@ -321,12 +321,10 @@ func (f *source) fake(s *streamwatch.Source) {
 	}
 }
 
-// fakeRate is how often the accounts of a fake platform post, together. It is a variable for
-// tests, which raise it.
+// fakeRate is how often the accounts of a fake platform post, all together. Tests raise it.
 var fakeRate = enginetest.PostRate{PerSecond: 0.5}
 
-// startFakes makes the accounts of those fetchers that are fake platforms post, until stop is
-// called.
+// startFakes makes the accounts of the fake platforms among fetchers post until stop is called.
 func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var posting sync.WaitGroup

@@ -23,8 +23,8 @@ type keyedStore interface {
 	storage.Keyed
 }
 
-// openStore opens the store of a configuration; that of the demonstration is a new SQLite
-// file. done closes the store, and removes that file.
+// openStore opens the store of a configuration. For the demonstration it creates a SQLite file. done
+// closes the store and removes the file of the demonstration.
 func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStore, done func(), err error) {
 	closing := func() {}
 	switch {
@@ -66,8 +66,8 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 	}, nil
 }
 
-// openExisting opens the store for a command that has no use for an empty one. It returns a
-// usageError for a SQLite file that is not there.
+// openExisting opens the store for a command that needs an existing one. It returns a usageError if
+// the SQLite file does not exist.
 func openExisting(ctx context.Context, c config) (store keyedStore, done func(), err error) {
 	if err := c.checkThere(); err != nil {
 		return nil, nil, err
@@ -75,8 +75,8 @@ func openExisting(ctx context.Context, c config) (store keyedStore, done func(),
 	return openStore(ctx, c, slog.New(slog.DiscardHandler))
 }
 
-// checkThere returns a usageError if the store is a SQLite file that is not there, which
-// opening would make.
+// checkThere returns a usageError if the store is a SQLite file that does not exist. Opening it would
+// create the file.
 func (c *config) checkThere() error {
 	if c.onRedis() {
 		return nil
@@ -87,8 +87,8 @@ func (c *config) checkThere() error {
 	return nil
 }
 
-// storeConfig reads what a command on the store is asked for. Variables of other values than
-// these keys' may be missing.
+// storeConfig reads the configuration of a command on the store. The environment variables in the
+// values of keys must be set; those of other values may be missing.
 func storeConfig(p process, args []string, fs flags, keys ...string) (config, error) {
 	fs.storeFlags()
 	if err := fs.parse(p, args); err != nil {
@@ -104,10 +104,10 @@ func storeConfig(p process, args []string, fs flags, keys ...string) (config, er
 	return c, err
 }
 
-// redisWords rewords the advice in the store's errors: it names options that no key sets.
+// redisWords removes advice from the store's errors that names options without a configuration key.
 var redisWords = strings.NewReplacer(", or Options.AllowEviction to take the risk", "", "begin with another Options.Name,", "take another /database of the server,")
 
-// where names the store, for the output of commands. It has no password.
+// where returns the store's file or address for the output of commands, without a password.
 func (c *config) where() string {
 	if c.onRedis() {
 		return netguard.RedactURL(c.DB)

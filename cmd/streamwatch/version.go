@@ -23,8 +23,8 @@ func runVersion(_ context.Context, p process, args []string) error {
 	return err
 }
 
-// versionText says what a build is of. Of a build with -buildvcs=false, or of a
-// module that was downloaded, no commit is known; the version of the latter has it.
+// versionText returns the version, commit and Go version of a build. The commit is unknown for a build
+// with -buildvcs=false and for a downloaded module, whose version may contain it.
 func versionText(info *debug.BuildInfo) string {
 	set := map[string]string{}
 	for _, s := range info.Settings {

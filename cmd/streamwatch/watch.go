@@ -25,7 +25,7 @@ type watchConfig struct {
 	allowPrivate           bool
 }
 
-// watchStop is how long polls under way may go on after Ctrl-C.
+// watchStop is how long polls under way may take after Ctrl-C.
 const watchStop = 15 * time.Second
 
 // runWatch is the command watch.
@@ -64,7 +64,7 @@ func (c *watchConfig) has(kind string) bool {
 	return slices.ContainsFunc(c.accounts, func(a string) bool { return strings.HasPrefix(a, kind) })
 }
 
-// watch prints what is posted until ctx ends, or nothing can be printed any more.
+// watch prints new posts until ctx ends or the output fails.
 func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	all, err := openWatched(c)
 	if err != nil {
@@ -109,8 +109,8 @@ func watch(ctx context.Context, p process, c watchConfig) (err error) {
 	return nil
 }
 
-// monitors creates a monitor of the feeds, and one of the other accounts. A monitor without
-// accounts is left out.
+// monitors creates one monitor for the feeds and one for the other accounts. It creates no monitor
+// without accounts.
 func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c watchConfig) (made []monitor.CreateRequest, err error) {
 	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
 	for _, m := range []monitor.CreateRequest{
@@ -128,8 +128,8 @@ func (a *watched) monitors(ctx context.Context, engine *streamwatch.Engine, c wa
 	return made, nil
 }
 
-// tryAll reads each account once: an account that does not exist is an error before anything
-// runs. Failures that may pass are only printed: the polls that follow try again.
+// tryAll reads each account once. It returns an error if an account does not exist. It only prints
+// temporary failures, since later polls try again.
 func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs io.Writer) error {
 	var refused error
 	for _, name := range a.names {
@@ -156,8 +156,8 @@ func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs
 	return refused
 }
 
-// neverRead returns an error that names the accounts of which every poll failed, nil if there
-// are none.
+// neverRead returns an error that names the accounts whose polls have all failed, nil if there are
+// none.
 func neverRead(ctx context.Context, engine *streamwatch.Engine, names []string) error {
 	var failed []string
 	for _, name := range names {

@@ -26,7 +26,7 @@ func (a *watched) source(kind string) streamwatch.Source {
 	return a.sources[i]
 }
 
-// openWatched makes a source for each kind of account that there is.
+// openWatched makes a source for each kind of account in the configuration.
 func openWatched(c watchConfig) (*watched, error) {
 	all := &watched{}
 	servers := mastodonServers{}
@@ -77,8 +77,8 @@ func (a *watched) add(source streamwatch.Source, account string) {
 	}
 }
 
-// mastodonServers is a Fetcher for accounts on several servers, which it has by host. An
-// account user@host is read at host; its posts have that name, too.
+// mastodonServers is a Fetcher for accounts on several servers. It maps hosts to their Fetchers. It
+// reads an account user@host at host, and its posts have this name, too.
 type mastodonServers map[string]fetcher.Fetcher
 
 // Timeline implements fetcher.Fetcher.
@@ -98,8 +98,8 @@ func (m mastodonServers) Timeline(ctx context.Context, q fetcher.TimelineQuery) 
 	return page, err
 }
 
-// add adds the server of an account, which is user@host or the address of its page,
-// https://host/@user, and returns user@host.
+// add adds the server of an account and returns user@host. account is user@host or the address of its
+// page, https://host/@user.
 func (m mastodonServers) add(account string) (string, error) {
 	page := strings.TrimSuffix(account, "/")
 	if user, host, ok := strings.Cut(strings.TrimPrefix(account, "@"), "@"); ok && !strings.Contains(account, "/") {

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// postLines prints a line for each post. Its methods may be called at once.
+// postLines prints a line for each post. Its methods are safe for concurrent use.
 type postLines struct {
 	mu     sync.Mutex
 	w      io.Writer
@@ -35,7 +35,7 @@ func (l *postLines) found(e deliver.Event) error {
 	return l.print(e.DetectedAt, e.Platform+":"+e.AuthorUsername, e.TextPreview, e.Latency.Round(100*time.Millisecond).String()+" late", e.TweetURL)
 }
 
-// newest prints the newest post of an account at the start; name is "source:account".
+// newest prints the newest post of an account at the start. name is "source:account".
 func (l *postLines) newest(name string, t fetcher.Tweet) error {
 	platform, _, _ := strings.Cut(name, ":")
 	l.mu.Lock()
@@ -62,7 +62,7 @@ func (l *postLines) print(at time.Time, name, text, when, url string) error {
 	return err
 }
 
-// plain returns a text on one line, without characters that control a terminal.
+// plain returns the text as one line, without characters that control a terminal.
 func plain(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A marker is in a post's text, and is looked for in whatever arrives: a detector may
-// wrap the text in any format.
+// A marker is part of a post's text. It is searched for in all data that arrives, since a detector may
+// send the text in any format.
 var marker = regexp.MustCompile(`swb-[0-9a-f]{16}`)
 
-// newMarker returns a random marker: nobody can report a post without having seen it.
+// newMarker returns a random marker. A detector cannot report a post without having read it.
 func newMarker() string {
 	var b [8]byte
 	rand.Read(b[:])
@@ -27,7 +27,7 @@ const (
 	channelWebSocket = "websocket"
 )
 
-// book notes what arrives, until it is closed. Its methods are safe for concurrent use.
+// book records arrivals until it is closed. Its methods are safe for concurrent use.
 type book struct {
 	start time.Time // with a monotonic reading
 
@@ -43,8 +43,8 @@ func newBook() *book { return &book{start: time.Now(), blank: map[string]int{}} 
 // since returns the time since start, by the runner's monotonic clock.
 func (b *book) since() time.Duration { return time.Since(b.start) }
 
-// arrived notes the posts in a body that had been read at a time since start. A post arrives
-// once, however often its marker is there.
+// arrived records the posts in a body that was read at time at since start. A post arrives only once in
+// a body, even if its marker occurs several times.
 func (b *book) arrived(at time.Duration, channel string, body []byte, signature, delivery string) {
 	seen := map[string]bool{}
 	b.mu.Lock()
@@ -68,7 +68,7 @@ func (b *book) arrived(at time.Duration, channel string, body []byte, signature,
 	}
 }
 
-// close puts what arrived into the record, in order. Later arrivals are not noted.
+// close adds the arrivals to the record, in order. Later arrivals are not recorded.
 func (b *book) close(rec *record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// channel has the figures of one way by which posts arrive. Posts are the scored ones.
+// channel has the results for one way in which posts arrive. "Posts" are the scored ones.
 type channel struct {
 	name     string // "webhook" or "websocket"
-	of       int    // posts
+	of       int    // all posts
 	received int    // posts that arrived in time
-	lost     int    // posts that did not
-	late     int    // of lost, those that arrived after the wait
-	// doubles are arrivals of a post after its first, redelivered those of them that
-	// have the sender's id of an arrival before.
+	lost     int    // posts that did not arrive in time
+	late     int    // lost posts that arrived after the wait
+	// doubles counts further arrivals of posts that had arrived. redelivered counts the doubles
+	// with the sender's id of an earlier arrival.
 	doubles, redelivered int
 	// outOfOrder are posts that arrived after a later one of the same account.
 	outOfOrder int
-	// forged and unsigned are arrivals with a wrong signature, or none, though a secret was
-	// given. They count as nothing else.
+	// forged counts arrivals with a wrong signature, and unsigned those without one, if a secret
+	// was given. These arrivals do not count elsewhere.
 	forged, unsigned int
-	// unverified are arrivals that count although nothing could be checked, because no
-	// secret was given.
+	// unverified counts arrivals that were not checked, because no secret was given. They count
+	// elsewhere, too.
 	unverified int
-	unknown    int // arrivals with a marker that is not of this run
+	unknown    int // arrivals with a marker of another run
 	blank      int // requests and frames without a marker
 
 	percentiles []percentile
 	times       []time.Duration // of received, sorted
 }
 
-// channelOf makes the figures of one channel. scored are the posts by their markers,
-// known the markers of all posts.
+// channelOf returns the results for one channel. scored maps markers to the scored posts; known has the
+// markers of all posts.
 func channelOf(rec *record, name string, scored map[string]*post, known map[string]bool) channel {
 	c := channel{name: name, blank: rec.blank[name]}
 	first := map[string]time.Duration{}

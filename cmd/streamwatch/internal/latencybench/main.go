@@ -15,8 +15,8 @@ func (e UsageError) Unwrap() error { return e.error }
 
 func usageErr(err error) error { return UsageError{err} }
 
-// Latency is streamwatch bench latency. The table goes to out, the rest to logs. When
-// ctx ends, it posts no more and reports what it has.
+// Latency runs streamwatch bench latency. It writes the table to out and all else to logs. When ctx
+// ends, it publishes no more posts and reports the results so far.
 func Latency(ctx context.Context, env Env, out, logs io.Writer, args []string) error {
 	o, err := parse(args, out)
 	if err != nil {

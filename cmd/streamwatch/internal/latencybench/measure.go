@@ -68,7 +68,7 @@ func measure(ctx context.Context, o options, env Env, program string, out, logs 
 
 func (m *measurement) note(format string, args ...any) { fmt.Fprintf(m.logs, format+"\n", args...) }
 
-// openPoster opens the poster, and serves the fake platform if posts are made there.
+// openPoster opens the poster. If posts are made on the fake platform, it also serves the platform.
 func (m *measurement) openPoster() (err error) {
 	if m.o.command != "" {
 		m.poster = &shell{m.o.command, m.o.gap}
@@ -150,7 +150,7 @@ func (m *measurement) channels() []string {
 	return list
 }
 
-// serve serves HTTP at the address that a flag has, until close.
+// serve serves HTTP at the address of the flag name, until close.
 func (m *measurement) serve(name, address string, h http.Handler) (url string, err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

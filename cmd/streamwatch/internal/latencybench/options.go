@@ -16,7 +16,7 @@ import (
 // Env looks a variable of the environment up, as os.LookupEnv does.
 type Env func(name string) (string, bool)
 
-// secretVariable is the variable with the secret that the detector signs webhooks with.
+// secretVariable is the environment variable with the detector's webhook secret.
 const secretVariable = "STREAMWATCH_BENCH_SECRET"
 
 // Bounds of a run.
@@ -33,15 +33,14 @@ type options struct {
 	command   string // that posts, "" for the fake platform
 	gap       time.Duration
 	webhook   string // address to listen on, "off" for none
-	websocket string // URL, "self" for that of -detector self, "" for none
+	websocket string // URL; "self" for the one of -detector self; "" for none
 	headers   headers
 	warmup    time.Duration
 	wait      time.Duration
 	after     time.Duration // before the first post
 }
 
-// headers are of the form name: value, where $NAME stands for a variable of the
-// environment.
+// headers have the form name: value. $NAME in them is an environment variable.
 type headers []string
 
 func (h *headers) String() string { return strings.Join(*h, ", ") }

@@ -14,9 +14,9 @@ import (
 
 // poster publishes posts. Its methods are safe for concurrent use.
 type poster interface {
-	// Accounts returns the names of the accounts that it posts as; "" is an unknown one.
+	// Accounts returns the names of the accounts that it posts as; "" means an unknown name.
 	Accounts() []string
-	// Post publishes a text as one of the accounts, and returns when that is done.
+	// Post publishes a text as one of the accounts. It returns when the post is published.
 	Post(ctx context.Context, account int, text string) error
 	Limits() limits
 }
@@ -25,7 +25,7 @@ type poster interface {
 type limits struct {
 	posts    int           // in a run
 	gap      time.Duration // between two posts
-	inFlight int           // posts under way at once; with 1 the runner waits for each
+	inFlight int           // posts under way concurrently; with 1 the runner waits for each
 }
 
 // fake posts on the fake platform.
@@ -46,17 +46,17 @@ const textPlace = "{text}"
 // commandFor is how long a command may take.
 const commandFor = 30 * time.Second
 
-// shell posts by a command line of the shell, which ends when the post is published.
+// shell posts with a shell command. The command must end when the post is published.
 type shell struct {
 	line string
 	gap  time.Duration
 }
 
-// Accounts returns one account without a name: the command decides which it is.
+// Accounts returns one account without a name, since the command chooses the account.
 func (*shell) Accounts() []string { return []string{""} }
 
-// Post runs the command. The text has letters, digits, spaces and -, which no shell reads
-// for anything else.
+// Post runs the command. The text has only letters, digits, spaces and -, which have no special meaning
+// in a shell.
 func (c *shell) Post(ctx context.Context, _ int, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandFor)
 	defer cancel()
@@ -75,7 +75,7 @@ func (c *shell) Post(ctx context.Context, _ int, text string) error {
 	return nil
 }
 
-// beginning keeps the first bytes that are written, and drops the rest.
+// beginning keeps the first bytes written to it, and drops the rest.
 type beginning struct{ bytes.Buffer }
 
 func (b *beginning) Write(p []byte) (int, error) {

@@ -8,11 +8,11 @@ const (
 	maxArrivals = 400_000
 )
 
-// record is what was posted and what arrived in a run. Times are on the runner's monotonic
-// clock, since its start.
+// record has the posts and the arrivals of a run. Times are on the runner's monotonic clock, since its
+// start.
 type record struct {
 	warmup   time.Duration
-	wait     time.Duration // what takes longer is lost
+	wait     time.Duration // a post that takes longer is lost
 	channels []string
 	posts    []post
 	arrivals []arrival
@@ -26,17 +26,17 @@ type post struct {
 	account string
 	marker  string // is in the text, and cannot be guessed
 	due     time.Duration
-	// The post was published between sent and acked: the call that publishes began and was
-	// answered then.
+	// sent is when the call that publishes the post began, and acked when it was answered. The post
+	// was published between these times.
 	sent, acked time.Duration
-	failed      bool // it was not published, as far as the runner knows
+	failed      bool // the post was not published, as far as the runner knows
 }
 
 // Signatures of an arrival.
 const (
 	signatureValid      = "valid"
 	signatureInvalid    = "invalid"
-	signatureAbsent     = "absent"     // a secret was given, and there was no signature
+	signatureAbsent     = "absent"     // there was no signature, although a secret was given
 	signatureUnchecked  = "unchecked"  // no secret was given
 	signatureConnection = "connection" // a frame on a connection that the runner opened
 )

@@ -8,13 +8,12 @@ import (
 // report has the figures of a run.
 type report struct {
 	posts counts
-	// lag is how long after it was due a post was sent: the runner's own lateness.
+	// lag is the time from when a post was due until the runner sent it.
 	lag spread
-	// posting is how long the call took that published a post: a latency is uncertain by
-	// so much.
+	// posting is the time of the call that published a post. Each latency has this uncertainty.
 	posting  spread
 	channels []channel
-	// overflow is how many arrivals were not recorded, because there were too many.
+	// overflow counts arrivals that were not recorded, because there were too many.
 	overflow int
 }
 

@@ -13,15 +13,15 @@ type runner struct {
 	poster poster
 	due    []due
 	wait   time.Duration // after the last post
-	// failed is called for each post that was not published, by several goroutines at once.
+	// failed is called concurrently for each post that was not published.
 	failed func(error)
-	// stopped, which may be nil, is called when ctx ends after the first post and before the last.
+	// stopped, unless nil, is called when ctx ends after the first post and before the last.
 	stopped func()
 }
 
-// run publishes each post when it is due, whatever has arrived of earlier ones, and then
-// waits for the rest to arrive. When ctx ends, it posts no more, but still waits for what it
-// has posted. base is when the schedule began.
+// run publishes each post when it is due, even if earlier posts have not arrived. Then it waits for the
+// arrivals. When ctx ends, it publishes no more posts, but still waits for the arrivals. base is when
+// the schedule began.
 func (r *runner) run(ctx context.Context) (base time.Duration, made []post) {
 	limits, accounts := r.poster.Limits(), r.poster.Accounts()
 	posts := make([]post, 0, len(r.due))
@@ -44,7 +44,7 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []post) {
 			r.post(soft, p, account)
 			continue
 		}
-		slots <- struct{}{} // a post that waits here is sent late, which the report shows as its lag
+		slots <- struct{}{} // the report shows a wait here as the post's lag
 		underWay.Go(func() {
 			defer func() { <-slots }()
 			r.post(soft, p, account)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// due is when a post is to be published, and by which account.
+// due says when a post must be published, and by which account.
 type due struct {
 	at      time.Duration // since the start
 	account int
@@ -21,8 +21,8 @@ type plan struct {
 	accounts int
 }
 
-// schedule decides when all posts are due, before the run: nothing that arrives can delay
-// them. Posts that are closer together than gap are moved back.
+// schedule returns when all posts are due. It is called before the run, so arrivals cannot delay later
+// posts. Posts that are closer together than gap become due later.
 func (p plan) schedule(gap time.Duration) ([]due, error) {
 	var list []due
 	chance := rand.New(rand.NewPCG(p.seed, 0x6c6174656e6379))

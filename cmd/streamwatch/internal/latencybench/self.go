@@ -26,8 +26,8 @@ import (
 // Modes of finding posts.
 const (
 	modePolling = "polling" // each account at the interval
-	modeProbes  = "probes"  // as modePolling; and at once the accounts that probes, 10 a second of 40 accounts each, show as changed
-	modePush    = "push"    // as modePolling; and the stream of a user's home timeline
+	modeProbes  = "probes"  // as modePolling; 10 probes a second, of 40 accounts each, also find changed accounts to poll immediately
+	modePush    = "push"    // as modePolling, and with the stream of a user's home timeline
 )
 
 // modes are all of them.
@@ -36,12 +36,12 @@ var modes = []string{modePolling, modeProbes, modePush}
 const (
 	probeRate  = 10                     // probes a second
 	perMonitor = 100                    // accounts of one monitor
-	startFor   = time.Minute            // until a service is ready
-	stopFor    = 15 * time.Second       // until one that is to stop is killed
+	startFor   = time.Minute            // wait for a service to become ready
+	stopFor    = 15 * time.Second       // wait for a service to stop before it is killed
 	shortest   = 100 * time.Millisecond // interval that a monitor may have
 )
 
-// service is a process of streamwatch serve. It ends when its standard input does, also when
+// service is a process of streamwatch serve. It ends when its standard input ends, and so also when
 // this process is killed.
 type service struct {
 	url   string
@@ -58,8 +58,8 @@ type detectors struct {
 	dir      string // with their configuration; removed at the end
 }
 
-// startSelf starts the services, and returns when they watch the accounts. program is the path
-// of streamwatch.
+// startSelf starts the services and returns when they watch the accounts. program is the path of the
+// streamwatch executable.
 func startSelf(ctx context.Context, s self, program string, accounts int, platform, webhook string, signing secret.Value, logs io.Writer) (_ *detectors, err error) {
 	d := &detectors{}
 	defer func() {
@@ -114,8 +114,8 @@ func (s *self) configuration(platform, dir string) map[string]any {
 	}
 }
 
-// command runs streamwatch with the configuration, and without settings of the environment,
-// which would have precedence over it.
+// command returns a command that runs streamwatch with the configuration. It removes the settings in
+// the environment, which would have precedence over the configuration.
 func command(ctx context.Context, program, config string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append(args, "-config", config)...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STREAMWATCH_") })
@@ -175,8 +175,8 @@ func start(ctx context.Context, program, config string, logs io.Writer) (*servic
 	return nil, errors.Join(errors.New("the service was not ready"), ctx.Err(), s.stop())
 }
 
-// follow reads the log of a service to its end. It sends the address once it is served, and
-// copies what is not information.
+// follow reads the log of a service to its end. It sends the service's address to serving, and copies
+// all lines to to except those of level INFO.
 func follow(log io.Reader, serving chan<- string, to io.Writer) {
 	lines := bufio.NewReader(log)
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// checkSignature checks X-Signature-256 or Standard Webhooks, whichever is there; the body
-// may be of any form.
+// checkSignature checks X-Signature-256 or the signature of Standard Webhooks, whichever the request
+// has. The body may have any format.
 func checkSignature(key secret.Value, h http.Header, body []byte) string {
 	switch {
 	case key == "":
@@ -26,5 +26,5 @@ func checkSignature(key secret.Value, h http.Header, body []byte) string {
 	if errors.Is(err, receive.ErrSignature) || errors.Is(err, receive.ErrTimestamp) {
 		return signatureInvalid
 	}
-	return signatureValid // what else may be wrong is the body, which is the detector's
+	return signatureValid // any other error is about the body, which may have any format
 }

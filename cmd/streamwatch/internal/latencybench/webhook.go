@@ -40,7 +40,7 @@ func (w *webhookHandler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(http.StatusNoContent)
 }
 
-// newServer bounds what a stranger can do to a receiver or a fake platform.
+// newServer returns a server with limits on a request's headers, for clients that may be hostile.
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 }

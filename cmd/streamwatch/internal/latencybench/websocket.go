@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// reconnectAfter is the wait after a connection is lost. Frames that a detector
-// sends during it are lost, unless it resumes by itself.
+// reconnectAfter is the wait after a connection is lost. Frames that a detector sends during the wait
+// are lost, unless the detector sends them again by itself.
 const reconnectAfter = time.Second
 
 // socket is a WebSocket client.
@@ -35,8 +35,8 @@ func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
 	return ws, nil
 }
 
-// watch notes the frames of ws until ctx ends. It closes ws, and connects again when the
-// connection is lost.
+// watch records the frames of ws until ctx ends, and closes ws. When the connection is lost, it
+// connects again.
 func (s *socket) watch(ctx context.Context, ws *websocket.Conn) {
 	for {
 		err := s.read(ctx, ws)

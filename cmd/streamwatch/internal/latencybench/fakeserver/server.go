@@ -75,8 +75,8 @@ func (s *Server) Accounts() []string { return s.names }
 // ServeHTTP answers as the package says.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Post publishes a text: when it returns, timelines and probes have it, and it is
-// on its way to whoever streams.
+// Post publishes a text. When Post returns, timelines and probes show the post, and it is queued for
+// all streams.
 func (s *Server) Post(index int, text string) fetcher.Tweet {
 	t := s.platform.Post(s.names[index], text)
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *Server) byID(w http.ResponseWriter, r *http.Request) {
 	answer(w, list)
 }
 
-// following lists the accounts from max_id on, which is an index here.
+// following lists accounts from max_id on. Here max_id is an index.
 func (s *Server) following(w http.ResponseWriter, r *http.Request) {
 	from := 0
 	if at := r.URL.Query().Get("max_id"); at != "" {

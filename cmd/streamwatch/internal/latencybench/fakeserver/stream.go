@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxQueue  = 10_000           // events a client may be behind; then it is cut off
+	maxQueue  = 10_000           // events queued for a client; the connection is cut if there are more
 	maxClient = 100              // streams at once
 	pingEvery = 15 * time.Second // Mastodon pings, too
 	writeFor  = 10 * time.Second
@@ -68,8 +68,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "stream: want user, public or public:local")
 		return
 	}
-	// It joins before it answers: the client gets everything that is posted after its
-	// connection is accepted.
+	// Register the client before answering, so that it gets every post after its connection is
+	// accepted.
 	ctx, cut := context.WithCancel(r.Context())
 	defer cut()
 	c := &client{make(chan []byte, maxQueue), cut}
@@ -78,7 +78,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(c)
-	// Whoever can read a fake platform may: a page in a browser, too.
+	// Everybody may read the fake platform, including pages in a browser.
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return // Accept has answered
@@ -127,7 +127,7 @@ func (s *Server) leave(c *client) {
 	s.streams.Done()
 }
 
-// Close ends all streams, which http.Server.Close does not know of, and waits for them.
+// Close ends all streams and waits for them. http.Server.Close does not end them.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
