@@ -176,9 +176,9 @@ func (c *checker) allSettled() {
 // sentOnce checks that an ended delivery was sent once for each recorded attempt, except attempts
 // that a process could not record before it died (I3).
 //
-// A process sends a delivery again only after it has recorded its last attempt, or has seen that
-// another process has recorded an attempt with that number. Hence it sends each number once. No
-// number is above the last recorded one, which ended the delivery.
+// A process sends a delivery again only after its last attempt was recorded, by itself or by
+// another process. Hence it sends each number once. No number is above the last recorded one, which
+// ended the delivery.
 //
 // If processes run one after the other, each may die before it records its last attempt of a
 // delivery, except the process that ended the delivery. If deleting the webhook ended the delivery,

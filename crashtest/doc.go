@@ -54,8 +54,8 @@
 // With -handovers, nodes without an engine take parts from each other until parts have changed
 // hands that many times. A node writes numbers to its parts and never asks whether its lease is
 // over. Only the store's fence prevents it from writing to a part that it has lost. At the end the
-// numbers are read from the store. A number is stale if it comes after a number of a later term, or
-// if a later term did not see it when it took the part (F1). Every confirmed number must be there
-// once. With -plant nofence, every commit carries a fence that is always valid, as if the store
-// ignored fences. The check must notice that.
+// numbers are read from the store. A number is stale (F1) if it comes after a number of a later
+// term. It is also stale if a later term took the part and did not see it. Every confirmed number
+// must be there once. With -plant nofence, every commit carries a fence that is always valid, as if
+// the store ignored fences. The check must notice that.
 package main

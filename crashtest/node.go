@@ -201,7 +201,7 @@ func (r *round) giveUp(n *node, invariant, what string) {
 	r.violated(invariant, "process %d %s %s after its start; it says %q", n.life, what, time.Since(n.proc.started), tail(n.proc.stderr.String(), 500))
 }
 
-// disturb has the server behind the store fail and come back.
+// disturb makes the server behind the store fail and come back.
 func (r *round) disturb(n *node) {
 	n.suffers = time.Time{}
 	did, err := r.backend.disturb()

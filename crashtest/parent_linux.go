@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// endWithParent has the kernel end a process when this one dies.
+// endWithParent makes the kernel end a process when this one dies.
 func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // The signals that stop a process for a while.

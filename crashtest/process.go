@@ -72,7 +72,7 @@ func (p *process) ask(o op) { _ = p.asks.Encode(o) }
 
 func (p *process) lines() <-chan reply { return p.replies }
 
-// stop has the process stand still until resume.
+// stop pauses the process until resume.
 func (p *process) stop()   { _ = p.cmd.Process.Signal(stopSignal) }
 func (p *process) resume() { _ = p.cmd.Process.Signal(goOnSignal) }
 

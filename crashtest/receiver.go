@@ -41,7 +41,7 @@ func webhookKey(path string) string {
 	return hex.EncodeToString(digest[:20])
 }
 
-// seen copies what has come so far into o.
+// seen copies the requests and calls so far to o.
 func (r *receiver) seen(o *outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *receiver) chance(id string, n int) float64 {
 	return float64(binary.BigEndian.Uint64(digest[:])>>11) / (1 << 53)
 }
 
-// answer is what a request gets: status 0 cuts the connection.
+// answer is the answer to a request; status 0 means that the connection is cut.
 type answer struct {
 	status     int
 	wait       time.Duration

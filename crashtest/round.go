@@ -201,7 +201,7 @@ func (r *round) heard(ctx context.Context, s said) {
 	}
 }
 
-// look checks what the store holds now.
+// look checks the current state of the store.
 func (r *round) look(ctx context.Context, rest bool) *outcome {
 	s, err := r.backend.read(ctx)
 	if err != nil {
