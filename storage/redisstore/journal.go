@@ -20,8 +20,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	most := j.removeAfter(batches)
 	for {
-		// Each attempt takes the time anew: an event must not be older than the changes of
-		// endpoints that the attempt sees.
+		// Each attempt reads the clock: an event must not be older than the changes of endpoints
+		// that the attempt sees.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
 			p.clock = clock(j.s)

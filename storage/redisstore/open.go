@@ -86,8 +86,8 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	return checkMark(mark)
 }
 
-// look checks the server that has the store's slot. refusal says why it cannot be used, err why it
-// could not be asked.
+// look checks the server that has the store's slot. refusal says why the server cannot be used. err
+// says why it could not be asked.
 func look(ctx context.Context, s *Store, protocol int) (refusal, err error) {
 	var node redis.UniversalClient = s.redis
 	if c, ok := s.redis.(*redis.ClusterClient); ok {

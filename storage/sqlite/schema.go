@@ -98,7 +98,7 @@ CREATE TABLE events (
 	handlers        TEXT, -- JSON, NULL for none
 	body            BLOB NOT NULL
 ) STRICT;
--- All that the log searches by, so that it need not read bodies to count.
+-- The columns that queries of the log compare: to count, they need not read bodies.
 CREATE INDEX events_of_owner ON events (owner, seq, source_id, source_kind, author_key, detected_at);
 
 CREATE TABLE deliveries (
@@ -177,7 +177,7 @@ CREATE TABLE reservations (
 CREATE INDEX reservations_expiring ON reservations (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX reservations_of_owner ON reservations (owner, expires_at) WHERE expires_at IS NOT NULL;
 
--- Ids that are still known though their rows are gone.
+-- Ids that are remembered after their rows were removed.
 CREATE TABLE removed_events (
 	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
 ) STRICT;

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// commitCases are about what a commit records and what it refuses.
+// commitCases test what a commit records and what it refuses.
 func commitCases() []storeCase {
 	cases := append(knownEventCases(), refusedBatchCases()...)
 	return append(cases,

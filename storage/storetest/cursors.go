@@ -85,7 +85,7 @@ func addRows(t *storeTest, first, last int) (ds []deliver.Delivery) {
 	return ds
 }
 
-// cursorCases are about pages by cursor.
+// cursorCases test pages by cursor.
 func cursorCases() []storeCase {
 	cases := []storeCase{
 		{name: "a cursor that is no Next is refused", run: func(t *storeTest) {

@@ -118,7 +118,7 @@ func endpointCases() []storeCase {
 	)
 }
 
-// endpointErrorCases are about calls that the role refuses.
+// endpointErrorCases test calls that the role refuses.
 func endpointErrorCases() []storeCase {
 	type call = func(t *storeTest, es deliver.EndpointStore) error
 	create := func(owner, sourceID, id, path string) call {
@@ -182,7 +182,7 @@ func endpointErrorCases() []storeCase {
 	return cases
 }
 
-// endpointDeliveryCases are about how endpoints affect deliveries.
+// endpointDeliveryCases test how endpoints affect deliveries.
 func endpointDeliveryCases() []storeCase {
 	one := storeSource("acme", "one")
 	set := func(t *storeTest, id string, status deliver.EndpointStatus) {

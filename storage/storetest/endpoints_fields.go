@@ -75,7 +75,7 @@ func endpointFieldCases() []storeCase {
 	}})
 }
 
-// endpointVersionCases are about updates of a version that has changed.
+// endpointVersionCases test updates of an endpoint whose version has changed.
 func endpointVersionCases() []storeCase {
 	on := func(name string, run func(*storeTest, deliver.EndpointStore)) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) { run(t, withEndpoints(t)) }}

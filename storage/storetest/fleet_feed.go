@@ -45,7 +45,7 @@ func (t *fleetTest) createMonitors(ids ...string) {
 	}
 }
 
-// feedCases are about the numbered changes of records.
+// feedCases test the numbered changes of records.
 func feedCases() []storeCase {
 	return []storeCase{
 		onFleet("each change of a record has its entry", func(t *fleetTest) {

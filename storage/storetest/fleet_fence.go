@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// fenceCases are about the fences that commits show.
+// fenceCases test the fences that commits carry.
 func fenceCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

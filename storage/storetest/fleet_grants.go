@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// grantCases are about the budgets that a fleet shares.
+// grantCases test the budgets that a fleet shares.
 func grantCases() []storeCase {
 	ask := func(budget string, total, rate float64) fleet.Ask {
 		return fleet.Ask{Budget: budget, Total: total, Rate: rate}

@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// joinCases are about Join, Leave and Look.
+// joinCases test Join, Leave and Look.
 func joinCases() []storeCase {
 	return []storeCase{
 		onFleet("a store that nobody has joined has all parts free", func(t *fleetTest) {

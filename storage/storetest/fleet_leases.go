@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// leaseCases are about leases, and clocks that jump.
+// leaseCases test leases, and clocks that jump.
 func leaseCases() []storeCase {
 	return []storeCase{
 		onFleet("a term is ended when it is suspected and its lease is over", func(t *fleetTest) {
@@ -104,7 +104,7 @@ func leaseCases() []storeCase {
 	}
 }
 
-// epochCases are about a store that has lost its last writes.
+// epochCases test a store that has lost its last writes.
 func epochCases() []storeCase {
 	lost := func(b *fleet.Beat) { b.Lost = true }
 	seen := func(n uint64) func(*fleet.Beat) { return func(b *fleet.Beat) { b.Seen = n } }

@@ -52,7 +52,7 @@ func fleetCalls() []fleetCall {
 	}
 }
 
-// fleetLifeCases are about contexts, Close, and restarts.
+// fleetLifeCases test contexts, Close, and restarts.
 func fleetLifeCases() []storeCase {
 	return []storeCase{
 		onFleet("a context that has ended changes nothing", func(t *fleetTest) {

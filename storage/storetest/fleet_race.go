@@ -109,7 +109,7 @@ func commitBeside(t *fleetTest, f fleet.Fence, tweet string, change func()) {
 	changed.Store(true)
 }
 
-// handOutCases are about beats of many nodes at once.
+// handOutCases test concurrent beats of many nodes.
 func handOutCases() []storeCase {
 	return []storeCase{
 		onFleet("parts are handed out once, and all of them", twice(raceHandOut)),

@@ -100,7 +100,7 @@ func (t *fleetTest) until(is func() int, n int) int {
 	}
 }
 
-// signalCases are about hints between nodes.
+// signalCases test the signals between nodes.
 func signalCases() []storeCase {
 	return []storeCase{
 		onSignals("a signal reaches all that receive", twice(func(one, two *fleetTest) {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// journalCases are about cursors and charges.
+// journalCases test cursors and charges.
 func journalCases() []storeCase {
 	return append(chargeCases(),
 		storeCase{name: "a cursor comes back as it was committed", run: func(t *storeTest) {

@@ -16,7 +16,7 @@ type keyTest struct {
 	keys apikey.Store
 }
 
-// keyCases are about the API keys of a storage.Keyed.
+// keyCases test the API keys of a storage.Keyed.
 func keyCases() []storeCase {
 	cases := append(keyErrorCases(), keyLifeCases()...)
 	return append(cases,
@@ -148,7 +148,7 @@ func (t keyTest) ids(owner string) string {
 	return joined(list, func(k apikey.Key) string { return k.ID })
 }
 
-// keyErrorCases are about calls that the role refuses.
+// keyErrorCases test calls that the role refuses.
 func keyErrorCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -207,7 +207,7 @@ func keyErrorCases() []storeCase {
 	return cases
 }
 
-// keyLifeCases are about contexts, Close, restarts, and stores that share data.
+// keyLifeCases test contexts, Close, restarts, and stores that share data.
 func keyLifeCases() []storeCase {
 	calls := map[string]func(ctx context.Context, ks apikey.Store, k apikey.Key) error{
 		"Create": func(ctx context.Context, ks apikey.Store, _ apikey.Key) error {

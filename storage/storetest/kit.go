@@ -24,7 +24,7 @@ type Kit struct {
 	// Join opens the data of an open store again, as another process would. It may be nil unless
 	// Features.Shared is set.
 	Join func(t testing.TB, s storage.Store) storage.Store
-	// Features is what the store promises beyond its ports.
+	// Features has the promises of the store beyond its ports.
 	Features Features
 	// Clock is the clock that the opened stores use. If it is nil, the stores are
 	// assumed to use time.Now, and tests that need time to pass are skipped.
@@ -59,8 +59,8 @@ const defaultSeeds, shortSeeds = 3, 1
 type Features struct {
 	// Durable promises that acknowledged writes are there after Reopen.
 	Durable bool
-	// Shared promises that several stores may have the same data open at the same time, and that
-	// each call sees the calls that any of them has acknowledged before it.
+	// Shared promises that several stores may have the same data open at the same time. Each call
+	// then sees all calls that any of them has acknowledged before it.
 	Shared bool
 	// Signals promises that the signals of a storage.Sharing reach every receiver, as long as
 	// nothing breaks.
@@ -117,7 +117,7 @@ func (k *Kit) moveLeases(d time.Duration) bool {
 	return false
 }
 
-// needs is what a case requires of the Kit besides Open.
+// needs lists what a case requires of the Kit besides Open.
 type needs uint8
 
 const (
@@ -157,7 +157,7 @@ type storeRole struct {
 	cases []storeCase
 }
 
-// storeCase tests one behaviour, on a store of its own.
+// storeCase tests one behaviour on a new store.
 type storeCase struct {
 	name  string
 	needs needs

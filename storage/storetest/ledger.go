@@ -69,7 +69,7 @@ func fullEntry(t *storeTest, id string, amount billing.Credits) billing.Entry {
 	}
 }
 
-// ledgerCases are about entries.
+// ledgerCases test entries.
 func ledgerCases() []storeCase {
 	cases := ledgerStories([]ledgerRow{
 		{"entries are made in order", 0, func(l *ledgerTest) { l.add(nil, line("c", -10), line("d", 3), line("e", -2)) }, "1+0", "c=0 d=3 e=1"},

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// lifecycleCases are about contexts, Close, and several stores at once.
+// lifecycleCases test contexts, Close, and concurrent use of several stores.
 func lifecycleCases() []storeCase {
 	var cases []storeCase
 	for _, role := range storeRoleNames {

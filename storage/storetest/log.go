@@ -147,7 +147,7 @@ func logCases() []storeCase {
 	)
 }
 
-// eventLogCases are about Log.Events.
+// eventLogCases test Log.Events.
 func eventLogCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

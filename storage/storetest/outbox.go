@@ -29,7 +29,7 @@ func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 	return ds
 }
 
-// claimCases are about which claim gets a delivery, and when.
+// claimCases test which claim gets a delivery, and when.
 func claimCases() []storeCase {
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
 	full := make([]string, 1000) // endpoints to skip: many without deliveries, and one with some

@@ -166,7 +166,7 @@ func (p *PowerFile) Seek(offset int64, whence int) (int64, error) {
 	return p.pos, nil
 }
 
-// Sync makes what was written so far survive LosePower.
+// Sync makes the data written so far survive LosePower.
 func (p *PowerFile) Sync() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// preciseCases are about times that differ by less than a millisecond.
+// preciseCases test times that differ by less than a millisecond.
 func preciseCases() []storeCase {
 	const us = time.Microsecond
 	after := func(t *storeTest, d time.Duration) time.Time { return t.start.Add(d) }

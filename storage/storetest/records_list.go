@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// listCases are about what List shows of five records.
+// listCases test List with five records.
 func (r recordRole[T]) listCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -32,7 +32,7 @@ func (r recordRole[T]) listCases() []storeCase {
 	return append(cases, r.pageCases()...)
 }
 
-// pageCases are about pages of 25 records.
+// pageCases test pages of 25 records.
 func (r recordRole[T]) pageCases() []storeCase {
 	with := func(t *storeTest, n int) recordTest[T] {
 		rt := recordTest[T]{t, r, r.role(t.store)}

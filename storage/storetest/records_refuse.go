@@ -1,6 +1,6 @@
 package storetest
 
-// errorCases are about calls that a role refuses.
+// errorCases test calls that a role refuses.
 func (r recordRole[T]) errorCases() []storeCase {
 	type call = func(t recordTest[T]) error
 	update := func(owner, id string) call {

@@ -15,7 +15,7 @@ func (t *storeTest) reopenDeliveries(ids ...string) int {
 	return n
 }
 
-// reopenCases are about final deliveries that are to be sent again.
+// reopenCases test Reopen, which makes final deliveries pending again.
 func reopenCases() []storeCase {
 	var cases []storeCase
 	for _, state := range []deliver.State{deliver.StateFailed, deliver.StateDelivered} {

@@ -63,7 +63,7 @@ func counted(r deliver.Replay) string {
 	return fmt.Sprintf("%s at %d: %d created, %d reopened, %d left, %d removed", r.State, r.Cursor, r.Created, r.Reopened, r.Left, r.Removed)
 }
 
-// replayCases are about the deliveries that a replay makes.
+// replayCases test the deliveries that a replay makes.
 func replayCases() []storeCase {
 	return []storeCase{
 		{name: "Step makes the deliveries that are missing, in order", run: func(t *storeTest) {

@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replayLifeCases are about how replays depend on endpoints, retention and restarts.
+// replayLifeCases test how replays depend on endpoints, retention and restarts.
 func replayLifeCases() []storeCase {
 	get := func(t *storeTest, owner, endpoint string) error {
 		_, err := t.store.Replays().Get(t.Context(), owner, endpoint)

@@ -36,7 +36,7 @@ func (l *ledgerTest) release(id string, want error) {
 
 func (l *ledgerTest) wait(d time.Duration) { l.kit.Clock.Advance(d) }
 
-// reservationCases are about reservations.
+// reservationCases test reservations.
 func reservationCases() []storeCase {
 	insufficient, resolved, unknown := billing.ErrInsufficient, billing.ErrResolved, billing.ErrNotFound
 	cases := ledgerStories([]ledgerRow{

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// restartCases are about what a durable store still has after Reopen.
+// restartCases test what a durable store still has after Reopen.
 func restartCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -136,7 +136,7 @@ func shared(name string, run func(one, two *storeTest)) storeCase {
 	}}
 }
 
-// sharedCases are about two stores that have the same data open.
+// sharedCases test two stores that have the same data open.
 func sharedCases() []storeCase {
 	var cases []storeCase
 	on := func(name string, run func(one, two *storeTest)) { cases = append(cases, shared(name, run)) }

@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// settleCases are about the outcomes of attempts.
+// settleCases test the outcomes of attempts.
 func settleCases() []storeCase {
 	const retrying, delivered, failed = deliver.StateRetrying, deliver.StateDelivered, deliver.StateFailed
 	type settlements = func(t *storeTest, id string) []deliver.Settlement

@@ -32,7 +32,7 @@ func (l *ledgerTest) total(want string, sources ...billing.Source) {
 	expect(l.storeTest, joined(totals, func(c billing.Credits) string { return fmt.Sprint(int64(c)) }), want, "Totals: %s", l.rule)
 }
 
-// totalCases are about the totals of entries by source.
+// totalCases test the totals of entries by source.
 func totalCases() []storeCase {
 	on := func(name string, needs needs, run func(l *ledgerTest)) storeCase {
 		return storeCase{name: name, needs: needs, run: func(t *storeTest) {

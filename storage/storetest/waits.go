@@ -14,7 +14,7 @@ func askedToWait(t *storeTest, id string, n, due int, wait time.Duration) delive
 	return s
 }
 
-// waitCases are about attempts after which the receiver asked to wait.
+// waitCases test attempts after which the receiver asked to wait.
 func waitCases() []storeCase {
 	const retrying, failed = deliver.StateRetrying, deliver.StateFailed
 	shows := func(t *storeTest, d deliver.Delivery, uncounted int, waited time.Duration, when string) {

@@ -1,6 +1,6 @@
 -- Reads a page of an owner's deliveries, from a position or after a number. Returns how many
--- deliveries the owner has, the number of the page's last one ('' if none follow), the ids on
--- the page, and the first whole deliveries with their events.
+-- deliveries the owner has; the number of the page's last one, or '' if none follow; the ids on the
+-- page; and the first whole of these deliveries in full, with their events.
 local owner, asc, from, size, whole, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.log, owner, asc, behind) end
 local ids, total = page(K.log, owner, asc, from, size)

@@ -7,10 +7,9 @@
 --   count        4  the number of its parts
 --   parts      128  its parts: bit b of byte n, both from 0, is part 8 n + b
 --
--- Then come fields for the grants (in it a field for budget and amount of each), the node's
--- name, weight and fingerprint, and the data that it publishes (Says). The generation of each
--- term is in journal: see runs.lua. The hash count has the number of joins and beats (b) and
--- the epoch (e).
+-- Then come fields: the grants (a field for budget and amount of each), the node's name, weight and
+-- fingerprint, and the data that it publishes (Says). The generation of each term is in journal:
+-- see runs.lua. The hash count has the number of joins and beats (b) and the epoch (e).
 local PARTS = 1024
 local FIELDS = 197 -- where the fields begin
 

@@ -26,8 +26,8 @@ end
 -- drop removes the first n items of a list.
 local function drop(key, n) call('LTRIM', key, format('%d', n), '-1') end
 
--- forget_ids removes up to most ids that are too old or too many from the hash key, and from
--- order, the list of these ids in order of age.
+-- forget_ids removes up to most ids that are too old or too many. key is a hash of ids, order the
+-- list of the same ids in order of age.
 local function forget_ids(key, order, most)
 	local list = head(order, 'LLEN', order, max_ids, old_id, most)
 	if #list == 0 then return end
@@ -37,8 +37,7 @@ local function forget_ids(key, order, most)
 	drop(order, #list)
 end
 
--- remember adds the ids of removed records to the hash key, and to order, the list of these
--- ids.
+-- remember adds the ids of removed records to the hash key and to the list order.
 local function remember(key, order, ids)
 	local known, list = {}, {}
 	for i, id in ipairs(ids) do
