@@ -46,12 +46,12 @@ var (
 // FieldError reports a field with a value that is not allowed.
 type FieldError = invalid.FieldError
 
-// Key is the record of a key. It does not hold the key itself.
+// Key is the record of a key. It does not contain the key itself.
 type Key struct {
 	ID    string
 	Owner string
 	Name  string
-	// Prefix is the beginning of the key, by which people recognize it.
+	// Prefix is the beginning of the key. It lets people recognize the key.
 	Prefix string
 	// Hash is the SHA-256 of the whole key, 64 hexadecimal digits.
 	Hash string

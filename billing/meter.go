@@ -73,7 +73,7 @@ type Meter struct {
 	// The fields below are used by Run's goroutine only.
 	paid map[streamKey]payment
 	low  map[string]int // owner → number of marks that were reported
-	// first is the owner that the next tick charges first; "" for the first by name.
+	// first is the owner that the next tick charges first, or "" for the first by name.
 	first string
 }
 
@@ -95,7 +95,8 @@ const (
 	// tickTimeout limits how long a tick may charge. It is less than a minute, so if the store
 	// hangs, at most one or two ticks are late.
 	tickTimeout = 50 * time.Second
-	// balanceTimeout is the part of tickTimeout in which a tick may read balances.
+	// balanceTimeout is the time, from the start of a tick, until which the tick may read
+	// balances.
 	balanceTimeout = 40 * time.Second
 	// changeTimeout is the time, from the start of a tick, until which the tick may pause and
 	// resume streams. The next tick pauses and resumes the rest.

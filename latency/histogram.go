@@ -14,7 +14,7 @@ const (
 	maxExp  = 50 // 13 days
 	buckets = 1 + (maxExp-minExp)<<subBits
 
-	// longest is the longest duration; longer ones count as this.
+	// longest is the longest duration counted. Longer durations count as longest.
 	longest = time.Duration(1<<maxExp - 1)
 )
 

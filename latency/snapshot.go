@@ -12,7 +12,7 @@ import (
 // with ==, because snapshots with the same counts may be unequal.
 type Snapshot struct{ r *record } // nil when empty
 
-// record is read-only once it is in a Snapshot.
+// record does not change any more after it was put into a Snapshot.
 type record struct {
 	counts [buckets]uint64
 	count  uint64 // sum of counts
@@ -28,7 +28,7 @@ func (s Snapshot) Count() int64 {
 	return int64(s.r.count)
 }
 
-// Sum returns the sum of the durations, each rounded to 1 µs; at most 292 years.
+// Sum returns the sum of the durations, each rounded to 1 µs. It is at most 292 years.
 func (s Snapshot) Sum() time.Duration {
 	switch {
 	case s.r == nil:
@@ -39,7 +39,7 @@ func (s Snapshot) Sum() time.Duration {
 	return time.Duration(s.r.micros) * time.Microsecond
 }
 
-// Mean returns the mean duration, to 1 µs; 0 if nothing was recorded.
+// Mean returns the mean of the durations, each rounded to 1 µs. It is 0 if nothing was recorded.
 func (s Snapshot) Mean() time.Duration {
 	if s.r == nil {
 		return 0

@@ -25,9 +25,9 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 	}
 }
 
-// affects reports whether a failure of a monitor is still relevant after a change from was to is.
-// The failure of an account is if the monitor still has the account. A failure of the whole
-// monitor (what is "") is if its accounts, interval and weight are unchanged.
+// affects reports whether a failure still concerns a monitor after a change from was to is. An
+// account's failure does if the monitor still has the account. A failure of the whole monitor
+// (what is "") does if accounts, interval and weight are unchanged.
 func (m *Manager) affects(was, is *Monitor, what string) bool {
 	if what == "" {
 		return slices.Equal(was.Accounts, is.Accounts) && was.PollInterval == is.PollInterval && was.Weight == is.Weight

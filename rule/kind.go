@@ -36,9 +36,9 @@ func (m *Manager) kind() control.Kind[Rule, Parsed] {
 }
 
 // affects reports whether a failure of the old rule still concerns r. If the query has changed,
-// no failure does. Otherwise it depends on what failed. The whole rule: the schedule must be
-// unchanged. A search: it must be the search of the query. An account: it must be an author in
-// the query.
+// no failure does. Otherwise a failure of the whole rule does if the schedule is unchanged. A
+// failure of a search does if the query makes this search. A failure of an account does if the
+// query has this author.
 func (m *Manager) affects(old, r *Rule, what string) bool {
 	if r.Query != old.Query {
 		return false

@@ -153,7 +153,7 @@ func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
 // Forget drops the errors reported for sources that another process polls from now on. That
 // process then updates the StatusReason of the rules. elsewhere reports whether a source is one
-// of these; its arguments are the id and the what of Report.
+// of these. Its arguments are the id and what of Report.
 func (m *Manager) Forget(elsewhere func(id, what string) bool) {
 	m.control.Forget(func(id, what string) bool { return what != "" && elsewhere(id, what) })
 }

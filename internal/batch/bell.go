@@ -1,7 +1,7 @@
 package batch
 
 // Bell wakes the goroutine that receives from it. If the goroutine is not receiving, its next
-// receive returns immediately, however often the bell was rung.
+// receive returns immediately. Several rings before it count as one.
 type Bell chan struct{}
 
 // NewBell returns a bell that has not been rung.

@@ -25,8 +25,8 @@ type Config[R, P any] struct {
 	// Settle is called after a record was changed or deleted, without the lock. It waits until
 	// the change is in effect on all nodes. By default it does not wait.
 	Settle func(ctx context.Context) error
-	// ChangeTimeout limits the time that a change holds the lock and, separately, the total time
-	// of its calls of Later.Wait. Defaults to 10 s.
+	// ChangeTimeout limits how long a change may hold the lock. It is also the limit of all waits
+	// by Later.Wait for one change together. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	Logger        *slog.Logger     // defaults to none
 	Now           func() time.Time // defaults to time.Now

@@ -53,8 +53,7 @@ type Kind[R, P any] struct {
 	Parse func(*R) (P, error)
 	// Restart sets the record to find posts published from now on.
 	Restart func(r *R, now time.Time)
-	// Advance sets a tracked record to find posts published after the times up to which polls
-	// have read.
+	// Advance sets a tracked record to find posts that its polls have not read yet.
 	Advance func(ctx context.Context, r *R) error
 	// Affects reports whether a failure of the old record is also a failure of the new record r.
 	// what is as in Manager.Report. When Follow applies a change of another process, old and r

@@ -131,8 +131,8 @@ func reason(failing map[string]string) string {
 	return s
 }
 
-// tryAgain is the interval at which Run retries writes of status reasons that failed, and makes
-// the repairs that are due.
+// tryAgain is the interval at which Run retries failed writes of status reasons and makes the
+// repairs that are due.
 const tryAgain = 5 * time.Second
 
 // Run writes reported failures into status reasons, and repairs records after changes that may or

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// armed is the point at which the process dies, nil for none.
+// armed is the point that kills the process, or nil.
 var armed atomic.Pointer[point]
 
 type point struct {

@@ -1,5 +1,5 @@
-// Package crashpoint marks points in the code at which tests kill the process, to check that a
-// store keeps its promises afterwards.
+// Package crashpoint lets tests kill the process at marked points in the code. The tests then
+// check that a store has kept its promises.
 //
 // A store calls Hit at critical points, such as inside a transaction:
 //

@@ -139,8 +139,8 @@ func (g *grants) short(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
 }
 
-// above reports whether the node should give up some of its grant of a budget, because the grant
-// exceeds its share by enough: see worth.
+// above reports whether the node should give up some of its grant of a budget. That is so if the
+// grant exceeds the node's share by more than worth tolerates.
 func (g *grants) above(budgets []Budget, others []says) bool {
 	return slices.ContainsFunc(budgets, func(b Budget) bool {
 		now, rate := g.of(b.Name), share(b, others)

@@ -50,8 +50,8 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	// While the store was down the others could not send beats; while this process was stopped it
-	// could not see them. That time does not count as their silence.
+	// Time in which the store was down does not count as silence, because no member could send a
+	// beat. Nor does time in which this process was stopped, because it could not see the beats.
 	blind := now.Sub(r.arrived)
 	if !r.broken && blind <= r.times.lease/2 {
 		blind = 0

@@ -200,7 +200,7 @@ func (s *standing) wished() time.Time {
 	return s.wish
 }
 
-// trusted returns for how long the term is still trusted; 0 or less if it is not.
+// trusted returns how long the term will be trusted, or 0 or less if it is not trusted now.
 func (s *standing) trusted() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +239,7 @@ func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, boo
 }
 
 // Moved is called after the store has refused a commit with the fence "was" (ErrFenced). It waits
-// until the beat under way has ended; if the fence is still the same, it waits for another beat.
+// until the beat under way has ended. If the fence is still the same, it waits for another beat.
 // It returns the present fence. If that is a later fence of the same term, it reports true: the
 // caller can repeat the commit with it.
 func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {

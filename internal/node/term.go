@@ -50,8 +50,8 @@ const (
 	ready               // the node may have parts
 )
 
-// tail counts the calls of LostTail (found), and those that beats have reported to the store
-// (told).
+// tail counts calls of LostTail. found is the number of calls. told is the number that beats have
+// reported to the store.
 type tail struct{ found, told atomic.Uint64 }
 
 func (t *tail) tell() { t.found.Add(1) }

@@ -19,7 +19,7 @@ const longest = 1e8
 // Weights outside these limits count as the nearer limit.
 const leastWeight, mostWeight = 1e-30, 1e30
 
-// bounds holds the budget, and the sums of the accounts' terms.
+// bounds has the budget, and sums over the accounts' Weight and Max.
 type bounds struct {
 	budget  float64 // requests per second
 	n       int     // number of accounts

@@ -80,11 +80,11 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // A forecast is an upper estimate for known rates. A Pacer has to estimate the rates, which costs
 // up to 5 % of the mean if posts are independent (Poisson). In return a Pacer follows bursts. In
 // simulations its mean was up to 7 % below the forecast if each post caused about half a further
-// post, and 9 to 20 % below if it caused 0.8. For equal weights and bounds the predicted mean is
-// never above that of one Interval for all accounts at the same cost. A forecast ignores that
-// intervals beyond an equal share are shortened. It also ignores the cap of owners, because
-// groups have no owners: it counts the Max of an owner above the cap as kept, and the other
-// owners wait less than predicted.
+// post, and 9 to 20 % below if it caused 0.8. For equal weights and bounds, the predicted mean is
+// never above the mean of equal intervals at the same cost. A forecast ignores that intervals
+// beyond an equal share are shortened. It also ignores the cap of owners, because groups have no
+// owners: it counts the Max of an owner above the cap as kept, and the other owners wait less
+// than predicted.
 //
 // If the budget is too small for the Max of all accounts, the forecast assumes that every
 // poll is late by the same time, as a Pacer does. If the budget exceeds the calls that the
@@ -153,7 +153,7 @@ const rounding = 1e-9
 // less than the rounding error of a float64.
 const steps = 60
 
-// plan holds a group's intervals under the policy, in seconds.
+// plan has the numbers that give a group's interval under the policy. Intervals are in seconds.
 type plan struct {
 	accounts    float64
 	share       float64 // interval at a price of one unit

@@ -34,9 +34,9 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 }
 
 // History replaces Observe for an account's first successful poll, if its page shows the past.
-// times are the publication times of the posts. The page shows all posts since the time since. If
-// the page is full, that is the time of the oldest post; otherwise when the account was created,
-// or math.MinInt64 if that is not known.
+// times are the publication times of the posts. The page shows all posts since the time since.
+// For a full page, that is the time of the oldest post. Otherwise it is when the account was
+// created, or math.MinInt64 if that is not known.
 func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64, err error) {
 	switch {
 	case !p.Has(slot):

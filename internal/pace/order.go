@@ -107,10 +107,10 @@ func (o *order) next() (at int64, ok bool) {
 	return at, ok
 }
 
-// Next removes and returns the account to poll now: a hurried account; if there is none, the
-// overdue account with the earliest end of its Max; if there is none, the account due first, even
-// if it is due in the future. The caller must then call Observe, History, Fail or Remove for this
-// account. ok is false if no account may be polled.
+// Next removes and returns the account to poll now. Hurried accounts go first, and then overdue
+// accounts in the order in which their Max ends. If there are none, Next returns the account due
+// first, even if it is due in the future. The caller must then call Observe, History, Fail or
+// Remove for this account. ok is false if no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
 	p.findOverdue(now)

@@ -101,8 +101,8 @@ func (o *owners) draw(slot int32, s *state, took float64, n int) {
 	who.stretch = max(0, min(ownerMost, who.stretch))
 }
 
-// stretched returns an interval lengthened by its owner's stretch, up to ceiling. An
-// interval already longer than ceiling stays as it is.
+// stretched returns an interval lengthened by its owner's stretch, up to ceiling. It does not
+// change an interval that is longer than ceiling.
 func (o *owners) stretched(slot int32, interval, ceiling float64) float64 {
 	if stretch := o.of(slot).stretch; stretch > 0 {
 		return max(interval, min(interval*math.Exp(stretch), ceiling))

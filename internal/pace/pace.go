@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// Account holds the terms for one account. The zero value is an ordinary account.
+// Account has the terms of one account. The zero value is for an ordinary account.
 type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
 	Min    time.Duration // shortest time between two polls. Defaults to 1 s
@@ -38,7 +38,7 @@ func New(budget float64) (*Pacer, error) {
 	}, nil
 }
 
-// Add begins to pace a new account. Its first poll goes before all others, as after Hurry. If
+// Add begins to pace a new account. The first poll goes before all others, as after Hurry. If
 // accounts that the same owner added before still wait, their first polls are due one after
 // another, using at most half of the budget. Add returns an error if the slot is taken, negative,
 // or due.MaxSlots or more, or if a field of the account is not allowed.
@@ -54,8 +54,8 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	return nil
 }
 
-// Resume is Add for an account that another Pacer paced until the given time. All resumed
-// accounts have their first polls one after another, within two equal shares of that time.
+// Resume is Add for an account that another Pacer paced until the time until. All resumed
+// accounts have their first polls one after another, within two equal shares after until.
 func (p *Pacer) Resume(slot int32, now, until int64, a Account) error {
 	until = min(until, now)
 	if err := p.add(slot, until, a); err != nil {
@@ -167,8 +167,8 @@ func (p *Pacer) Has(slot int32) bool {
 	return slot >= 0 && int(slot) < len(p.accounts) && p.accounts[slot].status != absent
 }
 
-// Rate returns the estimate of an account's posts per second as of its last poll, averaged
-// over the hour; 0 for a slot not in use.
+// Rate returns the estimate of an account's posts per second at its last poll, averaged over the
+// hour. It returns 0 for a slot that is not in use.
 func (p *Pacer) Rate(slot int32) float64 {
 	if !p.Has(slot) {
 		return 0

@@ -5,7 +5,8 @@ import "math"
 // firstRate is the rate that the initial price is computed from: one post a day.
 const firstRate = 1.0 / 86_400
 
-// follows is how fast the price follows the budget; ten times as much overshoots.
+// follows is the speed at which the price follows the budget. A value ten times as large
+// overshoots.
 const follows = 0.3
 
 // price is the price of a poll, which determines all intervals. It follows the budget.
@@ -40,7 +41,7 @@ func (p *price) learn(s *state, took float64, n int, share float64) {
 	p.ln += 2 * follows / float64(n) * max(-1, min(1, late))
 }
 
-// lagStep is the part of a poll's lateness by which lag is corrected.
+// lagStep is the fraction of a poll's lateness that is added to lag.
 const lagStep = 0.05
 
 // learnLag updates lag after a poll that was planned for the end of a Max that the account sets

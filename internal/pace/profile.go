@@ -73,7 +73,8 @@ type shape struct {
 	even, each float64
 }
 
-// shape returns the profile weighted by its trust; ok is false if it is not trusted.
+// shape returns the profile weighted by the trust in it. ok is false if the profile is not
+// trusted.
 func (f *profile) shape() (s shape, ok bool) {
 	if f.belief <= 0 {
 		return shape{}, false

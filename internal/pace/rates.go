@@ -37,7 +37,7 @@ func (r *rates) slow(s *state) float64 {
 // corrects it.
 func (r *rates) model(s *state, relative, share float64) (rate float64, place spot) {
 	observed, slow := float64(s.observed), r.slow(s)*r.daily(relative, share)
-	// The time that the fast count has observed follows from that of the slow count.
+	// Compute the observed time of the fast count (span) from that of the slow count.
 	span := float64(tauFast)
 	if rest := 1 - observed/tauSlow; rest > 0.95 { // otherwise longer than 17 tauFast
 		span = max(tauFast*(1-math.Pow(rest, tauSlow/tauFast)), leastFast)
@@ -92,7 +92,7 @@ func (c *crowd) factor() float64 {
 	return max(1, (c.found+1)/(c.expected+1)/crowdLeast)
 }
 
-// seen adds posts, and the time in which they came, to the totals.
+// seen adds a number of posts, and the observed time in which they were published, to the totals.
 func (r *rates) seen(posts int, seconds float64) {
 	r.posts += float64(posts)
 	r.seconds += seconds

@@ -18,8 +18,8 @@ type record struct {
 	found, expected [classes * classes]float64 // numbers of posts, by cell
 }
 
-// spot is an account's place in the record: between the center of a cell and those of the
-// next slow and fast class.
+// spot is an account's place in the record. It is between the center of a cell and the centers of
+// the next slow class and the next fast class.
 type spot struct {
 	cell       int     // slow class × classes + fast class
 	slow, fast float64 // distance to the next class, 0 to 1

@@ -1,4 +1,4 @@
 // Package platforms combines several detectors, one per platform, behind the methods of one
-// detector. Accounts are named "platform:name"; a name without a platform belongs to the first
+// detector. Accounts are named "platform:name". A name without a platform belongs to the first
 // platform.
 package platforms

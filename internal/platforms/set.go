@@ -19,7 +19,8 @@ type Platform struct {
 	Name     string // "" for the platform of Config.Fetcher
 	Detector *detect.Detector
 	Pace     detect.Pace
-	// CheckAccount returns an error for a name that no account can have; nil accepts all.
+	// CheckAccount returns an error for a name that no account can have. A nil CheckAccount
+	// accepts all names.
 	CheckAccount func(name string) error
 }
 

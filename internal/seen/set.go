@@ -13,8 +13,8 @@ import (
 //
 // It is exact. In a large set a numeric id takes 10.7 to 13.5 bytes, another id 22 to 28 bytes
 // plus its length. An id that is added again after its first generation has become old is stored
-// twice until that generation is dropped. Adding an id moves at most about 6,000 ids, whatever
-// the size of the set, which takes about 40 µs.
+// twice until that generation is dropped. Adding an id moves at most about 6,000 other ids, in
+// about 40 µs, even in a very large set.
 //
 // A Set is not safe for concurrent use, but concurrent calls of only Has and HasEach are.
 type Set struct {

@@ -161,9 +161,9 @@ func onlyExcludes(n *node) bool {
 	return true
 }
 
-// allStandalone reports whether each way to meet the query (a branch of its disjunctive normal
-// form) needs a positive clause that can stand alone. For an AND, one kid for which this is true
-// is enough, because each branch of the AND contains a branch of that kid.
+// allStandalone reports whether each branch of the query's disjunctive normal form has a positive
+// clause that can stand alone. For an AND, one kid with this property is enough, because each
+// branch of the AND contains a branch of that kid.
 func allStandalone(n *node, neg bool, d Dialect) bool {
 	neg = neg != n.neg
 	if n.kind == leafNode {

@@ -102,7 +102,7 @@ func linkAt(s string, i int, steps *int) int {
 }
 
 // hostEnd returns the end of the host name at i, or i if there is none. unicodeToo allows letters
-// outside ASCII: set it only for links with a scheme.
+// outside ASCII. Set it only for links with a scheme.
 func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	end, label, dots := i, i, 0
 	for j := i; j <= len(s); {

@@ -38,10 +38,10 @@ func (f fillings) without(b int) fillings {
 }
 
 // assign gives each word of a proximity phrase a different token in the window that starts at
-// base. It returns the first and last of these tokens; ok is false if it cannot. The first pass,
-// from the end, finds the ways that let the later words find tokens. In the second pass each word
-// takes the first token that keeps such a way. One pass would not do, because a * can take the
-// token that another word needs.
+// base. It returns the first and last of these tokens. ok is false if that is impossible. The
+// first pass, from the end, finds the ways that let the later words find tokens. In the second
+// pass each word takes the first token that keeps such a way. One pass would not do, because a *
+// can take the token that another word needs.
 func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
 	reach := 1 + p.near
 	fits := func(i, d int) bool {

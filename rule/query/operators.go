@@ -163,9 +163,9 @@ const (
 	costly = 2 // the text is cut into words
 )
 
-// operators is indexed by opID. The documents do not say of each operator whether it can stand
-// alone. Of the others, operators that select few posts (ids, words of a link) can, and operators
-// that compare a number cannot.
+// operators is indexed by opID. For some operators, the documents do not say whether they can
+// stand alone. Of these, operators that select few posts (ids, words of a link) can, and
+// operators that compare a number cannot.
 var operators = [opCount]operator{
 	opTerm:               {"", "", srpw, srpw, argNone, local, costly},
 	opEmoticon:           {"", "", inW, inW, argNone, local, medium},

@@ -16,7 +16,7 @@ type Loss struct {
 // String returns the loss in one line.
 func (l Loss) String() string { return l.Clause + ": " + l.Why }
 
-// Report lists what a translation loses, in the order in which it was found.
+// Report lists the losses of a translation, in the order in which they were found.
 type Report struct{ Losses []Loss }
 
 // Exact reports whether nothing is lost.
