@@ -15,10 +15,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// growth bounds the tree and the result of a page, in multiples of Config.MaxBody.
+// growth limits the size of a page's tree and of the result, in multiples of Config.MaxBody.
 const growth = 4
 
-// convert returns a page's title and its content in a format.
+// convert returns a page's title and its content in the given format.
 func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, content string, err error) {
 	text := decode(p.body, p.contentType)
 	limit := growth * int(s.cfg.MaxBody)
@@ -46,8 +46,8 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 	return title, content, nil
 }
 
-// render writes a document in a format. The steps cannot be interrupted, so the
-// context is checked between them.
+// render converts a document to the given format. A step cannot be interrupted, so render
+// checks the context between steps.
 func (s *Scraper) render(ctx context.Context, p *page, doc *document, format string) (string, error) {
 	body := doc.body
 	if s.cfg.MainContent {
@@ -79,10 +79,10 @@ func (s *Scraper) render(ctx context.Context, p *page, doc *document, format str
 	return strings.TrimSpace(b.String()), nil
 }
 
-// mainContent returns the element with the main content, nil if none is found.
+// mainContent returns the element with the main content, or nil if it finds none.
 func mainContent(doc *document, p *page) *html.Node {
 	parser := readability.NewParser()
-	parser.DisableJSONLD = true // scripts are gone
+	parser.DisableJSONLD = true // the tree has no scripts
 	article, err := parser.ParseDocument(doc.root, p.url)
 	if err != nil || article.Node == nil || plainText(article.Node) == "" {
 		return nil
@@ -90,12 +90,12 @@ func mainContent(doc *document, p *page) *html.Node {
 	return article.Node
 }
 
-// levelKey is an attribute that no page's element has: the tree keeps only those
-// of keptAttributes.
+// levelKey is the attribute that markHeadings adds. A page cannot set it, because the tree has
+// only keptAttributes.
 const levelKey = "heading-level"
 
-// markHeadings notes each heading's level: the search for the main content turns
-// the first level into the second.
+// markHeadings stores each heading's level in the attribute levelKey, because the search for
+// the main content changes headings of level 1 to level 2.
 func markHeadings(root *html.Node) {
 	for n := range root.Descendants() {
 		if groups[n.DataAtom]&heading != 0 {
@@ -104,7 +104,7 @@ func markHeadings(root *html.Node) {
 	}
 }
 
-// restoreHeadings gives the headings the levels that markHeadings noted.
+// restoreHeadings restores the heading levels stored by markHeadings.
 func restoreHeadings(body *html.Node) {
 	for n := range body.Descendants() {
 		for i, a := range n.Attr {
@@ -122,13 +122,13 @@ func restoreHeadings(body *html.Node) {
 // decode returns a page's text in UTF-8.
 func decode(body []byte, contentType string) string {
 	e, name, certain := charset.DetermineEncoding(body, contentType)
-	// windows-1252 is the guess from the first 1,024 bytes, and what pages in UTF-8 name
-	// by mistake.
+	// windows-1252 is often wrong: it may be a guess from the first 1,024 bytes, or named by
+	// mistake in a page in UTF-8.
 	if name == "utf-8" || name == "windows-1252" && !certain && utf8.Valid(body) {
 		return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff")
 	}
 	text, err := e.NewDecoder().Bytes(body)
-	if err != nil { // decoders replace what they cannot read; none is known to fail
+	if err != nil { // decoders replace invalid bytes; none is known to fail
 		text = body
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\ufffd"), "\ufeff")

@@ -5,19 +5,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// group says how the tree builder treats an element. An element of no group is
-// transparent: it is left out, and its content is kept.
+// group says how the tree builder treats an element. The builder leaves out an element without
+// a group, but keeps its content.
 type group uint16
 
 const (
 	inline  group = 1 << iota
 	block         // ends an open paragraph
 	void          // has no content
-	nesting       // a list or quotation: each level indents what is in it
+	nesting       // a list or quotation: each level indents its content
 	tabular       // the parts of a table
 	heading
 	dropped // left out with its content
-	foreign // dropped, and ended by the start of a block, as browsers do
+	foreign // dropped; as in browsers, the start of a block ends it
 	hasURL  // has a link to resolve
 )
 
@@ -55,22 +55,22 @@ func init() {
 	}
 }
 
-// plain names the elements that are others in the result: without script and fields,
-// their content is that of a plain block or list.
+// plain maps elements to the elements that replace them in the result. Without scripts and form
+// fields, they are plain blocks or lists.
 var plain = map[atom.Atom]atom.Atom{
 	atom.Center: atom.Div, atom.Dialog: atom.Div, atom.Fieldset: atom.Div, atom.Form: atom.Div, atom.Legend: atom.Div,
 	atom.Listing: atom.Div, atom.Search: atom.Div, atom.Dir: atom.Ul, atom.Menu: atom.Ul,
 }
 
-// keptAttributes are those of the result, other than links.
+// keptAttributes are the attributes of the result, except links.
 var keptAttributes = map[string]bool{
 	"alt": true, "class": true, "colspan": true, "datetime": true, "dir": true, "height": true, "id": true,
 	"itemprop": true, "lang": true, "rel": true, "reversed": true, "role": true, "rowspan": true, "scope": true,
 	"start": true, "title": true, "width": true,
 }
 
-// attribute returns the first attribute of a name, which is what browsers take; "" if
-// there is none.
+// attribute returns the value of the first attribute with that name, as browsers do. It returns
+// "" if there is none.
 func attribute(t *html.Token, name string) string {
 	for _, a := range t.Attr {
 		if a.Key == name {

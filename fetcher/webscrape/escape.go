@@ -8,10 +8,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// tidy removes elements without content and the converter's own marks, which have no text
-// in Markdown, and joins adjacent texts.
+// tidy removes elements without content, removes the converter's own marks from texts, and
+// joins adjacent texts.
 func tidy(n *html.Node) {
-	var text *html.Node // that the next one is joined to
+	var text *html.Node // to which the next text is joined
 	var joined strings.Builder
 	end := func() {
 		if text != nil {
@@ -40,17 +40,18 @@ func tidy(n *html.Node) {
 	end()
 }
 
-// marks removes characters that the converter uses itself, such as U+F002 for a line break.
+// marks removes the characters that the converter uses as marks, such as U+F002 for a line
+// break.
 var marks = strings.NewReplacer("\a", "", "\uf002", "")
 
 // escaper puts a backslash before each character of a tree's text that would be markup in
-// Markdown. The converter's own escaping is switched off: its time grows with the square of
-// the text's length, to minutes for 4 MiB of brackets.
+// Markdown. It replaces the converter's own escaping, whose time grows with the square of the
+// text's length. That would take minutes for 4 MiB of brackets.
 type escaper struct {
-	begun bool // there is something in the line
+	begun bool // the current line is not empty
 }
 
-// place says which elements a text is inside of.
+// place says inside which elements a text is.
 type place struct {
 	code, table, link, heading bool
 }
@@ -91,7 +92,7 @@ func (e *escaper) text(n *html.Node, in place) {
 	e.begun = e.begun || strings.TrimSpace(n.Data) != ""
 }
 
-// attributes escapes the attributes of a link or image that appear in its Markdown.
+// attributes escapes those attributes of a link or image that appear in the Markdown.
 func (e *escaper) attributes(n *html.Node, in place) {
 	for i, a := range n.Attr {
 		if a.Key == "alt" || a.Key == "title" {
@@ -126,7 +127,7 @@ func escape(s string, lineStart bool, in place) string {
 		closing = len(strings.TrimRightFunc(s, func(r rune) bool { return r == '#' || unicode.IsSpace(r) }))
 	}
 	for ; i < len(s); i++ {
-		prev, next := byte(0), byte(0) // what stands before and after the text is not known
+		prev, next := byte(0), byte(0) // the characters before and after the text are unknown
 		if i > 0 {
 			prev = s[i-1]
 		}
@@ -146,7 +147,7 @@ func escape(s string, lineStart bool, in place) string {
 		case '#':
 			mark = i >= closing
 		case '!':
-			mark = i+1 == len(s) // a link may follow, and be an image then
+			mark = i+1 == len(s) // a link that follows would become an image
 		case '|':
 			mark = in.table
 		case '&':
@@ -166,9 +167,9 @@ func escape(s string, lineStart bool, in place) string {
 	return b.String()
 }
 
-// lineMark returns where s needs a backslash at the start of a line, because it would be a
-// heading, a list item, or the line under the heading of a section or table. It returns -1
-// if it needs none.
+// lineMark returns the index at which s needs a backslash if it starts a line. Without the
+// backslash, the line would be a heading, a list item, or the line under the heading of a
+// section or table. lineMark returns -1 if s needs no backslash.
 func lineMark(s string) int {
 	if s == "" {
 		return -1

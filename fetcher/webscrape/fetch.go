@@ -33,7 +33,7 @@ type answer struct {
 	over   bool // the body is longer than page.body
 }
 
-// fetch reads the page, after checking the robots.txt of each origin on the way.
+// fetch reads the page. Before each request, it checks the robots.txt of the URL's origin.
 func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	transport := s.transport()
 	defer transport.CloseIdleConnections()
@@ -51,7 +51,8 @@ func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	if a.over {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page is over %d bytes", s.cfg.MaxBody))
 	}
-	// The transport decompresses the encoding that it asked for and removes the header.
+	// The transport has decompressed gzip and removed the header. Any other encoding is an
+	// error.
 	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page has the content encoding %q: want gzip or none", cut(e, 100)))
 	}
@@ -77,7 +78,7 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 			return nil, refuse(u.Host, "the page redirects to an invalid URL")
 		}
 		to, err := s.parseURL(u.ResolveReference(ref).String())
-		var argument *fetcher.ArgumentError // not the caller's fault; the caller must not see the redirect's target
+		var argument *fetcher.ArgumentError // not the caller's argument; the caller must not see the redirect's target
 		if errors.As(err, &argument) {
 			return nil, fmt.Errorf("webscrape: %s: %w", u.Host, &fetcher.PageError{Refused: true, Err: netguard.ErrAddressNotAllowed,
 				Reason: "the page redirects to an address that is not allowed: want " + argument.Allowed})
@@ -94,7 +95,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	}
 	req.Header.Set("User-Agent", s.cfg.UserAgent)
 	req.Header.Set("Accept", "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.1")
-	// A bare round trip follows no redirect, keeps no cookie, sends no Referer.
+	// Unlike a Client, a Transport follows no redirect, keeps no cookie and sends no Referer.
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, "", fetchError(ctx, u.Host, err)
@@ -128,7 +129,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 	return a, "", nil
 }
 
-// statusError returns the error of package fetcher for a status, nil for 2xx.
+// statusError returns the error of package fetcher for an answer's status, or nil for 2xx.
 func (s *Scraper) statusError(a *answer) error {
 	if a.status/100 == 2 {
 		return nil
@@ -153,7 +154,7 @@ func statusLine(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// pageError returns an error with the host that wraps a *fetcher.PageError.
+// pageError returns a *fetcher.PageError, wrapped to add the host.
 func pageError(host, reason string, err error) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Err: err})
 }
@@ -163,8 +164,8 @@ func refuse(host, reason string) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Refused: true, Err: fetcher.ErrMalformed})
 }
 
-// kind returns the media type of a page, guessed from its first bytes if the server
-// did not send one.
+// kind returns the media type of a page. If the server did not send one, kind guesses it from
+// the first bytes.
 func (p *page) kind() string {
 	if strings.TrimSpace(p.contentType) == "" {
 		sniffed, _, _ := strings.Cut(http.DetectContentType(p.body), ";")

@@ -22,8 +22,8 @@ func (b *builder) rebase(href string) {
 	}
 }
 
-// resolve makes a link absolute. It returns "" for a link that is left out: a script,
-// data, an invalid URL, or one longer than 4 KiB.
+// resolve makes a link absolute. It returns "" for a link to leave out: a script, data, an
+// invalid URL, or a URL longer than 4 KiB.
 func (b *builder) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxAttribute {
@@ -40,7 +40,7 @@ func (b *builder) resolve(ref string) string {
 	return ""
 }
 
-// attributes returns the attributes of a tag that are kept, each name once.
+// attributes returns the attributes of a tag to keep, without duplicate names.
 func (b *builder) attributes(t *html.Token, g group) []html.Attribute {
 	var out []html.Attribute
 	add := func(key, value string) {

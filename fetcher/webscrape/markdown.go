@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	maxCells = 20_000 // of a page's tables together, empty ones that fill up rows included
+	maxCells = 20_000 // in all tables of a page, including empty cells that fill up rows
 	maxSpan  = 100    // rows or columns of a cell
 )
 
-// markdown converts a tree, which it changes. A converter is made for each
-// page: it holds state while it works.
+// markdown converts a tree, and changes it. It makes a new converter for each page, because a
+// converter has state.
 func markdown(body *html.Node) (string, error) {
 	left := maxCells
 	flattenTables(body, &left)
@@ -28,8 +28,8 @@ func markdown(body *html.Node) (string, error) {
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(),
 		strikethrough.NewStrikethroughPlugin(),
-		// Cells are not padded to the width of their column: one wide cell in a
-		// table of many rows would make megabytes of spaces.
+		// Cells are not padded to the width of their column, because one wide cell in a table
+		// of many rows would add megabytes of spaces.
 		table.NewTablePlugin(
 			table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
 			table.WithHeaderPromotion(true),
@@ -42,9 +42,9 @@ func markdown(body *html.Node) (string, error) {
 	return string(out), err
 }
 
-// flattenTables turns tables into plain blocks if Markdown cannot express them, or if
-// they have more than left cells, with all rows filled up to the longest one. The
-// innermost tables come first.
+// flattenTables turns a table into plain blocks if Markdown cannot express it, or if it has
+// more than left cells after all rows are filled up to the longest row. It begins with the
+// innermost tables.
 func flattenTables(n *html.Node, left *int) {
 	for c := range n.ChildNodes() {
 		flattenTables(c, left)
@@ -60,8 +60,8 @@ func flattenTables(n *html.Node, left *int) {
 	flatten(n)
 }
 
-// isLayout reports whether a table is marked as mere layout, or has something in it or
-// around it that a table in Markdown cannot have.
+// isLayout reports whether a table is marked as layout only, or cannot be a table in Markdown
+// because of the elements in or around it.
 func isLayout(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "role" && (a.Val == "presentation" || a.Val == "none") {
@@ -81,9 +81,10 @@ func isLayout(n *html.Node) bool {
 	return false
 }
 
-// tableSize counts the rows and the cells of the longest row, with spans.
+// tableSize returns the number of rows and the number of cells of the longest row. It counts a
+// cell that spans several rows or columns several times.
 func tableSize(n *html.Node) (rows, columns int) {
-	extra := 0 // rows that cells reach beyond
+	extra := 0 // rows added by a rowspan beyond the last row
 	for d := range n.Descendants() {
 		if d.DataAtom != atom.Tr {
 			continue
@@ -101,7 +102,8 @@ func tableSize(n *html.Node) (rows, columns int) {
 	return rows + extra, columns + extra
 }
 
-// span reads a cell's colspan or rowspan, and corrects one that is out of bounds.
+// span returns a cell's colspan or rowspan. If the value is out of bounds, span corrects it in
+// the tree too.
 func span(cell *html.Node, key string) int {
 	for i, a := range cell.Attr {
 		if a.Key == key {
@@ -117,7 +119,7 @@ func span(cell *html.Node, key string) int {
 	return 1
 }
 
-// flatten turns a table and its parts into blocks.
+// flatten turns a table and its parts into plain blocks.
 func flatten(n *html.Node) {
 	for d := range n.Descendants() {
 		switch d.DataAtom {

@@ -16,9 +16,8 @@ import (
 
 const maxURL = 2048 // bytes
 
-// parseURL checks the address of a page, the first one and that of each redirect. It
-// drops the fragment and writes an international host name in its xn-- form. The host
-// is checked like that of a webhook.
+// parseURL checks the URL of a page or of a redirect's target. It drops the fragment and
+// converts an international host name to its xn-- form. It checks the host as for a webhook.
 func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 	shown := "***" // a URL that cannot be parsed may have a password anywhere
 	refuse := func(allowed string) (*url.URL, error) {
@@ -52,8 +51,8 @@ func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// transport returns a transport for one call, which closes it at its end, so that no
-// connection outlives the check of its address.
+// transport returns a transport for one call. The call closes the transport's connections at
+// its end, because the check of an address must not be reused later.
 func (s *Scraper) transport() *http.Transport {
 	t := website.Transport(s.cfg.Timeout, s.cfg.AllowPrivate)
 	t.MaxIdleConns, t.IdleConnTimeout = 4, 10*time.Second

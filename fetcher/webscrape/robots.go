@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// mayRead returns nil if the robots.txt of u's origin allows u, ErrDisallowed if it
-// does not, and another error if the file cannot be read.
+// mayRead returns nil if the robots.txt of u's origin allows u. It returns ErrDisallowed if the
+// file does not allow u, and another error if the file cannot be read.
 func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *url.URL) error {
 	allowed, err := s.robots.allowed(ctx, u, func(ctx context.Context, file *url.URL) ([]byte, bool, error) {
 		return s.readRobots(ctx, transport, file)
@@ -23,8 +23,8 @@ func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *u
 	return err
 }
 
-// readRobots reads an origin's robots.txt. Its redirects are followed (RFC 9309,
-// 2.3.1.2) without reading the robots.txt of their targets.
+// readRobots reads an origin's robots.txt. It follows redirects (RFC 9309, 2.3.1.2), without
+// checking the robots.txt of their targets.
 func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, file *url.URL) ([]byte, bool, error) {
 	a, err := s.get(ctx, transport, file, maxRobots, func(*url.URL) error { return nil })
 	var page *fetcher.PageError

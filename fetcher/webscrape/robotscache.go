@@ -9,10 +9,10 @@ import (
 
 const (
 	robotsTTL       = time.Hour // RFC 9309, 2.4: at most a day
-	maxRobotsCached = 16 << 20  // bytes of rules; at the bound all are dropped and read again as needed
+	maxRobotsCached = 16 << 20  // bytes of rules; when it is exceeded, all rules are dropped
 )
 
-// robotsCache keeps the rules of each origin's robots.txt for one agent, for an hour. It is
+// robotsCache remembers for an hour the rules for one agent in each origin's robots.txt. It is
 // safe for concurrent use.
 type robotsCache struct {
 	agent string
@@ -33,9 +33,9 @@ func newRobotsCache(userAgent string, now func() time.Time) *robotsCache {
 	return &robotsCache{agent: productName(userAgent), now: now, origins: make(map[string]cachedRobots)}
 }
 
-// allowed reports whether the robots.txt of u's origin lets u be read. It calls read for a
-// file that is not known, and returns its error. found is false for a file that does not
-// exist (4xx), which allows everything; of a body maxRobots bytes count.
+// allowed reports whether the robots.txt of u's origin allows reading u. For a file that is not
+// in the cache, it calls read and returns its error. read sets found to false for a missing
+// file (4xx), which allows everything. allowed uses the first maxRobots bytes of body.
 func (c *robotsCache) allowed(ctx context.Context, u *url.URL, read func(ctx context.Context, file *url.URL) (body []byte, found bool, err error)) (bool, error) {
 	origin := u.Scheme + "://" + u.Host
 	rs, ok := c.get(origin)
@@ -52,7 +52,7 @@ func (c *robotsCache) allowed(ctx context.Context, u *url.URL, read func(ctx con
 	return rs.allowed(u.RequestURI()), nil
 }
 
-// get returns the rules of an origin; ok is false where its file has to be read.
+// get returns the rules of an origin. ok is false if the origin's file must be read.
 func (c *robotsCache) get(origin string) (rs robotsRules, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,27 +5,27 @@ import (
 )
 
 const (
-	// maxRobots is how many bytes of a file count; RFC 9309, 2.5 asks for as much.
+	// maxRobots is the number of bytes used of a file, the minimum in RFC 9309, 2.5.
 	maxRobots = 500 << 10
 
 	maxRobotsRules = 10_000 // kept of a file
-	maxRobotsRule  = 2048   // bytes of a rule's path; longer ones are left out
+	maxRobotsRule  = 2048   // bytes of a rule's path; longer rules are left out
 )
 
-// robotsRules are those of a robots.txt that concern one product name.
+// robotsRules are the rules of a robots.txt for one product name.
 type robotsRules []robotsRule
 
 type robotsRule struct {
-	path  string // normalized; * stands for any text, a $ at the end for the end
+	path  string // normalized; * matches any text, and $ at the end matches the end
 	allow bool
 }
 
-// parseRobots reads a robots.txt file (RFC 9309, 2.2): the rules of all groups
-// that name the agent (in lower case), or else of all that name *. Lines that
-// are no rules are passed over, as the RFC asks for.
+// parseRobots parses a robots.txt file (RFC 9309, 2.2). It returns the rules of all groups that
+// name the agent, which is in lower case. If there are none, it returns the rules of all groups
+// that name *. As the RFC requires, it ignores lines that it does not know.
 func parseRobots(file, agent string) robotsRules {
 	var own, any robotsRules
-	var named, inOwn, inAny bool // named: an agent's line of this group came
+	var named, inOwn, inAny bool // named: a group so far names the agent
 	agents := true               // the lines before were user-agent lines
 	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(file, "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line, _, _ = strings.Cut(line, "#")
@@ -65,8 +65,9 @@ func parseRobots(file, agent string) robotsRules {
 	return any
 }
 
-// productName is the part of a User-Agent that robots.txt files name, in lower
-// case: letters, - and _ (RFC 9309, 2.2.1), and digits, which are in use too.
+// productName returns the part of a User-Agent that robots.txt files name, in lower case. It
+// consists of letters, "-" and "_" (RFC 9309, 2.2.1). Digits are also allowed, because some
+// programs use them.
 func productName(userAgent string) string {
 	end := strings.IndexFunc(userAgent, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
@@ -77,8 +78,8 @@ func productName(userAgent string) string {
 	return strings.ToLower(userAgent)
 }
 
-// allowed judges a path with its query: the longest rule that matches counts,
-// Allow when two are as long (RFC 9309, 2.2.2).
+// allowed reports whether the rules allow a path with its query. The longest matching rule
+// decides. If two rules are equally long, Allow wins (RFC 9309, 2.2.2).
 func (rs robotsRules) allowed(path string) bool {
 	path = normalPath(path)
 	longest, allow := -1, true
@@ -90,7 +91,7 @@ func (rs robotsRules) allowed(path string) bool {
 	return allow
 }
 
-// size is about how much memory the rules take, in bytes.
+// size returns approximately how much memory the rules take, in bytes.
 func (rs robotsRules) size() int {
 	n := 200
 	for _, r := range rs {
@@ -99,8 +100,8 @@ func (rs robotsRules) size() int {
 	return n
 }
 
-// matchPath compares the start of a path with a rule. It takes each text between stars
-// where it comes first, so the time is that of a search of the path for each rule.
+// matchPath reports whether a rule matches the beginning of a path. It takes the first
+// occurrence of each text between stars, so it searches the path only once.
 func matchPath(rule, path string) bool {
 	rule, toEnd := strings.CutSuffix(rule, "$")
 	text, rest, more := strings.Cut(rule, "*")
@@ -115,8 +116,8 @@ func matchPath(rule, path string) bool {
 	return ok && (path == "" || !toEnd)
 }
 
-// normalPath makes rules and paths comparable byte by byte: what is not
-// printable ASCII is percent-encoded, hexadecimal digits are in upper case.
+// normalPath makes rules and paths comparable byte by byte. It percent-encodes bytes that are
+// not printable ASCII, and writes hexadecimal digits in upper case.
 func normalPath(s string) string {
 	const hex = "0123456789ABCDEF"
 	plain := true

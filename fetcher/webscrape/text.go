@@ -7,26 +7,27 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText returns a tree's text, with a blank line between paragraphs, a tab between
-// cells, and "- " before a list item. White space collapses as in a browser.
+// plainText returns a tree's text, with a blank line between paragraphs, a tab between cells,
+// and "- " before a list item. As in a browser, white space becomes one space.
 func plainText(n *html.Node) string {
 	var w textWriter
 	w.node(n, false)
 	return w.b.String()
 }
 
-// textWriter keeps breaks and spaces back until text follows, so that none is
-// left at either end.
+// textWriter builds the text of a page. It writes breaks and spaces only when text follows, so
+// the result neither begins nor ends with them.
 type textWriter struct {
 	b      strings.Builder
-	breaks int // 2 count at most
+	breaks int // at most 2 are written
 	lines  int // breaks of preformatted text, which all count
 	space  bool
 	tab    bool
-	mark   string // of a list's item, before its first text
+	mark   string // to write before the first text of a list item
 }
 
-// node writes a node and its children, which are at most some 70 deep.
+// node writes a node and its children. The recursion is limited by the depth of the tree, about
+// 70.
 func (w *textWriter) node(n *html.Node, pre bool) {
 	if n.Type == html.TextNode {
 		w.text(n.Data, pre)
@@ -51,13 +52,13 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 		w.mark, w.tab = "", false
 	}
 	if n.DataAtom == atom.Pre {
-		w.lines = 0 // blank lines at its end are space between blocks
+		w.lines = 0 // drop blank lines at the end of preformatted text
 	}
 	w.breaks = max(w.breaks, breaks)
 }
 
-// lineBreak breaks the line. In preformatted text each break counts, once there is text
-// before it.
+// lineBreak breaks the line. In preformatted text each break counts, except before the first
+// text.
 func (w *textWriter) lineBreak(pre bool) {
 	switch {
 	case !pre:
@@ -67,8 +68,7 @@ func (w *textWriter) lineBreak(pre bool) {
 	}
 }
 
-// lineBreaks returns how many line breaks there are at least before and after an
-// element.
+// lineBreaks returns the minimum number of line breaks before and after an element.
 func lineBreaks(a atom.Atom) int {
 	switch a {
 	case atom.Li, atom.Tr, atom.Dt, atom.Dd, atom.Caption, atom.Figcaption, atom.Summary:

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxElements  = 100_000
-	maxDepth     = 64 // elements within each other; deeper ones are transparent
+	maxDepth     = 64 // of nested elements; of deeper elements only the content is kept
 	maxNesting   = 8  // lists and quotations within each other, likewise
 	maxTables    = 3  // tables within each other, likewise
 	maxAttribute = 4096
@@ -27,8 +27,9 @@ type document struct {
 	title string
 }
 
-// builder builds a tree from the tokens of a page. Unlike html.Parse, it takes limited time
-// and memory for each token: it closes elements by a few simple rules, and never reopens one.
+// builder builds a tree from the tokens of a page. Unlike html.Parse, it needs limited time and
+// memory for each token, because it closes elements by a few simple rules and never reopens
+// one.
 type builder struct {
 	base   *url.URL
 	based  bool // base is that of a base element
@@ -38,16 +39,16 @@ type builder struct {
 	nodes  int
 	depth  map[atom.Atom]int // open elements by name
 	nested int               // open elements of the group nesting
-	unseen map[atom.Atom]int // starts that were left out for being too deep
+	unseen map[atom.Atom]int // number of start tags left out because they were too deep
 
-	skip      atom.Atom // the dropped element that is open, 0 for none
+	skip      atom.Atom // the open element whose content is dropped; 0 for none
 	skipDepth int       // how many of that name are open
 
 	title, ogTitle string
 }
 
-// parse builds the tree of a page in UTF-8. limit is the most bytes of text and attributes
-// that the tree may have.
+// parse builds the tree of a page in UTF-8. limit is the largest number of bytes of text and
+// attributes in the tree.
 func parse(text string, at *url.URL, limit int) (*document, error) {
 	body := &html.Node{Type: html.ElementNode, DataAtom: atom.Body, Data: "body"}
 	top := &html.Node{Type: html.ElementNode, DataAtom: atom.Html, Data: "html"}
@@ -91,8 +92,8 @@ func parse(text string, at *url.URL, limit int) (*document, error) {
 
 func (b *builder) top() *html.Node { return b.stack[len(b.stack)-1] }
 
-// flush adds the text read so far to the tree. Text directly inside a table, where it is not
-// allowed, is put into a new cell; white space there is dropped.
+// flush adds the text read so far to the tree. Text directly inside a table is not allowed, so
+// flush puts it into a new cell. White space there is dropped.
 func (b *builder) flush() {
 	if b.text.Len() == 0 {
 		return
@@ -150,8 +151,8 @@ func (b *builder) closeFrom(i int) {
 	b.stack = b.stack[:i]
 }
 
-// find returns the index in the stack of the innermost open element in names. It returns 0
-// if there is none inside the innermost element in boundary.
+// find returns the index in the stack of the innermost open element in names. It looks only
+// inside the innermost open element in boundary, and returns 0 if it finds none.
 func (b *builder) find(names, boundary []atom.Atom) int {
 	for i := len(b.stack) - 1; i > 0; i-- {
 		a := b.stack[i].DataAtom
@@ -165,7 +166,7 @@ func (b *builder) find(names, boundary []atom.Atom) int {
 	return 0
 }
 
-// closeOpen closes the innermost open element in names, if it is inside the innermost
+// closeOpen closes the innermost open element in names, if that is inside the innermost open
 // element in boundary.
 func (b *builder) closeOpen(names, boundary []atom.Atom) {
 	if i := b.find(names, boundary); i > 0 {
@@ -196,7 +197,8 @@ func (b *builder) start(t html.Token) {
 	}
 	switch {
 	case t.DataAtom == atom.Title || g&dropped != 0:
-		// A slash at the end of a tag counts in foreign elements only.
+		// A slash at the end of a start tag ends a foreign element. For other elements it means
+		// nothing.
 		if t.Type == html.StartTagToken || g&foreign == 0 {
 			b.skip, b.skipDepth = t.DataAtom, 1
 		}
@@ -209,7 +211,7 @@ func (b *builder) start(t html.Token) {
 			b.ogTitle = attribute(&t, "content")
 		}
 		return
-	case !known, t.DataAtom == atom.Form && isTablePart(b.top().DataAtom): // around rows or cells, as browsers read it
+	case !known, t.DataAtom == atom.Form && isTablePart(b.top().DataAtom): // as in browsers, a form around rows or cells is left out
 		return
 	}
 	b.flush()
@@ -234,8 +236,8 @@ func (b *builder) start(t html.Token) {
 	b.push(t.DataAtom, attrs)
 }
 
-// tooDeep reports whether an element is left out because it is nested too deep, or because
-// it is part of a table that was left out.
+// tooDeep reports whether to leave out an element because it is nested too deep, or because it
+// is part of a table that was left out.
 func (b *builder) tooDeep(a atom.Atom, g group) bool {
 	if g&void != 0 {
 		return false
@@ -244,7 +246,7 @@ func (b *builder) tooDeep(a atom.Atom, g group) bool {
 		a == atom.Table && b.depth[a] >= maxTables || g&tabular != 0 && b.unseen[atom.Table] > 0
 }
 
-// makeRoom closes the elements that the start of an element a ends.
+// makeRoom closes the open elements that end where an element a starts.
 func (b *builder) makeRoom(a atom.Atom, g group) {
 	if g&block != 0 && b.depth[atom.P] > 0 {
 		b.closeOpen([]atom.Atom{atom.P}, inTable)

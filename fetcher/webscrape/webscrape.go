@@ -17,29 +17,28 @@ const (
 	formatText     = "text"
 )
 
-// Config sets up a Scraper. The zero value of each field means its default.
+// Config configures a Scraper. A zero field means the default.
 type Config struct {
-	// Timeout limits a whole call: robots.txt, redirects and the page. Defaults
-	// to 20 s, at most 5 min.
+	// Timeout limits the time of a whole call: robots.txt, redirects and the page. Defaults to
+	// 20 s, at most 5 min.
 	Timeout time.Duration
-	// MaxBody is the largest page after decompression, in bytes. Defaults to 4 MiB, at
-	// most 16 MiB. A call in progress takes up to about 20 times as much memory.
+	// MaxBody is the largest allowed size of a decompressed page, in bytes. Defaults to 4 MiB,
+	// at most 16 MiB. A running call takes up to about 20 times as much memory.
 	MaxBody int64
-	// MaxConcurrent is how many pages are read at a time. Further calls wait; Timeout
+	// MaxConcurrent is the largest number of concurrent calls. Further calls wait; Timeout
 	// includes this wait. Defaults to 8, at most 1,024.
 	MaxConcurrent int
-	// MainContent leaves out navigation, advertisements and the like. If no main content
-	// is found, the whole page is converted.
+	// MainContent leaves out navigation, advertisements and the like. If the Scraper finds no
+	// main content, it converts the whole page.
 	MainContent bool
-	// IgnoreRobots also reads pages that robots.txt disallows for the User-Agent.
+	// IgnoreRobots allows reading pages that robots.txt disallows for the User-Agent.
 	IgnoreRobots bool
-	// UserAgent defaults to upstream.DefaultUserAgent. Its product name, the part
-	// before the slash, selects the group in robots.txt.
+	// UserAgent is the User-Agent to send. Its product name, the part before the slash, selects
+	// the group in robots.txt. Defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// AllowPrivate also allows private networks and any port, like
-	// webhook.Config.AllowPrivate.
+	// AllowPrivate also allows private networks and any port, like webhook.Config.AllowPrivate.
 	AllowPrivate bool
-	// Now is the clock for robots.txt files and rate limits. Defaults to time.Now.
+	// Now returns the time, for robots.txt files and rate limits. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -97,14 +96,14 @@ func New(cfg Config) (*Scraper, error) {
 	}, nil
 }
 
-// Scrape reads a page of HTML or plain text and returns it in q.Format, "markdown" by
-// default. It returns a *fetcher.ArgumentError for a URL or format that is not allowed, and
-// a *fetcher.PageError if the page cannot be read. The PageError wraps one of these:
-// ErrDisallowed; netguard.ErrAddressNotAllowed if the host is not public or a redirect leads
-// to a URL that is not allowed; context.DeadlineExceeded after Config.Timeout; of package
-// fetcher ErrNotFound (404, 410, no such host), ErrUnauthorized (401), ErrProtected (403),
+// Scrape reads a page of HTML or plain text and returns it in q.Format, "markdown" by default.
+// For a URL or format that is not allowed, it returns a *fetcher.ArgumentError. If the page
+// cannot be read, it returns a *fetcher.PageError that wraps one of these: ErrDisallowed;
+// netguard.ErrAddressNotAllowed if the host is not public or a redirect leads to a URL that is
+// not allowed; context.DeadlineExceeded after Config.Timeout; or of package fetcher:
+// ErrNotFound (404, 410, no such host), ErrUnauthorized (401), ErrProtected (403),
 // *RateLimitError (429), *StatusError for any other status outside 2xx, ErrMalformed for
-// content that is not a page or too large.
+// content that is not a page or is too large.
 func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.ScrapeResult, error) {
 	format := q.Format
 	switch format {
