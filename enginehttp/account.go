@@ -21,8 +21,8 @@ type accountRecord struct {
 	RateLimitPerMinute         int    `json:"rate_limit_per_minute"`
 }
 
-// account returns the available credits. The price of this request is already reserved, so the
-// balance is that after it.
+// account returns the available credits. The balance is without the price of this request, which is
+// already reserved.
 func (h *Handler) account(c *call) (reply, error) {
 	out := accountRecord{Tier: c.who.Tier, RateLimitPerMinute: h.rateOf(c.who)}
 	if h.opts.Ledger != nil {
@@ -88,7 +88,7 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 
 const (
 	healthTime = 2 * time.Second // timeout for the store's answer
-	healthKept = time.Second     // how long a result is reused: health needs no key, and must not load the store
+	healthKept = time.Second     // how long a result is reused; anybody may ask, and must not load the store
 )
 
 // health is the result of the last check of the store.
@@ -104,7 +104,7 @@ func (s *health) check(ctx context.Context, ask func(context.Context) error) err
 	if time.Now().Before(s.until) {
 		return s.err
 	}
-	// Not bound to the request: if this client leaves, others must not see the store as down.
+	// Do not use the request's context: if this client disconnects, others must not see an error.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()
 	s.err = ask(ctx)

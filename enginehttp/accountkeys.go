@@ -73,7 +73,7 @@ func (h keyAPI) listKeys(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// createKey issues a key with the tier and the rate of the requesting key: an owner cannot raise
+// createKey issues a key with the tier and the rate of the requesting key. An owner cannot raise
 // them.
 func (h keyAPI) createKey(c *call) (reply, error) {
 	f := c.form

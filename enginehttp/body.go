@@ -29,7 +29,7 @@ func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 		params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
 		return &failure{status: http.StatusUnsupportedMediaType, text: "unsupported content type: want application/json"}
 	}
-	// A body that arrives slowly must not keep the request beyond its timeout.
+	// A body that arrives slowly must not extend the request beyond its timeout.
 	control := http.NewResponseController(x.ResponseWriter)
 	control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	text, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, c.Body, maxBody))
@@ -219,8 +219,8 @@ func (f *form) optional(name string) string {
 }
 
 // seconds returns a duration given in seconds, or nil if the field is missing. null means 0, the
-// default. A number too large for a time.Duration is reduced to one that fits: the limits that
-// callers check are far lower.
+// default. It reduces a number that is too large for a time.Duration. The limits that callers check
+// are far lower.
 func (f *form) seconds(name string) *time.Duration {
 	if f.isNull(name) {
 		return new(time.Duration)

@@ -11,8 +11,8 @@ import (
 
 const (
 	chargeTries = 3
-	// holdGrace is how long a reservation outlives Options.Timeout. If a process dies, the
-	// credits that it reserved become available again after that time.
+	// holdGrace is how long a reservation lasts after Options.Timeout. If a process dies, its
+	// reserved credits become available again then.
 	holdGrace = time.Minute
 )
 
@@ -24,8 +24,8 @@ type hold struct {
 	charge *billing.Charge
 }
 
-// reserve reserves the price of the request. A repetition is free: the first request was charged
-// when its answer was stored.
+// reserve reserves the price of the request. A repetition is free, since the first request was
+// charged when its answer was stored.
 func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *repeat) (hold, error) {
 	if rt.open || rt.admin || h.opts.Ledger == nil || again != nil && again.first != nil {
 		return hold{}, nil

@@ -21,7 +21,7 @@ const (
 // maxCursor is the maximum length of a client's cursor, in bytes.
 var maxCursor = base64.RawURLEncoding.EncodedLen(cursorMAC + maxInner)
 
-// cursors signs and checks next_cursor values. Each contains a cursor of a provider or the
+// cursors signs and checks next_cursor values. A next_cursor contains a cursor of a provider or the
 // store. It is valid only for the same owner, endpoint and scope (the other parameters of the
 // request).
 type cursors struct {
@@ -29,8 +29,8 @@ type cursors struct {
 	owner, endpoint, scope string
 }
 
-// sign returns the next_cursor that contains upstream, or "" for "". It returns an error for an
-// upstream cursor that is too long for open; otherwise the client would be blamed for it.
+// sign returns the next_cursor that contains upstream, or "" for "". It returns an error if upstream is
+// too long, since open would later refuse the next_cursor as the client's mistake.
 func (c cursors) sign(upstream string) (string, error) {
 	if upstream == "" {
 		return "", nil
@@ -74,8 +74,8 @@ func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
 	return cursors{h.cursorKey(c), c.who.Owner, endpoint, strings.Join(scope, "\x00")}
 }
 
-// cursorKey returns Options.CursorKey or its default. In the first seconds of a fleet there is
-// no common default yet; then it returns ownKey, and cursors are valid only on this node.
+// cursorKey returns Options.CursorKey or its default. In the first seconds of a fleet there is no
+// common default yet. cursorKey then returns ownKey, and cursors are valid only on this node.
 func (h *Handler) cursorKey(c *call) secret.Value {
 	if h.opts.CursorKey != "" {
 		return h.opts.CursorKey

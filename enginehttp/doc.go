@@ -14,11 +14,10 @@
 //
 // All endpoints share these steps, in this order:
 //
-//  1. X-Request-Id is set. It is the client's if that has 1 to 128 letters,
+//  1. X-Request-Id is set. The client's value is used if it has 1 to 128 letters,
 //     digits, ".", "_", ":" and "-". The log contains this id, but never secrets,
 //     query strings or bodies. A panic becomes a 500.
-//     A page of one of Options.Origins gets CORS headers, and its preflights are
-//     answered.
+//     Pages of Options.Origins get CORS headers and answers to preflights.
 //  2. The route is found: 404 if there is none, 405 with Allow if the path has
 //     other methods.
 //  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
@@ -28,20 +27,20 @@
 //     exceeded. Every answer has X-RateLimit-Limit, X-RateLimit-Remaining and
 //     X-RateLimit-Reset (Unix seconds). Then the key's scope is checked: 403 for a
 //     change with the scope read, and for /v1/account/keys without the scope
-//     admin. Administering keys costs nothing: a leaked key can be revoked even if the
-//     balance is empty.
-//  5. The query string is read, and the body if the endpoint takes one: 415 for a body
-//     that is not declared as JSON, 413 above 1 MiB, 400 if it is not one JSON object,
-//     422 for a parameter or field that the endpoint does not know. Then an endpoint
-//     without its provider answers 501.
+//     admin. Requests to /v1/account/keys are free, so a leaked key can be revoked even
+//     with an empty balance.
+//  5. The query string is read, and the body if the endpoint has one: 415 for a body
+//     without a JSON Content-Type, 413 above 1 MiB, 400 if it is not one JSON object,
+//     422 for an unknown parameter or field. Then an endpoint without its provider
+//     answers 501.
 //  6. Credits are reserved: 402 if the balance does not cover them.
 //  7. The endpoint does its work. An id of another owner gets the same answer as an
 //     unknown id. A request that creates or resumes a monitor or rule, or raises its
 //     price, gets 402 if the credits do not cover the next hour: see
 //     streamwatch.Engine.Covers.
-//  8. Once all of a 2xx was passed to the connection, the reservation is charged.
-//     In every other case it is released: after an error, a panic or a timeout,
-//     and when the client left before the answer was sent. A request with an
+//  8. When a whole 2xx answer was written to the connection, the reservation is
+//     charged. Otherwise it is released: after an error, a panic or a timeout,
+//     or if the client disconnects before the answer is sent. A request with an
 //     Idempotency-Key is charged when its answer is stored. X-Credits-Used is the
 //     price of a 2xx. If the process dies before the charge, nothing is charged,
 //     and the reservation expires.
@@ -49,23 +48,25 @@
 // # Changes
 //
 // Answers with one monitor, rule or webhook have an ETag. PATCH and DELETE honor If-Match:
-// 412 if the record was changed since it was read. For DELETE of a webhook this is not
-// atomic: a change at the very moment of the deletion may be lost.
+// 412 if the record was changed since it was read. For DELETE of a webhook this check is not
+// atomic: a change between the check and the deletion goes unnoticed.
 //
 // # Idempotency
 //
 // A POST that creates or sends something honors Idempotency-Key. A request with the same
-// path, body, key and owner as an earlier one gets the earlier answer, or 409 while the
-// earlier request is in progress; it is not carried out and not charged. Answers of 2xx are
-// kept for 24 hours, the newest 1,000 of each owner and at most 10,000 or 64 MiB in total.
+// path, body, key and owner as an earlier one is not carried out and not charged. It gets
+// the earlier answer, or 409 while the earlier request is in progress. 2xx answers are kept
+// for 24 hours: the newest 1,000 of each owner, and at most 10,000 or 64 MiB in total.
 //
-// They are in the engine's store (streamwatch.Engine.Answers): a repetition may reach any
-// node of a fleet, or come after a restart. If the process dies during a request, its key
-// can be used again 10 s after Options.Timeout; changes made by then are not undone.
+// The answers are in the engine's store (streamwatch.Engine.Answers). So a repetition may
+// reach any node of a fleet, or come after a restart. If the process dies during a request,
+// its Idempotency-Key can be used again 10 s after Options.Timeout. Changes that the request
+// has made are not undone.
+//
 // Stored answers are encrypted with a key derived from the request and its Idempotency-Key.
 // If the Idempotency-Key is random, such as a UUID, nobody can decrypt an answer with
-// the store alone. If the store is not a storage.Keyed, answers are in the process's memory:
-// a restart forgets them, and other processes with the same store do not know them.
+// the store alone. If the store is not a storage.Keyed, answers are in the process's memory.
+// They are lost at a restart, and other processes with the same store do not have them.
 //
 // # Errors
 //
@@ -74,11 +75,10 @@
 //
 // # Credits
 //
-// Options.Pricing prices a request by the endpoint's name, which is its operationId
-// in the OpenAPI document. The default price list charges every request that needs
-// a key, even the one for the balance; a price of 0 makes an endpoint free.
-// Balances are shown in whole credits, rounded down; the billing log shows exact
-// amounts, to the thousandth.
+// Options.Pricing prices a request by the endpoint's name: its operationId in the OpenAPI
+// document. The default price list charges every request that needs a key, including the
+// request for the balance. A price of 0 makes an endpoint free. Balances are in whole
+// credits, rounded down. The billing log has exact amounts, to the thousandth.
 //
 // # Stopping
 //

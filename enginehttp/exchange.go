@@ -108,8 +108,8 @@ func (h *Handler) unrouted(x *exchange) {
 const maxRequestID = 128
 
 // requestID returns the client's X-Request-Id if it has 1 to 128 letters, digits, ".", "_", ":"
-// and "-", otherwise made. It is not used as the id of the charge: a client could send one id
-// twice and get the second request free.
+// and "-", otherwise made. The charge has another id: a client could otherwise send one id twice and
+// get the second request free.
 func requestID(sent []string, made string) string {
 	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > maxRequestID {
 		return made
@@ -135,7 +135,7 @@ func (x *exchange) pattern() string {
 // query string, which may contain secrets.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
-	// A 501 is a matter of configuration, and a client that left is no error of the service.
+	// A 501 depends on the configuration, and a client that disconnects is no error of the service.
 	if x.status >= 500 && !x.theirs && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
 		level = slog.LevelError
 	}

@@ -18,8 +18,8 @@ import (
 
 const (
 	maxIdempotencyKey = 255 // bytes
-	// leaseGrace is added to Options.Timeout for the lease of a request. If its process dies, a
-	// repetition is carried out after that time.
+	// leaseGrace is added to Options.Timeout to get the lease of a request. If the process dies
+	// during the request, a repetition is carried out after the lease.
 	leaseGrace = 10 * time.Second
 	// finishTimeout limits the call that stores an answer before it is sent.
 	finishTimeout = 5 * time.Second
@@ -31,9 +31,9 @@ type repeat struct {
 	ctx     context.Context
 	request fleet.Request
 	cipher  cipher.AEAD // encrypts the stored answer
-	// first is the answer to an earlier request; nil if this request is to be carried out.
+	// first is the answer to an earlier request; nil if this request must be carried out.
 	first *reply
-	kept  bool // keep was called, and end does nothing
+	kept  bool // keep was called; end then does nothing
 	// stored is true if the store has the answer.
 	stored bool
 }
@@ -111,8 +111,8 @@ func (r *repeat) open(text []byte) (*reply, error) {
 	return &reply{status: k.Status, version: k.Version, text: k.Text}, nil
 }
 
-// keep stores the answer. If that fails, the client gets the answer nevertheless, and a
-// repetition is carried out again once the lease has expired.
+// keep stores the answer. If that fails, the client still gets the answer, and a repetition is
+// carried out again after the lease has expired.
 func (r *repeat) keep(x *exchange, answer reply) {
 	plain, err := json.Marshal(kept{answer.status, answer.version, answer.text})
 	if err == nil {

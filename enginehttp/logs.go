@@ -44,7 +44,7 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 	}
 	out.Page, out.Offset = &pg.Page, &pg.Offset
 	items, out.Total, next, err = read(pg.Page, pg.PageSize, "")
-	// The offset is not a multiple of the page size: read the rest from the next page.
+	// If the offset is not a multiple of the page size, read the rest from the next page.
 	if skip := int(pg.Offset % int64(pg.PageSize)); err == nil && skip > 0 {
 		items = slices.Clip(items[min(skip, len(items)):])
 		if next != "" {
@@ -59,10 +59,10 @@ func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor s
 	return out, items, err
 }
 
-// goesOn sets NextCursor to a cursor that contains next, the store's cursor of the next page.
+// goesOn sets NextCursor. It contains next, the store's cursor for the next page.
 func (l *logs[T]) goesOn(cs cursors, next string) (err error) {
 	if l.NextCursor, err = cs.sign(next); err != nil {
-		return &failure{status: http.StatusInternalServerError, text: "the store gave a cursor that is too long: the log cannot be read on", cause: err}
+		return &failure{status: http.StatusInternalServerError, text: "the store returned a cursor that is too long: the rest of the log cannot be read", cause: err}
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ type Options struct {
 	// Ledger keeps the credits. If it is nil, nothing is charged, balances are 0
 	// and the billing log is empty.
 	Ledger billing.Ledger
-	// Pricing prices requests. Defaults to the engine's Pricing. Monitors and rules are always
-	// shown with the engine's prices, because the engine charges them.
+	// Pricing prices requests. Defaults to the engine's Pricing. Answers always have the engine's
+	// prices for monitors and rules, because the engine charges these.
 	Pricing billing.Pricing
 	// Providers answer the pass-through endpoints.
 	Providers Providers
@@ -41,8 +41,8 @@ type Options struct {
 	// default 600. Each engine of a fleet allows its share of the rate, and shows that share in
 	// the headers of its answers.
 	RatePerMinute int
-	// MaxRates is the maximum number of keys with a request count. Beyond it, the count of the
-	// key that was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
+	// MaxRates is the maximum number of keys with a request count. If there are more, the key that
+	// was idle longest is forgotten. 1 to 10,000,000, by default 10,000.
 	MaxRates int
 	// Timeout limits the time to read a request's body, and the time to answer. At most an hour,
 	// by default 30 s.
@@ -60,16 +60,15 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Providers are called by the pass-through endpoints. Endpoints that need a nil provider answer
-// 501. Every call, except those of Product and Scraper, spends from the platform's budget, which
-// the engine's polls spend from, too: see streamwatch.Engine.Spend. Providers are called
-// concurrently.
+// Providers are called by the pass-through endpoints, concurrently. An endpoint whose provider is nil
+// answers 501. Every call, except those of Product and Scraper, spends from the platform's budget. The
+// engine's polls use the same budget: see streamwatch.Engine.Spend.
 type Providers struct {
 	UserByUsername fetcher.UserByUsername
 	UsersByIDs     fetcher.UsersByIDs  // also for one user by id
 	TweetsByIDs    fetcher.TweetsByIDs // also for one tweet
-	// Timeline is called while the engine polls, even for the same account. If an adapter does
-	// not support that, use a second instance here.
+	// Timeline may be called while the engine polls the same account. If an adapter does not
+	// support that, set a second instance here.
 	Timeline        fetcher.Fetcher
 	Search          fetcher.Searcher
 	CommunityTweets fetcher.CommunityTweets
@@ -146,8 +145,8 @@ type Handler struct {
 }
 
 // New checks o and returns the handler. Its errors name the option, the value and the allowed
-// values. New starts nothing. The handler works before the engine is started: a monitor created
-// then is polled once the engine runs.
+// values. New starts nothing. The handler also works before the engine is started. A monitor created
+// then is polled when the engine runs.
 func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	o, err := o.withDefaults(engine)
 	if err != nil {
@@ -163,12 +162,12 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	return h, nil
 }
 
-// NewServer returns an http.Server with the limits that a public service needs: 5 s for a
-// request's headers of at most 16 KiB, 15 s for the whole request, 60 s between two requests on
-// a connection. When a Handler reads a body, it replaces the 15 s with Options.Timeout. An
-// answer must be written within 60 s, which suits the default of Options.Timeout: if you raise
-// Timeout, raise WriteTimeout, too. WebSocket connections have their own deadlines. The number
-// of connections is not limited: use a listener for that.
+// NewServer returns an http.Server with the limits that a public service needs. A request's headers
+// may have 16 KiB and take 5 s, the whole request 15 s, and the pause between two requests on a
+// connection 60 s. For a body, Handler replaces the 15 s with Options.Timeout. An answer must be
+// written within 60 s. If you raise Options.Timeout above its default, raise WriteTimeout, too.
+// WebSocket connections have their own deadlines. NewServer does not limit the number of
+// connections: use a listener for that.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,

@@ -45,13 +45,13 @@ func (p *Probes) Drain() {
 	p.draining = true
 }
 
-// Live answers 200 as long as the process can answer. It checks nothing else.
+// Live answers 200. It checks nothing: a process that answers is live.
 func (p *Probes) Live(w http.ResponseWriter, _ *http.Request) { probeAnswer(w, "") }
 
 // Ready answers 200 if the engine is ready (streamwatch.Engine.Ready), its store takes writes
 // (streamwatch.Engine.Writable), and Drain was not called. Otherwise it answers 503 with the
-// reason in plain text, but without the store's error, which is only logged. It also answers 503
-// if the request's context ends before the store answers.
+// reason in plain text. The store's error is only logged. Ready also answers 503 if the request's
+// context ends before the store answers.
 func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	reason, err := p.reason(r.Context())
 	if reason == givenUp { // it tells nothing about the process

@@ -39,7 +39,7 @@ func rateKey(who apikey.Principal) string {
 // verdict tells whether a request may be made, and holds the values for the answer's headers.
 type verdict struct {
 	limit, remaining int
-	reset            int64         // Unix seconds: when limit requests may be made at once again
+	reset            int64         // Unix seconds when the full limit is available again
 	wait             time.Duration // time until a request may be made; 0 if this one may
 }
 
@@ -56,7 +56,7 @@ func (r *rates) take(key string, perMinute int, now time.Time) verdict {
 	return v
 }
 
-// refill returns how long it takes to refill the allowance by a number of requests.
+// refill returns the time until the allowance has grown by a number of requests.
 func refill(requests float64, perMinute int) time.Duration {
 	return time.Duration(math.Ceil(requests * float64(time.Minute) / float64(perMinute)))
 }

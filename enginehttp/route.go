@@ -106,7 +106,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			return
 		}
 	}
-	if rt.serve == nil { // checked before the credits: topping up would not help
+	if rt.serve == nil { // before the credits, since more credits would not help
 		x.fail(lacks("provider"))
 		return
 	}
@@ -133,8 +133,8 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	if stored { // from now on a repetition gets this answer, and is free
 		hold.commit()
 	}
-	// A client that has left by now gets no answer, and is charged only if the answer is stored.
-	// One that leaves later is charged, or clients could read the answer and leave.
+	// A client that has disconnected by now gets no answer, and is charged only if the answer is
+	// stored. Later it is charged: otherwise clients could read the answer and disconnect.
 	if err := r.Context().Err(); err != nil {
 		x.fail(&failure{status: http.StatusServiceUnavailable, text: "the request was given up", cause: err})
 		return
@@ -159,7 +159,7 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 	}
 	answer, err := rt.serve(c)
 	if err == nil {
-		// Stored before it is sent: a client that has left can ask for it again.
+		// Store the answer before sending it, so that a client that has disconnected can ask again.
 		answer = answer.encoded()
 		again.keep(x, answer)
 	}

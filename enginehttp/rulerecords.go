@@ -139,8 +139,8 @@ func (h ruleAPI) createRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// A new rule has no charges. Do not ask the ledger: if it failed, the client would not get
-	// the generated secret.
+	// A new rule has no charges, so do not ask the ledger. If the ledger failed, the client would
+	// not get the generated secret.
 	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 	return reply{status: http.StatusCreated, version: r.Version, value: out}, nil
 }

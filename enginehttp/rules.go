@@ -76,8 +76,8 @@ type ruleTier struct {
 	DisplayOrder         int     `json:"display_order"`
 }
 
-// ruleTiers finds the tiers of a price list, to the millisecond, by querying its prices. It
-// misses tiers that lie between two sample intervals.
+// ruleTiers finds the tiers of a price list by asking for the prices of sample intervals. The bounds of
+// tiers are exact to the millisecond. It misses tiers that lie between two samples.
 func ruleTiers(list billing.Pricing) []ruleTier {
 	var tiers []ruleTier
 	add := func(longest time.Duration) {

@@ -9,9 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// WebSocketAuth makes the WebSocket hub accept the keys of auth: set the result as Authenticate
-// of streamwatch.Config.WebSocket. Without Config.WebSocket the endpoint answers 501. A
-// connection is free: the monitors and rules that send events to it are charged by the minute.
+// WebSocketAuth returns a function for Authenticate of streamwatch.Config.WebSocket. With it the hub
+// accepts the keys of auth. Without Config.WebSocket the endpoint answers 501. Connections are free;
+// the monitors and rules that send events to them are charged by the minute.
 func WebSocketAuth(auth apikey.Authenticator) func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
 	return func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
 		who, err := auth.Authenticate(ctx, key)

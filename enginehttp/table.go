@@ -77,7 +77,7 @@ func (h *Handler) table() []*route {
 	}
 }
 
-// with returns the parameters of a list: its own, and those that select a part of it.
+// with returns the parameters of a list: its own and pageParams.
 func with(own ...string) []string { return append(own, pageParams...) }
 
 // requireProvider returns serve, or nil if provider is nil.
@@ -88,7 +88,7 @@ func requireProvider(provider any, serve func(*call) (reply, error)) func(*call)
 	return serve
 }
 
-// unconfigured returns an endpoint that answers 501; what names that which the service lacks.
+// unconfigured returns an endpoint that answers 501 because the service has no what.
 func unconfigured(what string) func(*call) (reply, error) {
 	return func(*call) (reply, error) { return reply{}, lacks(what) }
 }

@@ -17,8 +17,8 @@ import (
 // webhookAPI serves webhooks, deliveries and replays.
 type webhookAPI struct{ *Handler }
 
-// madeWebhook is a webhook with its secret: the answer when a webhook is created or its secret
-// rotated.
+// madeWebhook is a webhook with its secret. It is the answer to a request that creates a webhook or
+// rotates its secret.
 type madeWebhook struct {
 	ID        string  `json:"id"`
 	MonitorID *string `json:"monitor_id"`
@@ -124,7 +124,7 @@ func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []delive
 	}
 	first := list[0].Source.ID
 	for i := range list {
-		if list[i].Source.ID != first { // more than one source: reading all takes fewer calls than reading each
+		if list[i].Source.ID != first { // for several sources, reading all takes fewer calls
 			return names, h.allNames(ctx, owner, names)
 		}
 	}
@@ -271,8 +271,8 @@ type webhookTest struct {
 	DeliveryID     string  `json:"delivery_id"`
 }
 
-// testWebhook sends a test call to the webhook of the monitor's webhook_url, or to
-// the monitor's oldest webhook if it has none.
+// testWebhook sends a test call to the webhook of the monitor's webhook_url. If the monitor has no
+// webhook_url, it uses the monitor's oldest webhook.
 func (h webhookAPI) testWebhook(c *call) (reply, error) {
 	id := c.form.need("monitor_id", "the id of a monitor")
 	if c.form.err != nil {

@@ -59,7 +59,7 @@ func traceparent(c trace.SpanContext) string {
 	return "00-" + hex.EncodeToString(id[:]) + "-" + hex.EncodeToString(span[:]) + "-" + (c.TraceFlags() & trace.FlagsSampled).String()
 }
 
-// target returns the attributes of a URL without user, path and query: often these are the only
+// target returns the attributes of a URL without user, path and query, since these are often the only
 // secret that a receiver checks.
 func target(address string) []attribute.KeyValue {
 	u, err := url.Parse(address)
@@ -98,8 +98,8 @@ func (t *Tracer) handler(next deliver.Handler) deliver.Handler {
 	}
 }
 
-// message starts a span below an event's first span. If the event is not sampled, the span does
-// nothing, and its context keeps spans below it from starting a new trace.
+// message starts a span below an event's first span. If the event is not sampled, the span records
+// nothing, and spans below it start no new trace.
 func (t *Tracer) message(ctx context.Context, ev *deliver.Event, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	first := t.first(ev)
 	ctx = trace.ContextWithRemoteSpanContext(ctx, first)

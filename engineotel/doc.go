@@ -17,7 +17,7 @@
 //
 // # Traces
 //
-// Each event has a trace, which runs from the post's publication to the receiver's 2xx:
+// Each event has a trace, from the post's publication to the receiver's 2xx:
 //
 //	detect post           from publication to commit; with a span event: due
 //	├ fetch               the call that brought the post
@@ -25,9 +25,9 @@
 //	├ POST                a webhook request; error.type 503
 //	└ POST                the next attempt, of any process: 200
 //
-// Instead of POST, "process event" is a call of Config.OnEvent, and "send" with a URL scheme is
-// an attempt of one of the program's own Senders. WebSocket clients have no spans. Polls that
-// find no post have none, either: for these, give the Fetcher an HTTP client that makes spans.
+// A call of Config.OnEvent is "process event" in place of POST. An attempt of one of the program's
+// own Senders is "send" with the URL scheme. WebSocket clients and polls that find no post have no
+// spans. For such polls, give the Fetcher an HTTP client that makes spans.
 //
 // The receiver gets the traceparent of its attempt
 // (https://www.w3.org/TR/trace-context/#traceparent-header). If the event is not sampled, the
@@ -35,10 +35,10 @@
 //
 // # Sampling
 //
-// The ids of an event's trace and of its first span are hashes of the event's id. Options.Ratio
-// is compared with the trace's id, like in sdktrace.TraceIDRatioBased. Thus an attempt after a
-// restart, or on another node of a fleet, is in the same trace and sampled equally, and nothing
-// has to be stored. The provider needs the generator IDs to set the first span's id.
+// The ids of an event's trace and of its first span are hashes of the event's id. Options.Ratio is
+// compared with the trace's id, as in sdktrace.TraceIDRatioBased. So an attempt after a restart, or on
+// another node of a fleet, is in the same trace and has the same sampling decision. Nothing has to be
+// stored. The provider needs the generator IDs to set the first span's id.
 //
 // # Attributes
 //

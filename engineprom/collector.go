@@ -20,7 +20,7 @@ type Collector struct {
 	source  Source
 	figures []figure
 	descs   []*prometheus.Desc // in the order of figures
-	several bool               // the engine has Config.Sources: figures have the label source
+	several bool               // the engine has Config.Sources, so figures have the label source
 }
 
 // New returns a Collector that reads source. It registers and starts nothing. To add labels,

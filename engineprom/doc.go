@@ -8,9 +8,9 @@
 // Durations are in seconds. The names begin with "streamwatch_"; the help texts say
 // what the metrics count.
 //
-// No label has a value for each account, monitor, endpoint or owner, which keeps the number of
-// series small. For figures of a single one see Engine.Account, the delivery log and the hooks
-// of streamwatch.Config.
+// To keep the number of series small, no label has a value for each account, monitor, endpoint or
+// owner. For figures of a single one see Engine.Account, the delivery log and the hooks of
+// streamwatch.Config.
 //
 // The directory also has dashboard.json, a Grafana dashboard of the metrics, and alerts.yaml,
 // alerting rules for Prometheus that say what to do. Watch these metrics:
@@ -19,8 +19,8 @@
 //	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget
 //	streamwatch_poll_errors_total            the platform, or our access to it, fails
 //	streamwatch_gaps_total                   pages could not be read up to the overlap
-//	streamwatch_gaps_open                    of them, and of those that an earlier process left, what is not read yet
+//	streamwatch_gaps_open                    gaps not read yet, including those of earlier processes
 //	streamwatch_commit_errors_total          the store fails: nothing is lost, but everything waits
-//	streamwatch_deliveries_total{outcome}    what receivers got, and what was given up
+//	streamwatch_deliveries_total{outcome}    deliveries that receivers accepted, and those that failed
 //	streamwatch_breakers_opened_total        receivers that are down
 package engineprom

@@ -30,7 +30,7 @@ type value struct {
 	label     string
 	number    float64
 	durations latency.Snapshot // for a histogram
-	together  bool             // the value is for all sources together, though the metric's other values are per source
+	together  bool             // the value is for all sources together; other values of the metric are per source
 }
 
 // stats shortens the rows of the tables.

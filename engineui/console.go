@@ -19,15 +19,14 @@ import (
 type Config struct {
 	// Engine is the engine that the console shows.
 	Engine *streamwatch.Engine
-	// Authorize returns who sends a request, and what they may see. It is called for every
-	// request except those for the style sheet and the script, and every few seconds for a live
-	// tail, possibly concurrently. The request's context ends within 10 s. If Authorize returns
-	// an error, the answer is 403.
+	// Authorize returns who sends a request, and what they may see. It is called concurrently, for
+	// every request except those for the style sheet and the script, and every few seconds for a
+	// live tail. The request's context ends within 10 s. If Authorize returns an error, the answer
+	// is 403.
 	Authorize func(*http.Request) (Viewer, error)
 	// Login lets people log in with an API key. It cannot be combined with Authorize.
 	Login *KeyLogin
-	// Ledger holds the credits that the console shows. If it is nil, there is no page of
-	// credits.
+	// Ledger has the credits that the console shows. If it is nil, there is no page of credits.
 	Ledger billing.Ledger
 	// Logger gets errors that pages do not show. By default nothing is logged.
 	Logger *slog.Logger

@@ -221,7 +221,7 @@ func paused(on bool) func(c *Console, v *view, id string) (string, int, error) {
 	}
 }
 
-// since returns how far back a form asks to go: an hour to a week, by default a day.
+// since returns the period that a form asks for: an hour to a week, by default a day.
 func since(v *view) time.Duration {
 	hours, err := strconv.Atoi(v.PostForm.Get("hours"))
 	if err != nil {
@@ -230,8 +230,7 @@ func since(v *view) time.Duration {
 	return time.Duration(min(max(hours, 1), 7*24)) * time.Hour
 }
 
-// said returns a sentence about the result of a form, or "" for anything that actions do not
-// return.
+// said returns a sentence about the result of an action, or "" if done is not such a result.
 func said(done, n string) string {
 	count, err := strconv.Atoi(n)
 	if err != nil {

@@ -30,7 +30,7 @@ type deliveryData struct {
 	Handler string
 	Way     stack           // chart of Steps
 	Steps   []latency.Cause // see stepsOf
-	Headers []header        // of the last attempt; nil if there is none or it was no webhook
+	Headers []header        // of the last attempt; nil without an attempt or for other ways than webhooks
 }
 
 // header is a header of a request. Values that are secrets, or computed from them, are ***.
@@ -64,9 +64,8 @@ func (c *Console) event(v *view) (any, error) {
 	return c.eventData(v, &list[0])
 }
 
-// eventData finds an event's deliveries without searching a log: it computes their ids, which
-// are hashes of the ids of the event and the endpoint. Deliveries to deleted endpoints are
-// omitted.
+// eventData finds an event's deliveries without searching the log. It computes their ids: hashes of the
+// ids of the event and the endpoint. It omits deliveries to deleted endpoints.
 func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
 	d := eventData{Event: *e, Body: indented(e.Body)}
 	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)

@@ -52,8 +52,8 @@ func (v *view) newest(most int) ([]deliver.Event, error) {
 	return v.eventsBefore(last+1, most)
 }
 
-// eventsBefore looks at the most event numbers just below before, and returns the owner's events
-// with these numbers that are still stored, newest first.
+// eventsBefore returns the owner's events with the most numbers just below before, newest first. Events
+// that are not stored any more are left out.
 func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	if before <= 1 {
 		return nil, nil
@@ -65,8 +65,8 @@ func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	return list, err
 }
 
-// lastSeq returns the number of the owner's newest event, or 0 if none is stored. It finds it by
-// reading one event at a time, about 60 at most, to spare the store counting.
+// lastSeq returns the number of the owner's newest event, or 0 if none is stored. It searches with
+// reads of one event, about 60 at most, because counting would cost the store more.
 func (v *view) lastSeq() (uint64, error) {
 	// after returns the number of the first event above n.
 	after := func(n uint64) (uint64, error) {

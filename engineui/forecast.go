@@ -34,7 +34,7 @@ func newForecast(plan func(context.Context, ...float64) (streamwatch.Plan, error
 	return &forecast{plan: plan, now: now, ask: make(chan struct{}, 1)}
 }
 
-// get returns the last plan without waiting. If that is old, it requests a new one.
+// get returns the last plan without waiting. If the plan is old, it requests a new one.
 func (f *forecast) get() planned {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +62,7 @@ func (f *forecast) run(ctx context.Context) {
 		f.mu.Lock()
 		f.last = planned{Plan: plan, At: at, Took: f.now().Sub(at), Err: err}
 		f.mu.Unlock()
-		select { // this plan also serves requests that came while it was made
+		select { // drop requests that came meanwhile: this plan is for them, too
 		case <-f.ask:
 		default:
 		}

@@ -20,14 +20,14 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// KeyLogin lets people log in with an API key. A form asks for the key, and a cookie holds it,
-// encrypted with Engine.SharedKey: all nodes of a fleet accept the session. The cookie is
-// limited to the console's paths, hidden from scripts, and not sent from other sites. Every
-// request authenticates the key again: when the key becomes invalid, its sessions end.
+// KeyLogin lets people log in with an API key. A form asks for the key. A cookie contains the key,
+// encrypted with Engine.SharedKey, so all nodes of a fleet accept the session. The cookie is limited
+// to the console's paths, hidden from scripts, and not sent from other sites. Every request
+// authenticates the key again. When the key becomes invalid, its sessions end.
 //
-// A viewer sees the records of the key's owner, and may change them if the key's scope allows
-// changes: up to 60 times a minute, or the key's RatePerMinute if that is less. Reading pages is
-// not limited, because each makes a bounded number of calls to the store.
+// A viewer sees the records of the key's owner. If the key's scope allows changes, the viewer may
+// make up to 60 changes a minute, or the key's RatePerMinute if that is less. Reading pages is not
+// limited, because each page makes a bounded number of calls to the store.
 type KeyLogin struct {
 	// Auth finds the owner of a key. Required.
 	Auth apikey.Authenticator
@@ -37,9 +37,9 @@ type KeyLogin struct {
 	// Lasts is the length of a session, 1 min to 30 days. Defaults to 8 h.
 	Lasts time.Duration
 	// Address returns the client's address. Wrong keys are counted by address; an IPv6 address
-	// counts as its /64 network. Defaults to RemoteAddr. Behind a proxy that is the proxy's
-	// address, and one client that guesses keys would lock out all others: return the address
-	// set by the proxy instead, and never one that the client can choose.
+	// counts as its /64 network. Defaults to RemoteAddr. Behind a proxy RemoteAddr is the proxy's,
+	// and one client that guesses keys would lock out all others. Return the address set by the
+	// proxy there, and never one that the client can choose.
 	Address func(*http.Request) string
 }
 
@@ -191,8 +191,8 @@ func (l *login) wrong(w http.ResponseWriter, v *view) error {
 	return v.c.render(w, v, http.StatusUnauthorized)
 }
 
-// cookie returns the session cookie. It sets no Path: browsers then use the form's path without
-// its last element, which is the console's under any prefix.
+// cookie returns the session cookie. It sets no Path. Browsers then use the form's path without its
+// last element: the path of the console under any prefix.
 func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}

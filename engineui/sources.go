@@ -52,7 +52,7 @@ func (d *sourceData) Streams() (list []streamData) {
 
 // streamData is a stream.
 type streamData struct {
-	Of string // "accounts" or "queries": what the streamed posts are selected by
+	Of string // "accounts" or "queries": the stream has the posts of these
 	detect.StreamStats
 }
 

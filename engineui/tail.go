@@ -18,7 +18,7 @@ import (
 const (
 	tailKept     = 200 // number of events kept in memory; a page shows tailShown of them
 	tailShown    = 25
-	tailQueue    = 64  // maximum number of events that wait for a client; beyond it the oldest are dropped
+	tailQueue    = 64  // maximum number of events that wait for a client; then the oldest are dropped
 	tailClients  = 100 // maximum number of clients; tailPerOwner of them are reserved for operators
 	tailPerOwner = 10  // maximum number of clients per owner, and for all operators together
 	tailPause    = 250 * time.Millisecond
@@ -83,7 +83,7 @@ const operators = "operators"
 // tailClient is an open page that shows the tail. The tail's mutex guards it.
 type tailClient struct {
 	scope
-	group   string // clients of one group are counted together
+	group   string // the limit tailPerOwner is for all clients of a group
 	queue   []item
 	dropped int
 	wake    chan struct{}
@@ -185,7 +185,7 @@ func (t *tail) leave(c *tailClient) {
 	t.serving.Done()
 }
 
-// take empties a client's queue and returns its items, and how many were dropped before.
+// take empties a client's queue and returns its items. dropped is how many were dropped before them.
 func (t *tail) take(c *tailClient) (items []item, dropped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,9 +194,9 @@ func (t *tail) take(c *tailClient) (items []item, dropped int) {
 	return items, dropped
 }
 
-// serveTail sends events as they are committed, as server-sent events. It ends when the client
-// leaves or is no longer authorized, or the console is closed. If the client is too slow,
-// serveTail drops events and sends how many.
+// serveTail sends events to a client as server-sent events when they are committed. It ends when the
+// client disconnects or is no longer authorized, or the console is closed. If the client is too slow,
+// serveTail drops events and sends their number.
 func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	me := &tailClient{scope: v.scope(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
 	if v.Viewer.All {
@@ -208,7 +208,7 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		return err
 	}
 	defer c.tail.leave(me)
-	_ = rc.SetReadDeadline(time.Time{}) // a server's ReadTimeout is meant for requests that end
+	_ = rc.SetReadDeadline(time.Time{}) // the server's ReadTimeout would end the stream
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx
 	// If deadlines are not supported, the server's own applies.

@@ -12,8 +12,8 @@ import (
 type Viewer struct {
 	Name  string // shown on every page; may be ""
 	Owner string // owner of the monitors, rules, endpoints, events and credits that they see
-	// All is set for an operator, who sees the records of all owners, and the engine itself.
-	// Owner is then the one shown until the operator chooses another.
+	// All is set for an operator, who sees the records of all owners, and the engine itself. An
+	// operator first sees Owner and may choose another owner.
 	All bool
 	// Write allows changes.
 	Write bool
@@ -22,17 +22,17 @@ type Viewer struct {
 	RatePerMinute int
 }
 
-// ErrDenied may be returned by Authorize. The answer is 403. Other errors get the same answer,
-// and are logged.
+// ErrDenied may be returned by Authorize. The answer is 403. Other errors get the same answer and are
+// also logged.
 var ErrDenied = errors.New("engineui: not allowed")
 
 // errLogin means that the request has no session. The answer is KeyLogin's form.
 var errLogin = errors.New("engineui: no session")
 
-// AllowLoopback can be used as Config.Authorize. It lets requests from this machine see and
-// change everything, and denies all others: RemoteAddr and Host must be loopback addresses, and
-// no header may indicate a proxy. Beware: it also admits every other user of the machine, and
-// all clients of a local proxy that sends no such header and sets Host itself.
+// AllowLoopback can be used as Config.Authorize. Requests from this machine may see and change
+// everything; all others are denied. RemoteAddr and Host must be loopback addresses, and no header may
+// indicate a proxy. Beware: it also admits every other user of the machine, and all clients of a local
+// proxy that sends no such header and sets Host itself.
 func AllowLoopback(r *http.Request) (Viewer, error) {
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
 		if r.Header.Get(h) != "" {

@@ -83,7 +83,7 @@ type window struct {
 	calls                 map[string]int64 // by source
 }
 
-// Length returns the window's length, which is shorter than requested right after the start.
+// Length returns the window's length. Soon after the start it is shorter than requested.
 func (w *window) Length() time.Duration { return w.To.Sub(w.From) }
 
 // causes returns the share of each cause, like streamwatch.Stats.Causes.
