@@ -17,7 +17,7 @@ import (
 const sealsEvery = time.Minute
 
 // The reconciler repeats a failed reconciliation after mendWait, then after twice as long each
-// time, up to mendMost. It also reconciles Engine.grace after a webhook change failed half-way.
+// time, up to mendMost. When a webhook change fails half-way, it reconciles Engine.grace later.
 const (
 	mendWait = time.Second
 	mendMost = 5 * time.Minute

@@ -18,8 +18,8 @@ type Subscriber struct {
 	covered bool // fresh, and served by the poll under way
 }
 
-// Each calls fn for each subscriber of an account, with its source and the time since which posts
-// are for it.
+// Each calls fn for each subscriber of an account, with its source and its start: posts published
+// since then are for the source.
 func (a *Targets) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
 	t := a.at(slot)
 	if t.want < 0 {

@@ -110,7 +110,7 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
 // Together returns how many accounts share a call when intervals set the pace. An account shares
-// its call with accounts that are due in the next part of its interval: see schedule.LookAhead.
+// its call with those due within the next 1/schedule.LookAhead of its interval.
 func (cfg Settings) Together(accounts float64) float64 {
 	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
 }

@@ -27,9 +27,10 @@ func (e *Env) Stored(target string, c Cursor) *Cursor {
 	return &c
 }
 
-// Begins returns the time since which a target's posts are for a source. This is since, unless
-// since is ahead of the clock by more than differ: then the clock that stamped it was ahead, and
-// was later set back. read is the time up to which the target was read, zero if it was not.
+// Begins returns the start time of a source at a target: posts published since then are for the
+// source. It is since, unless since is ahead of the clock by more than differ: then the clock that
+// stamped it was ahead, and was later set back. read is the time up to which the target was read,
+// zero if it was not.
 func (e *Env) Begins(since, read time.Time, differ time.Duration) time.Time {
 	now := e.Now()
 	switch {
