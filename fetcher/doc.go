@@ -17,10 +17,9 @@
 //	streamwatch.Config{Fetcher: logged{platform}, Roles: fetcher.RolesOf(platform)}
 //
 // Ready-made adapters live below this package, one per platform (fetcher/mastodon,
-// fetcher/bluesky); fetcher/upstream holds the HTTP client that they share.
-// fetcher/remote reads another streamwatch service. For a platform that can only be
-// searched, fetcher/searchtimeline makes a Fetcher from a Searcher. To write your own
-// adapter:
+// fetcher/bluesky); fetcher/upstream holds the HTTP client that they share. fetcher/remote
+// reads another streamwatch service. For a platform that can only be searched,
+// fetcher/searchtimeline makes a Fetcher from a Searcher. To write your own adapter:
 //
 //  1. Map each post to a Tweet. Detection needs ID, Username and PublishedAt. Receivers get
 //     Text, FullText (the same text if the platform does not cut texts) and CreatedAt (use
@@ -43,8 +42,7 @@
 //  7. Test the adapter with fetchertest.TestFetcher. One call checks all these rules against a
 //     fake platform.
 //
-// The platform decides what account names look like, within the limits of
-// TimelineQuery.Username.
+// The platform decides what account names look like, within the limits of TimelineQuery.Username.
 //
 // The records have the JSON names of the streamwatch wire format. AppendJSON encodes
 // them without reflection.

@@ -16,8 +16,7 @@ var (
 	ErrNotFound = errors.New("fetcher: not found")
 	// ErrUnauthorized: the platform refused the credentials.
 	ErrUnauthorized = errors.New("fetcher: unauthorized")
-	// ErrProtected: the account exists but its posts are private, or it is
-	// suspended.
+	// ErrProtected: the account exists but its posts are private, or it is suspended.
 	ErrProtected = errors.New("fetcher: protected")
 	// ErrMalformed: the answer could not be decoded, for example HTML in place of JSON, a body
 	// that is cut short, or a body over the size limit.

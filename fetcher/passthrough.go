@@ -17,8 +17,7 @@ type UsersByIDs interface {
 	UsersByIDs(ctx context.Context, ids []string) ([]User, error)
 }
 
-// TweetsByIDs looks up posts by id. The result is in the order of ids;
-// unknown ones are left out.
+// TweetsByIDs looks up posts by id. The result is in the order of ids; unknown ones are left out.
 type TweetsByIDs interface {
 	TweetsByIDs(ctx context.Context, ids []string) ([]Tweet, error)
 }

@@ -35,11 +35,10 @@ type TimelineQuery struct {
 	// letters, digits, "_", "-", ".", ":" and "@", or an http or https URL of at most 512
 	// bytes. Monitors accept no other names, and compare them without regard to case.
 	Username string
-	// UserID is the account's id from an earlier Page.UserID, or "". The id saves a look-up,
-	// and stays the same if the account is renamed. After ErrNotFound the next poll has no
-	// UserID, because a new account may have taken the name. If that poll finds no account
-	// either, the poll after it has the UserID again. An adapter must not remember an id that
-	// was not found.
+	// UserID is the account's id from an earlier Page.UserID, or "". The id saves a look-up, and
+	// stays the same if the account is renamed. After ErrNotFound the next poll has no UserID,
+	// because a new account may have taken the name. If that poll finds no account either, the
+	// poll after it has the UserID again. An adapter must not remember an id that was not found.
 	UserID string
 	// Cursor is the Page.Next of the previous page, "" for the newest page.
 	Cursor string

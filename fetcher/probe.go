@@ -43,6 +43,5 @@ type Probe struct {
 // that is missing from the answer.
 type Mark uint64
 
-// NoMark says that the account's state is unknown. The engine then keeps the account's last
-// mark.
+// NoMark says that the account's state is unknown. The engine then keeps the account's last mark.
 const NoMark Mark = 0

@@ -34,9 +34,8 @@ type StreamQuery struct {
 	// returns ErrResubscribe. Each list replaces the one before. A closed channel means that no
 	// more changes follow; the stream continues.
 	Changes <-chan []Account
-	// Queries and QueryChanges take the place of Accounts and Changes for a
-	// Roles.SearchStream; Accounts and Changes are nil then. Each query has the Type
-	// "Latest".
+	// Queries and QueryChanges take the place of Accounts and Changes for a Roles.SearchStream;
+	// Accounts and Changes are nil then. Each query has the Type "Latest".
 	Queries      []SearchQuery
 	QueryChanges <-chan []SearchQuery
 	// Position is the Position of an earlier Signal: the stream continues after that signal. If

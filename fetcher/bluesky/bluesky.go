@@ -40,8 +40,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Fetcher reads timelines from one AppView or PDS. It is safe for concurrent
-// use.
+// Fetcher reads timelines from one AppView or PDS. It is safe for concurrent use.
 type Fetcher struct {
 	client   *upstream.Client
 	pages    *upstream.Pages

@@ -15,9 +15,8 @@ const linkTag = 42
 var errCAR = errors.New("bluesky: the blocks of a commit are no CAR")
 
 // carBlocks parses a CAR archive, version 1 (ipld.io/specs/transport/car/carv1). It returns the
-// blocks by CID; the blocks share the memory of b. A CAR is a sequence of sections, each
-// preceded by its length. The first section is a header; each other section is a CID and its
-// block.
+// blocks by CID; the blocks share the memory of b. A CAR is a sequence of sections, each preceded
+// by its length. The first section is a header; each other section is a CID and its block.
 func carBlocks(b []byte) (map[string][]byte, error) {
 	blocks := map[string][]byte{}
 	for header := true; len(b) > 0; header = false {

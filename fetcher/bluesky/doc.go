@@ -74,10 +74,9 @@
 //
 // installs the reference implementation from the npm registry, starts it with its own PLC
 // directory on loopback only, and runs the tests. BLUESKY_PDS_URL names another server instead.
-// That server must let anybody create accounts; the tests do not delete theirs.
-// TestServerRestart reads the server's process id from the file named by BLUESKY_PDS_PID, kills
-// the server and expects it to be started again. Tests without a suitable server are skipped
-// with a reason.
+// That server must let anybody create accounts; the tests do not delete theirs. TestServerRestart
+// reads the server's process id from the file named by BLUESKY_PDS_PID, kills the server and
+// expects it to be started again. Tests without a suitable server are skipped with a reason.
 //
 // This package follows the lexicons app.bsky.feed.defs, app.bsky.feed.getAuthorFeed,
 // app.bsky.actor.getProfiles, app.bsky.embed.*, app.bsky.richtext.facet,

@@ -33,9 +33,8 @@ type JetstreamConfig struct {
 	Now func() time.Time
 }
 
-// Jetstream is a Streamer for accounts of the AT Protocol. It uses version 1 of the
-// Jetstream protocol, /subscribe, which version 2 servers also support. It is safe
-// for concurrent use.
+// Jetstream is a Streamer for accounts of the AT Protocol. It uses version 1 of the Jetstream
+// protocol, /subscribe, which version 2 servers also support. It is safe for concurrent use.
 //
 // It delivers the posts and reposts of up to 10,000 accounts with a known DID, as bare
 // records without the author's profile and without addresses of media. Ids and times are

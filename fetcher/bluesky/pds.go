@@ -139,8 +139,7 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 	page.OldestAt = reach.Time()
 }
 
-// blobsOf returns the address of an account's blobs on a PDS, without the content id at its
-// end.
+// blobsOf returns the address of an account's blobs on a PDS, without the content id at its end.
 func blobsOf(pds, did string) string {
 	return pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(did) + "&cid="
 }
@@ -237,9 +236,8 @@ func (p *part) decode(body []byte) error {
 }
 
 // merge returns the records for this page, newest key first, and each collection's position for
-// the next page. It leaves out a record if another collection's next part may have newer
-// records. Keys are compared byte by byte, as servers do, which sorts timestamp identifiers by
-// time.
+// the next page. It leaves out a record if another collection's next part may have newer records.
+// Keys are compared byte by byte, as servers do, which sorts timestamp identifiers by time.
 func merge(parts [len(collections)]part) ([]listedRecord, positions) {
 	cut := "" // the parts have all records with this key or a greater one
 	for i := range parts {

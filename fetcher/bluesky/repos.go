@@ -20,8 +20,7 @@ const maxFrame = 5 << 20
 
 // ReposConfig configures a Repos. A zero field means the default; PDS has none.
 type ReposConfig struct {
-	// PDS is the server that hosts the accounts, such as "https://pds.example.com".
-	// Required.
+	// PDS is the server that hosts the accounts, such as "https://pds.example.com". Required.
 	PDS string
 	// HTTP makes the handshake. Its Timeout must be 0, because a timeout would end the
 	// connection. Defaults to http.DefaultClient.

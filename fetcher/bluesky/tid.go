@@ -82,8 +82,7 @@ func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	return created
 }
 
-// parseTime parses a datetime of a lexicon, in RFC 3339 format. It reports false if s is
-// invalid.
+// parseTime parses a datetime of a lexicon, in RFC 3339 format. It reports false if s is invalid.
 func parseTime(s string) (time.Time, bool) {
 	if s == "" { // creating the error would take as long as decoding a record
 		return time.Time{}, false

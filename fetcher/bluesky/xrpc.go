@@ -38,8 +38,7 @@ var xrpcErrors = map[string]error{
 }
 
 // notFoundMessages are parts, in lower case, of the messages for an unknown account. An
-// InvalidRequest whose message has none of these parts has another reason, such as a bad
-// cursor.
+// InvalidRequest whose message has none of these parts has another reason, such as a bad cursor.
 var notFoundMessages = []string{
 	"profile not found",
 	"actor not found",

@@ -75,9 +75,8 @@
 //
 // With a Memory, such as NewDir's, none of this happens. Timeline writes the Memory before it
 // returns a page with new entries. If the process ends before the engine has stored them, the
-// next process finds the same entries with the same times. With or without a Memory, the
-// Fetcher forgets at a restart that a server has asked it to wait, and makes one request too
-// early.
+// next process finds the same entries with the same times. With or without a Memory, the Fetcher
+// forgets at a restart that a server has asked it to wait, and makes one request too early.
 //
 // # What publishers ask for
 //
@@ -146,13 +145,11 @@
 //     intermediate certificates;
 //   - pass on all requests below the Callback unchanged: GET with its query, POST with
 //     X-Hub-Signature and a body of up to Config.MaxBody bytes;
-//   - require no login, and allow many requests from few addresses, because hubs push in
-//     bursts;
+//   - require no login, and allow many requests from few addresses, because hubs push in bursts;
 //   - keep the paths out of logs that others read. If the feed's hub has no secret, anybody who
 //     knows the path can cause polls.
 //
 // Some hubs get special treatment. YouTube's feeds do not name their hub, and the hub uses
-// another URL for the feed. The hubs of Google and Superfeedr are called by https even if a
-// feed names them with http. Connections to hubs are not reused, because Superfeedr requires
-// that.
+// another URL for the feed. The hubs of Google and Superfeedr are called by https even if a feed
+// names them with http. Connections to hubs are not reused, because Superfeedr requires that.
 package feed

@@ -34,8 +34,7 @@ type Config struct {
 	// Memory stores the known entries of feeds for the next process: see "Restarts" in the
 	// package documentation. If Memory is nil, the Fetcher forgets them at a restart.
 	Memory Memory
-	// AllowPrivate also allows private networks and any port, like
-	// webhook.Config.AllowPrivate.
+	// AllowPrivate also allows private networks and any port, like webhook.Config.AllowPrivate.
 	AllowPrivate bool
 	// Transport makes the requests. Defaults to a transport that uses no proxy and connects to
 	// public addresses only. Any other transport must check addresses itself.

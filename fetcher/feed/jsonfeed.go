@@ -147,8 +147,7 @@ func jsonAuthors(list []jsonAuthor, one jsonAuthor) (people []person) {
 	return people
 }
 
-// parseDate parses a time in ISO 8601 or in the format of RSS. It returns nil for other
-// texts.
+// parseDate parses a time in ISO 8601 or in the format of RSS. It returns nil for other texts.
 func parseDate(text string) *time.Time {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

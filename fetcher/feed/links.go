@@ -51,9 +51,8 @@ func atomLinks(e ext.Extensions) (links []ext.Extension) {
 	return links
 }
 
-// fillLink sets the link of an entry for which gofeed found none. In RSS it tries a guid that
-// is a permalink, then an Atom link. In Atom it tries links by their rel, including related and
-// via.
+// fillLink sets the link of an entry for which gofeed found none. In RSS it tries a guid that is
+// a permalink, then an Atom link. In Atom it tries links by their rel, including related and via.
 func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 	switch f := feed.OriginalFeed().(type) {
 	case *rss.Feed:

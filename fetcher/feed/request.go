@@ -62,8 +62,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) 
 	}
 }
 
-// redirect returns the target of a redirect, or an error if it is not allowed as a feed's
-// URL.
+// redirect returns the target of a redirect, or an error if it is not allowed as a feed's URL.
 func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
 	ref, err := url.Parse(strings.TrimSpace(location))
 	if err != nil {

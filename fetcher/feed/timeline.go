@@ -206,8 +206,7 @@ func (a *account) bucket(moved *url.URL) string {
 
 // body reads a body, and reports whether it was complete.
 func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
-	// The transport has decompressed gzip and removed the header. Any other encoding is an
-	// error.
+	// The transport has decompressed gzip and removed the header. Any other encoding is an error.
 	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
 	}

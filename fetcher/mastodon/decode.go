@@ -8,8 +8,7 @@ import (
 
 // Each decode method decodes a document in one pass, by the names in its type's tags. The
 // document must be valid JSON. As with encoding/json, null and values of another type leave a
-// field unchanged. TestDecodeAsEncodingJSONDoes compares the results with those of
-// encoding/json.
+// field unchanged. TestDecodeAsEncodingJSONDoes compares the results with those of encoding/json.
 
 func (s *status) decode(doc scan.Value, boosted bool) {
 	for name, v := range doc.Members() {

@@ -5,12 +5,11 @@
 //	m, err := mastodon.New(mastodon.Config{BaseURL: "https://mastodon.social"})
 //	page, err := m.Timeline(ctx, fetcher.TimelineQuery{Username: "Gargron"})
 //
-// One Fetcher reads from one server. It reads the server's own accounts ("user") and accounts
-// of other servers ("user@host"). Posts of its own accounts appear immediately. Posts of other
-// servers' accounts appear when they reach the server, and some never do. Without a
-// Config.Token, servers in restricted mode and most GoToSocial servers answer 401
-// (fetcher.ErrUnauthorized). A token needs the scope "read", or read:accounts and
-// read:statuses.
+// One Fetcher reads from one server. It reads the server's own accounts ("user") and accounts of
+// other servers ("user@host"). Posts of its own accounts appear immediately. Posts of other
+// servers' accounts appear when they reach the server, and some never do. Without a Config.Token,
+// servers in restricted mode and most GoToSocial servers answer 401 (fetcher.ErrUnauthorized). A
+// token needs the scope "read", or read:accounts and read:statuses.
 //
 // # Pages
 //
@@ -24,9 +23,8 @@
 // Replies and boosts are part of the timeline. Some servers repeat pinned posts at the top of
 // the timeline, with Tweet.Pinned set. Mastodon does not.
 //
-// If the newest page has not changed since the version in TimelineQuery.Known,
-// Timeline returns it as Page.Unchanged: see package upstream. Mastodon sends an
-// ETag with its answers.
+// If the newest page has not changed since the version in TimelineQuery.Known, Timeline returns
+// it as Page.Unchanged: see package upstream. Mastodon sends an ETag with its answers.
 //
 // # Posts
 //

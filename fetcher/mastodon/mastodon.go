@@ -34,8 +34,7 @@ type Config struct {
 	UserAgent string
 	// PageSize is the number of posts per request, 1 to 40. Defaults to 40.
 	PageSize int
-	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
-	// MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
 	// MaxPages is the number of accounts whose newest page is remembered, in about 400 bytes
 	// each. A remembered page is not decoded again while it stays the same. Defaults to

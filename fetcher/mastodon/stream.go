@@ -23,8 +23,7 @@ import (
 type StreamConfig struct {
 	// BaseURL is the server, such as "https://mastodon.social". Required.
 	BaseURL string
-	// Token is an access token of a user, with the scope "read". Required. It
-	// prints as ***.
+	// Token is an access token of a user, with the scope "read". Required. It prints as ***.
 	Token secret.Value
 	// StreamingURL is the address of the server's streams: ws:// or wss:// and a host. Defaults
 	// to configuration.urls.streaming in the server's /api/v2/instance. If that is missing, the

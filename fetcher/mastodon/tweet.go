@@ -9,8 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/htmltext"
 )
 
-// tweet converts a post to a Tweet. PublishedAt is zero if the post has no id or no
-// valid time.
+// tweet converts a post to a Tweet. PublishedAt is zero if the post has no id or no valid time.
 func (s *status) tweet() fetcher.Tweet {
 	// A boost has its own id, author and time. All other fields are those of the boosted post.
 	shown, boost := s, s.Reblog != nil && s.Reblog.ID != ""

@@ -17,10 +17,9 @@
 // # What the other service needs
 //
 // A Fetcher needs enginehttp.Providers.Timeline in the other service; otherwise every call
-// returns fetcher.ErrUnsupported. A page is one GET of /users/{username}/latest_tweets. The
-// key's owner pays one request for each page, and the other service makes one call to its
-// platform. If the other service sets Options.CursorKey, cursors stay valid when that service
-// restarts.
+// returns fetcher.ErrUnsupported. A page is one GET of /users/{username}/latest_tweets. The key's
+// owner pays one request for each page, and the other service makes one call to its platform. If
+// the other service sets Options.CursorKey, cursors stay valid when that service restarts.
 //
 // A Stream needs streamwatch.Config.WebSocket in the other service. Each account must be in the
 // usernames of an active monitor of the key's owner. The Stream reads the list of monitors with

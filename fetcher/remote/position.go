@@ -8,8 +8,7 @@ import (
 
 // position says after which frame to resume a stream. It is encoded as JSON.
 type position struct {
-	// Place is the URL of the service. Two services may use the same number for different
-	// frames.
+	// Place is the URL of the service. Two services may use the same number for different frames.
 	Place string `json:"service"`
 	// Key is the id of the API key. A key of another owner has other frame numbers.
 	Key string `json:"key"`

@@ -28,8 +28,7 @@ type Config struct {
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
-	// MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
 	// MaxPages is the number of accounts whose newest page is remembered. A remembered page is
 	// not decoded again while it stays the same. Defaults to upstream.DefaultMaxPages.

@@ -1,6 +1,5 @@
-// Package scan finds a few members of each element of a JSON list without
-// decoding the rest. With it, an adapter finds the new posts of a page and
-// decodes only those.
+// Package scan finds a few members of each element of a JSON list without decoding the rest.
+// With it, an adapter finds the new posts of a page and decodes only those.
 //
 // A Plan says where the list is and which members to look up. Make each Plan once; scanning
 // with a Plan allocates nothing:

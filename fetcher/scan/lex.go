@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// maxDepth is how deep lists and objects may be nested, the same limit as in
-// encoding/json.
+// maxDepth is how deep lists and objects may be nested, the same limit as in encoding/json.
 const maxDepth = 10_000
 
 // stack has one bit for each open list or object: 1 for an object, 0 for a list.
@@ -25,8 +24,7 @@ func space(data []byte, i int) int {
 
 // skip reads the value at i, of any type. depth is the number of lists and objects open around
 // the value. skip returns the position after the value. For an invalid byte at position e it
-// returns ^e, which is negative. The functions below return the same for the part that they
-// read.
+// returns ^e, which is negative. The functions below return the same for the part that they read.
 func (s *Scanner) skip(i, depth int) int {
 	data := s.data
 	around := depth

@@ -13,8 +13,7 @@ import (
 
 // Config sets up a Fetcher.
 type Config struct {
-	// Searcher must understand "from:" and "OR", and should answer newest post first.
-	// Required.
+	// Searcher must understand "from:" and "OR", and should answer newest post first. Required.
 	Searcher fetcher.Searcher
 	// MaxLength is the largest allowed length of a query, in characters (Unicode code points),
 	// at least 32. Defaults to 512, the limit of a recent search in X's API v2:
@@ -70,9 +69,8 @@ func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Pa
 	return f.searcher.Search(ctx, q)
 }
 
-// Timeline reads a page of one account with a query for this account alone. If the handle
-// cannot be part of a query, the error is fetcher.ErrNotFound. Other errors are those of the
-// Searcher.
+// Timeline reads a page of one account with a query for this account alone. If the handle cannot
+// be part of a query, the error is fetcher.ErrNotFound. Other errors are those of the Searcher.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	query, err := f.clause(q.Username)
 	if err != nil {
@@ -119,8 +117,7 @@ func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page,
 	return page, nil
 }
 
-// clause returns the query for one account, or an error if its handle cannot be part of
-// a query.
+// clause returns the query for one account, or an error if its handle cannot be part of a query.
 func (f *Fetcher) clause(username string) (string, error) {
 	name := handle(username)
 	if !searchable(name) {

@@ -118,9 +118,8 @@ func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, page
 	}
 }
 
-// by reports whether a post has the handle or the id of the query's account. For a post with
-// the handle but another id it returns true; the engine drops such a post if Page.UserID
-// differs.
+// by reports whether a post has the handle or the id of the query's account. For a post with the
+// handle but another id it returns true; the engine drops such a post if Page.UserID differs.
 func by(tw *fetcher.Tweet, q *fetcher.TimelineQuery) bool {
 	return tw.Username != "" && strings.EqualFold(handle(tw.Username), handle(q.Username)) ||
 		q.UserID != "" && tw.UserID == q.UserID

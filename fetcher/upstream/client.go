@@ -22,8 +22,7 @@ const DefaultUserAgent = "streamwatch/1 (+https://github.com/streamwatch/streamw
 
 // Config configures a Client. A zero field means the default.
 type Config struct {
-	// BaseURL is the server's scheme and host, such as "https://mastodon.social".
-	// Required.
+	// BaseURL is the server's scheme and host, such as "https://mastodon.social". Required.
 	BaseURL string
 	// HTTP makes the requests. Defaults to a client with a timeout of 30 s that follows
 	// redirects only within the same scheme and host. If Token is set, New uses a copy of the

@@ -15,12 +15,11 @@
 //
 // # Unchanged pages
 //
-// Most polls find nothing new. For each account, Pages remembers the newest page's validator
-// and a hash of its body. The validator is the ETag or, without one, a Last-Modified that is at
-// least five minutes old (RFC 9110). A server that supports validators answers 304 without a
-// body. With other servers, a body with an equal hash need not be decoded. Hashing costs a
-// third of scanning for ids. A page counts as changed, and is decoded, even if only counts such
-// as likes differ.
+// Most polls find nothing new. For each account, Pages remembers the newest page's validator and
+// a hash of its body. The validator is the ETag or, without one, a Last-Modified that is at least
+// five minutes old (RFC 9110). A server that supports validators answers 304 without a body. With
+// other servers, a body with an equal hash need not be decoded. Hashing costs a third of scanning
+// for ids. A page counts as changed, and is decoded, even if only counts such as likes differ.
 //
 // No post is lost: a page is Unchanged only for a caller that passes its version in
 // TimelineQuery.Known and so already has its posts. Pages trusts a 304 as it trusts a 200.

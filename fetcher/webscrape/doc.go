@@ -36,8 +36,7 @@
 // that is valid UTF-8.
 //
 // The HTML result has a fixed set of elements and attributes, absolute links with the schemes
-// http, https, mailto and tel, and no scripts. Still sanitize it before you show it in a
-// browser.
+// http, https, mailto and tel, and no scripts. Still sanitize it before you show it in a browser.
 //
 // The main content is found by codeberg.org/readeck/go-readability. Markdown is made by
 // github.com/JohannesKaufmann/html-to-markdown.

@@ -40,8 +40,7 @@ func tidy(n *html.Node) {
 	end()
 }
 
-// marks removes the characters that the converter uses as marks, such as U+F002 for a line
-// break.
+// marks removes the characters that the converter uses as marks, such as U+F002 for a line break.
 var marks = strings.NewReplacer("\a", "", "\uf002", "")
 
 // escaper puts a backslash before each character of a tree's text that would be markup in

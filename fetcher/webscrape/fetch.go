@@ -51,8 +51,7 @@ func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	if a.over {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page is over %d bytes", s.cfg.MaxBody))
 	}
-	// The transport has decompressed gzip and removed the header. Any other encoding is an
-	// error.
+	// The transport has decompressed gzip and removed the header. Any other encoding is an error.
 	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, refuse(a.url.Host, fmt.Sprintf("the page has the content encoding %q: want gzip or none", cut(e, 100)))
 	}

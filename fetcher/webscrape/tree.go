@@ -28,8 +28,7 @@ type document struct {
 }
 
 // builder builds a tree from the tokens of a page. Unlike html.Parse, it needs limited time and
-// memory for each token, because it closes elements by a few simple rules and never reopens
-// one.
+// memory for each token, because it closes elements by a few simple rules and never reopens one.
 type builder struct {
 	base   *url.URL
 	based  bool // base is that of a base element

@@ -32,8 +32,7 @@ type ActivityConfig struct {
 	// those of other programs. Defaults to 1,500, the limit of self-serve access; at most
 	// 75,000, the limit of Enterprise access.
 	MaxSubscriptions int
-	// PostsOnly leaves out deletions. An account then needs one subscription instead
-	// of two.
+	// PostsOnly leaves out deletions. An account then needs one subscription instead of two.
 	PostsOnly bool
 	// Logger receives a message when X refuses subscriptions, or when there are too many.
 	// Defaults to no logging.
@@ -56,10 +55,9 @@ const (
 //
 // It adds and deletes the app's subscriptions to match the accounts. An account with a known
 // UserID needs two subscriptions, or one if PostsOnly is set. If MaxSubscriptions is too low,
-// subscriptions to posts have priority over those to deletions. The engine polls accounts
-// without a subscription. These include the accounts that another program of the app has
-// subscribed to. X accepts 500 new subscriptions in 15 minutes. Subscriptions remain after the
-// connection ends.
+// subscriptions to posts have priority over those to deletions. The engine polls accounts without
+// a subscription. These include the accounts that another program of the app has subscribed to. X
+// accepts 500 new subscriptions in 15 minutes. Subscriptions remain after the connection ends.
 //
 // An edited post is a new post with its own id, as on a timeline; EditTweetIDs has the ids of
 // the earlier versions. X does not send the posts made while the connection was down; polls

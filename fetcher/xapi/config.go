@@ -22,8 +22,7 @@ type Config struct {
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
-	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8
-	// MiB.
+	// MaxBody is the largest allowed size of a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
 	// Expand selects records to request besides posts. X may bill each of them.
 	Expand Expand

@@ -66,9 +66,8 @@
 // free. The first audit after midnight is charged for posts of the day before: 1/96 of a day's
 // posts if AuditEvery is 15 minutes.
 //
-// A page without Next is complete: there are no other posts since Since. If Since is zero, a
-// page has the Config.FirstPage newest posts. X shows at most the newest 3,200 posts of an
-// account.
+// A page without Next is complete: there are no other posts since Since. If Since is zero, a page
+// has the Config.FirstPage newest posts. X shows at most the newest 3,200 posts of an account.
 //
 // A search has an id as its lower bound, computed from Since to the millisecond. A search
 // reaches back at most 7 days.

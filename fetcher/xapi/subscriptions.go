@@ -26,9 +26,8 @@ const (
 	maxListed = 1000
 )
 
-// subscriptions manages the program's subscriptions for the wanted accounts. It implements
-// feed, and holdings with keys such as "post.create 12", which name an event and an account's
-// id.
+// subscriptions manages the program's subscriptions for the wanted accounts. It implements feed,
+// and holdings with keys such as "post.create 12", which name an event and an account's id.
 type subscriptions struct {
 	client    *client
 	tag       string

@@ -64,8 +64,7 @@ func (p *post) tweet(at time.Time, in *includes) fetcher.Tweet {
 	return t
 }
 
-// publishedAt returns the time in the id, to the millisecond, or created_at if the id has
-// none.
+// publishedAt returns the time in the id, to the millisecond, or created_at if the id has none.
 func (p *post) publishedAt() time.Time {
 	at, ok := fetcher.SnowflakeTime(p.ID)
 	if !ok {

@@ -29,8 +29,7 @@ type holdings interface {
 	usedFrom() time.Time
 }
 
-// upkeep adds and deletes holdings until X has the wanted ones. It makes one call at a
-// time.
+// upkeep adds and deletes holdings until X has the wanted ones. It makes one call at a time.
 type upkeep struct {
 	of   holdings
 	most int // limit of holdings for the app, including those of other programs
@@ -75,8 +74,7 @@ func newUpkeep(of holdings, most int, log *slog.Logger) *upkeep {
 	return &upkeep{of: of, most: most, log: log, changed: batch.NewBell(), told: batch.NewBell(), begun: make(chan struct{}), refused: map[string]bool{}}
 }
 
-// want sets the wanted keys. If the app's limit is too low for all, earlier lists have
-// priority.
+// want sets the wanted keys. If the app's limit is too low for all, earlier lists have priority.
 func (u *upkeep) want(lists ...[]string) {
 	u.mu.Lock()
 	u.wanted = lists

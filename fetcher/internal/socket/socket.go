@@ -54,8 +54,7 @@ type Send func(ctx context.Context, b []byte) error
 // ErrSilent means that the server did not answer a ping.
 var ErrSilent = errors.New("socket: the server does not answer")
 
-// Base returns the scheme and host of server, with ws in place of http, or wss in place of
-// https.
+// Base returns the scheme and host of server, with ws in place of http, or wss in place of https.
 func Base(server string) string {
 	u, err := url.Parse(server) // makes the scheme lower case
 	if err != nil {
@@ -209,8 +208,7 @@ func (r *reader) ping(ctx context.Context) {
 		before := r.handled.Load()
 		err := r.ws.Ping(wait)
 		cancel()
-		// While a message is being handled, a pong cannot be read, so its absence means
-		// nothing.
+		// While a message is being handled, a pong cannot be read, so its absence means nothing.
 		if err != nil && !r.handling.Load() && r.handled.Load() == before {
 			r.cut(ErrSilent)
 			return

@@ -40,8 +40,7 @@ func (s *Server) Cut() {
 	}
 }
 
-// Freeze keeps the existing connections open, but drops all further bytes in both
-// directions.
+// Freeze keeps the existing connections open, but drops all further bytes in both directions.
 func (s *Server) Freeze() {
 	for _, l := range s.all() {
 		l.freeze()

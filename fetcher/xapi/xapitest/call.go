@@ -63,9 +63,8 @@ func (c *call) invalid(parameter string, values ...string) {
 		Detail: "One or more parameters to your request was invalid.", Parameter: parameter, Values: values}.Write(c.w)
 }
 
-// number parses a parameter as a number from least to most. It returns otherwise if the
-// parameter is not set. If the value is not allowed, number answers with an error and returns
-// false.
+// number parses a parameter as a number from least to most. It returns otherwise if the parameter
+// is not set. If the value is not allowed, number answers with an error and returns false.
 func (c *call) number(parameter string, least, most, otherwise int) (int, bool) {
 	text := c.query.Get(parameter)
 	if text == "" {

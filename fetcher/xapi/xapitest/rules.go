@@ -43,8 +43,7 @@ func (st *Streams) Rules() (all []Rule) {
 	return all
 }
 
-// AddRule adds a rule of another program and returns its id. It panics if the rule is not
-// valid.
+// AddRule adds a rule of another program and returns its id. It panics if the rule is not valid.
 func (st *Streams) AddRule(value, tag string) (id string) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()

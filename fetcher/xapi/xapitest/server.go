@@ -10,9 +10,8 @@ import (
 type Config struct {
 	// Token is the only accepted bearer token. Defaults to "token".
 	Token string
-	// Limits has the number of calls that each endpoint accepts in 15 minutes. The keys are
-	// paths such as "/2/users/:id/tweets". Other endpoints have no limit. Defaults to
-	// DefaultLimits.
+	// Limits has the number of calls that each endpoint accepts in 15 minutes. The keys are paths
+	// such as "/2/users/:id/tweets". Other endpoints have no limit. Defaults to DefaultLimits.
 	Limits map[string]int
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time

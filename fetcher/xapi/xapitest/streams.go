@@ -14,14 +14,12 @@ type StreamFaults struct {
 	Delay, Disorder time.Duration
 	// Duplicate is the fraction of lines that are sent twice, 0 to 1.
 	Duplicate float64
-	// DisconnectAfter is the mean time after which the server ends a connection. 0 means
-	// never.
+	// DisconnectAfter is the mean time after which the server ends a connection. 0 means never.
 	DisconnectAfter time.Duration
 	// Torn is the fraction of these connections that end in the middle of a line. Announced is
 	// the fraction that end with an operational-disconnect message. Both are 0 to 1.
 	Torn, Announced float64
-	// GhostFor is how long a connection counts as open after it ended because of
-	// DisconnectAfter.
+	// GhostFor is how long a connection counts as open after it ended because of DisconnectAfter.
 	GhostFor time.Duration
 	// Seed is the seed of the random numbers.
 	Seed uint64

@@ -15,8 +15,7 @@ const (
 	readWithin   = 20 * time.Second // a push
 )
 
-// ServeHTTP answers the requests of hubs. The last element of the path is a subscription's
-// token.
+// ServeHTTP answers the requests of hubs. The last element of the path is a subscription's token.
 func (s *Subscriber) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	switch r.Method {
