@@ -24,6 +24,7 @@ type scheduler struct {
 	held     map[string]*item
 	recorded map[string]int // by delivery, the last attempt recorded during a Claim; nil if none is under way
 	start    func(*job)     // starts a worker with a job; nil before Run
+	spare    *job           // for startWorkers
 	closing  bool           // no delivery is queued any more
 	closed   bool           // no attempt begins any more
 	counts   Stats          // the counters
@@ -233,11 +234,14 @@ func (s *scheduler) pump() {
 // startWorkers is pump for a worker that has ended a job: it works even while the scheduler closes.
 func (s *scheduler) startWorkers() {
 	for {
-		var j job
-		if !s.next(&j) {
+		if s.spare == nil {
+			s.spare = new(job)
+		}
+		if !s.next(s.spare) {
 			return
 		}
-		s.start(&j)
+		s.start(s.spare)
+		s.spare = nil
 	}
 }
 

@@ -47,8 +47,11 @@ func (w *workers) do(ctx context.Context, j *job) {
 // attempt makes one attempt of a delivery, and passes the outcome to the settler.
 func (w *workers) attempt(ctx context.Context, j *job) {
 	it := j.items[0]
-	res, timedOut := deliver.Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
-	if j.sender != nil {
+	var res deliver.Result
+	timedOut := false
+	if j.sender == nil {
+		res.Error = fmt.Sprintf("no sender for scheme %q", j.scheme)
+	} else {
 		attempt, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
 		res = send(attempt, j.sender, &j.dv)
 		timedOut = !res.OK && (attempt.Err() != nil || res.Error == deliver.TimeoutError)

@@ -43,20 +43,21 @@ type prepared struct {
 type keyed struct{ pool sync.Pool }
 
 type keyedHash struct {
-	hash hash.Hash
+	hash.Hash
+	head []byte // is used again
 	sum  [sha256.Size]byte
 }
 
 func (k *keyed) init(key []byte) {
-	k.pool.New = func() any { return &keyedHash{hash: hmac.New(sha256.New, key)} }
+	k.pool.New = func() any { return &keyedHash{Hash: hmac.New(sha256.New, key)} }
 }
 
 // with calls use with the HMAC of the bytes that write has written.
-func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
+func (k *keyed) with(write func(*keyedHash), use func(sum []byte)) {
 	m := k.pool.Get().(*keyedHash)
-	m.hash.Reset()
-	write(m.hash)
-	use(m.hash.Sum(m.sum[:0]))
+	m.Reset()
+	write(m)
+	use(m.Sum(m.sum[:0]))
 	k.pool.Put(m)
 }
 
@@ -170,7 +171,7 @@ func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time)
 		}
 	}
 	b = append(b, signature.HexPrefix...)
-	p.mac.with(func(h hash.Hash) { h.Write(d.Event.Body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
+	p.mac.with(func(h *keyedHash) { h.Write(d.Event.Body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
 	return b
 }
 
@@ -178,8 +179,11 @@ func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time)
 // first: a receiver that knows any of them accepts the request.
 func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, seconds string, now time.Time) []byte {
 	b = append(b, signature.StandardPrefix...)
-	p.standard.with(func(h hash.Hash) { signature.WriteStandard(h, d.ID, seconds, d.Event.Body) },
-		func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })
+	p.standard.with(func(h *keyedHash) {
+		h.head = signature.AppendStandardHead(h.head[:0], d.ID, seconds)
+		h.Write(h.head)
+		h.Write(d.Event.Body)
+	}, func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })
 	for _, o := range d.Endpoint.OldSecrets {
 		if now.Before(o.Until) {
 			b = append(append(b, ' '), signature.Standard(o.Secret, d.ID, seconds, d.Event.Body)...)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"hash"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/secret"
@@ -39,16 +38,15 @@ func Hex(secret secret.Value, body []byte) string {
 // webhook-timestamp.
 func Standard(secret secret.Value, id, seconds string, body []byte) string {
 	h := hmac.New(sha256.New, StandardKey(secret))
-	WriteStandard(h, id, seconds, body)
+	h.Write(AppendStandardHead(nil, id, seconds))
+	h.Write(body)
 	b := make([]byte, 0, standardLength)
 	return string(base64.StdEncoding.AppendEncode(append(b, StandardPrefix...), h.Sum(nil)))
 }
 
-// WriteStandard writes the text that Standard signs.
-func WriteStandard(h hash.Hash, id, seconds string, body []byte) {
-	var head [128]byte
-	h.Write(append(append(append(append(head[:0], id...), '.'), seconds...), '.'))
-	h.Write(body)
+// AppendStandardHead appends the text that Standard signs, without the body.
+func AppendStandardHead(b []byte, id, seconds string) []byte {
+	return append(append(append(append(b, id...), '.'), seconds...), '.')
 }
 
 // StandardKey returns the key of Standard: the part of the secret after whsec_, decoded from base64.
