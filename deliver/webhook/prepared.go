@@ -120,10 +120,11 @@ func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Ti
 	n := len(b)
 	both := string(p.appendStandard(b, d, seconds, now))
 	f.id[0], f.seconds[0], f.signature[0], f.standard[0] = d.ID, seconds, both[:n], both[n:]
-	if f.trace[0] = traceparent; !p.traced {
-		if delete(f.header, headerTrace); traceparent != "" {
-			f.header[headerTrace] = f.trace[:]
+	if !p.traced && traceparent != f.trace[0] {
+		if f.header[headerTrace] = f.trace[:]; traceparent == "" {
+			delete(f.header, headerTrace)
 		}
+		f.trace[0] = traceparent
 	}
 	req := p.template.WithContext(ctx)
 	req.Header = f.header
