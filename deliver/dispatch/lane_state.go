@@ -77,7 +77,8 @@ type pace struct {
 	cautious bool // only one attempt at a time may begin, until one succeeds
 }
 
-// after returns the pace after an attempt. wait is true if the lane must wait before the next.
+// after returns the state after an attempt that succeeded (ok), took long or timed out. Pass wait
+// if the next attempt must wait.
 func (p pace) after(ok, slow, timedOut, wait bool) pace {
 	return pace{answered: p.answered || !timedOut, hung: timedOut, slow: slow || timedOut, cautious: timedOut || wait || p.cautious && !ok}
 }

@@ -33,8 +33,8 @@ type embed struct {
 		Thumb blob   `json:"thumb"`
 	} `json:"external"`
 
-	// Record is the embedded record. In recordWithMedia it is one level deeper, as
-	// Record.Record. URI is set even if the record was deleted, blocked or detached.
+	// Record is the embedded record. An embed of the kind recordWithMedia has it in
+	// the inner Record. A deleted, blocked or detached record has a URI, too.
 	Record struct {
 		URI    string    `json:"uri"`
 		Record strongRef `json:"record"`
