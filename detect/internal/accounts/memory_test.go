@@ -46,7 +46,7 @@ func newFleet(t *testing.T, n int) *fleet {
 	}
 	f.SetSubscription(sub)
 	for i := range 20 {
-		f.pages = append(f.pages, fetcher.Tweet{ID: fmt.Sprint(1_900_000_000_000_000_000 + i), PublishedAt: epoch.Add(-time.Hour)})
+		f.pages = append(f.pages, fetcher.Tweet{ID: fmt.Sprint(1_900_000_000_000_000_000 + int64(i)), PublishedAt: epoch.Add(-time.Hour)})
 	}
 	return f
 }
