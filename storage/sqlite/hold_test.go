@@ -60,12 +60,14 @@ func TestAKilledProcessLeavesTheFile(t *testing.T) {
 		must(t, err)
 		must(t, s.Ledger().Append(context.Background(), entry("kept", 1)))
 		os.Stdout.WriteString("open\n")
-		select {}
+		os.Stdin.Read(make([]byte, 1)) // until the process is killed
 	}
 	path := filepath.Join(t.TempDir(), "store.db")
 	child := exec.Command(os.Args[0], "-test.run=^TestAKilledProcessLeavesTheFile$")
 	child.Env = append(os.Environ(), holdFile+"="+path)
 	out, err := child.StdoutPipe()
+	must(t, err)
+	_, err = child.StdinPipe()
 	must(t, err)
 	must(t, child.Start())
 	_, err = out.Read(make([]byte, 5))
@@ -75,7 +77,7 @@ func TestAKilledProcessLeavesTheFile(t *testing.T) {
 	_, err = sqlite.Open(soon, path, sqlite.Options{})
 	wantErr(t, err, sqlite.ErrInUse)
 	opened := background(func() error {
-		s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 		if err == nil {
 			wantBalance(t, s, "acme", 1, 0)
 			err = s.Close(context.Background())

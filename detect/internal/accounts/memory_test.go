@@ -80,8 +80,8 @@ func heap() float64 {
 
 // An outage of all accounts takes little memory, which is free again after it.
 func TestMemoryInAnOutage(t *testing.T) {
-	if size := unsafe.Sizeof(account{}); size != 72 {
-		t.Errorf("an account has %d bytes, want 72", size)
+	if size := unsafe.Sizeof(account{}); size > 72 {
+		t.Errorf("an account has %d bytes, want at most 72", size)
 	}
 	const n = 20_000
 	before := heap()

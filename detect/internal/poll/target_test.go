@@ -9,8 +9,8 @@ import (
 
 // Of millions of targets all may fail at a time.
 func TestSizes(t *testing.T) {
-	if target, of := unsafe.Sizeof(Target{}), unsafe.Sizeof(odd{}); target != 16 || of != 80 {
-		t.Errorf("%d bytes of a target and %d of one that fails, want 16 and 80", target, of)
+	if target, of := unsafe.Sizeof(Target{}), unsafe.Sizeof(odd{}); target > 16 || of > 80 {
+		t.Errorf("%d bytes of a target and %d of one that fails, want at most 16 and 80", target, of)
 	}
 }
 
