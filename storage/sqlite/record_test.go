@@ -1,0 +1,93 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/record"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// What a call of the port costs must not grow with the number of records.
+func TestRecordsAreFoundByIndexes(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, sqlite.Options{})
+	endpoint := record.Key{Kind: record.Endpoint, ID: "e"}
+	apply(t, s, createWithEndpoint("1"))
+	apply(t, s, record.Change{
+		Put:   []record.Record{{Key: record.Key{Kind: record.Endpoint, ID: "endpoint 1"}, Owner: "acme", Version: 1, Name: "other"}},
+		Notes: []record.Note{{Ref: record.Ref{Key: endpoint}}},
+		Gone:  &record.Gone{Owner: "globex", Until: start.Add(1)},
+	})
+	commitAt(t, s, start, newEvents(acme, "1")...)
+	_, err := s.State().Swap(t.Context(), record.Name{Space: "a", Owner: "acme", ID: "1"}, 0, []byte("a"), 1e9)
+	must(t, err)
+	apply(t, s, record.Change{Delete: []record.Ref{{Key: record.Key{Kind: record.Monitor, ID: "monitor 1"}, Owner: "acme"}}})
+	plans, err := s.Plans(t.Context())
+	must(t, err)
+	asked := 0
+	for query, plan := range plans {
+		if !strings.Contains(query, "records") && !strings.Contains(query, "record_sums") && !strings.Contains(query, "state") && !strings.Contains(query, "feed") {
+			continue
+		}
+		asked++
+		for line := range strings.Lines(plan) {
+			if strings.HasPrefix(line, "SCAN") && !strings.Contains(query, "gone") && line != "SCAN totals\n" {
+				t.Errorf("%s\nreads a whole table:\n%s", query, plan)
+			}
+		}
+	}
+	want(t, "queries", asked > 12, true)
+}
+
+func apply(t testing.TB, s *sqlite.Store, c record.Change) uint64 {
+	t.Helper()
+	n, err := s.Records().Apply(context.Background(), c)
+	must(t, err)
+	return n
+}
+
+// createWithEndpoint is what creating a monitor with a webhook does.
+func createWithEndpoint(id string) record.Change {
+	m := record.Key{Kind: record.Monitor, ID: "monitor " + id}
+	sources := []record.Kind{record.Monitor, record.Rule}
+	return record.Change{
+		Put: []record.Record{
+			{Key: m, Owner: "acme", Name: "name " + id, Status: "active", Size: 10, Price: 5, CreatedAt: start, UpdatedAt: start, Data: make([]byte, 600)},
+			{Key: record.Key{Kind: record.Endpoint, ID: "endpoint " + id}, Owner: "acme", Parent: m, Name: "https://example.com/" + id,
+				Status: "active", CreatedAt: start, UpdatedAt: start, Data: make([]byte, 600)},
+		},
+		Limits: []record.Limit{
+			{Owner: "acme", Kinds: sources, Of: record.Count, Max: 1e9},
+			{Owner: "acme", Kinds: sources, Of: record.Size, Max: 1e9},
+			{Owner: "acme", Kinds: sources, Status: "active", Of: record.Price, Max: 1e9},
+			{Owner: "acme", Kinds: []record.Kind{record.Endpoint}, Parent: m, Of: record.Count, Max: 100},
+		},
+	}
+}
+
+// BenchmarkApply creates a monitor with an endpoint, under four limits, beside 10,000 of each.
+func BenchmarkApply(b *testing.B) {
+	for _, sync := range []string{"OFF", "FULL"} {
+		b.Run("sync="+sync, func(b *testing.B) {
+			defer sqlite.SetSynchronous(sync)()
+			s, _ := openAt(b, filepath.Join(b.TempDir(), "bench.db"), sqlite.Options{})
+			fill := record.Change{}
+			for i := range 10_000 {
+				fill.Put = append(fill.Put, createWithEndpoint(fmt.Sprint("old ", i)).Put...)
+				if len(fill.Put) == record.MaxChange {
+					apply(b, s, fill)
+					fill.Put = nil
+				}
+			}
+			for n := 0; b.Loop(); n++ {
+				if _, err := s.Records().Apply(b.Context(), createWithEndpoint(fmt.Sprint(n))); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
