@@ -117,7 +117,6 @@ func (a *applying) deleteOne(owner string, k record.Key) error {
 	if err != nil {
 		return err
 	}
-	crashpoint.Hit("sqlite.record.deleted")
 	var children []record.Key
 	err = each(a, `SELECT kind, id FROM records WHERE owner = ? AND `+ofParent, []any{owner, string(k.Kind), k.ID}, func(rows *sql.Rows) error {
 		var child record.Key
@@ -164,7 +163,6 @@ func (a *applying) put(c *record.Change) error {
 			taken = &record.Error{Key: p.Key, Err: record.ErrDuplicate}
 		}
 		a.feed = append(a.feed, string(p.Kind), p.ID, p.Owner)
-		crashpoint.Hit("sqlite.record.put")
 	}
 	for _, ref := range c.Need {
 		if err := a.expect(ref); err != nil {
