@@ -24,6 +24,4 @@ func kit() storetest.Kit {
 
 func TestStoreConformance(t *testing.T) { storetest.TestStore(t, kit()) }
 
-func TestRecords(t *testing.T) { storetest.TestRecords(t, kit()) }
-
 func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit()) }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -50,13 +49,6 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 			e.Changes++
 		}
 	}
-	n, entries := s.records.erase(owner)
-	e.Monitors += n[record.Monitor]
-	e.Rules += n[record.Rule]
-	e.Endpoints += n[record.Endpoint]
-	e.Keys += n[record.APIKey]
-	e.Changes += entries
-	e.Answers += s.values.erase(owner)
 	return e, nil
 }
 

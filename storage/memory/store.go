@@ -86,9 +86,6 @@ type Store struct {
 	feed      feed
 	receivers map[*receiver]struct{}
 	answers   kept
-
-	records recordTable
-	values  values
 }
 
 // New returns an empty store.
@@ -108,8 +105,6 @@ func New(opts Options) *Store {
 		roster:    newRoster(),
 		receivers: make(map[*receiver]struct{}),
 		answers:   newKept(),
-		records:   newRecordTable(),
-		values:    newValues(),
 	}
 }
 

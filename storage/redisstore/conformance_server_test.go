@@ -32,7 +32,6 @@ func TestServerConformance(t *testing.T) {
 		return reopen(t, s)
 	}
 	storetest.TestStore(t, kit)
-	storetest.TestRecords(t, kit)
 }
 
 // A cluster refuses scripts whose keys are not in one slot, which a single
@@ -47,7 +46,6 @@ func TestServerClusterConformance(t *testing.T) {
 	kit.Seeds = testsize.Of(1, 1, 3)
 	kit.Dump = nil // SCAN would be sent to one of the nodes
 	storetest.TestStore(t, kit)
-	storetest.TestRecords(t, kit)
 }
 
 // serverKit opens each store with a name of its own, and so with keys of its own.

@@ -36,10 +36,6 @@
 // several scripts: a page of more than 256 deliveries, a query with conditions for an owner with
 // more than 5,000 deliveries, and a Claim of more than 512.
 //
-// Records.Apply ends up to 1,000 open deliveries of deleted endpoints in its script, and the others
-// in further scripts. None of them can be claimed in between. If the process dies meanwhile, the
-// next Apply or Open continues.
-//
 // A call that writes carries a token: the store's id, a slot and a number. The script stores its
 // answer under the token. If the call is sent again after a lost reply, it gets the same answer and
 // changes nothing. A request that arrives after later requests of its slot is refused. Every answer
@@ -155,8 +151,7 @@
 //	version            text  the version of the data
 //	count              h     n, the last number given to a record, delivery or entry; of a
 //	                         fleet b, how many joins and beats, e, the epoch, and c, the
-//	                         last change; a, the bytes of answers; r, the last entry of feed;
-//	                         v and w, of values (values)
+//	                         last change; a, the bytes of answers
 //	journal            h     cursors, last event numbers, what is bound to sources, runs
 //	                         of event ids, answers of calls, generations of terms (runs,
 //	                         write, members)
@@ -197,16 +192,6 @@
 //	answerorder        z     time, number, owner and id of each answer
 //	answersof          z     owner, number, id of each answer
 //	answersbegun       z     time, owner and id of each request under way
-//	records            h     record by key: kind and id (records)
-//	recorddata         h     data of each record
-//	recordorder        z     each record by kind, owner, status and parent (records)
-//	recordnames        h     key by owner, kind, parent and name, and by kind and lookup (apply)
-//	recordsums         h     sums of records, by owner, kind, parent and status (apply)
-//	feed               l     the last changes of records (record_since)
-//	gonetimes          z     time, owner of each owner that is refused until then
-//	closing            z     lanes of deleted endpoints that still have deliveries (closing)
-//	values             h     values of record.State (values)
-//	valueorder         z     the values with a ttl by age, owner and time (values)
 //	monitors:records   h     monitor by id; the same keys with rules and apikeys (record)
 //	monitors:meta      h     owner, name, status, version, number, by id
 //	monitors:names     h     id by owner and name

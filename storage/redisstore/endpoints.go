@@ -16,7 +16,7 @@ type endpoints struct{ s *Store }
 
 // boundField returns a source in the form that journal uses for the list of its endpoints: see
 // lua/runs.lua.
-func boundField(owner, id string) string { return escaped(owner) + id }
+func boundField(src sourceName) string { return escaped(src.owner) + src.id }
 
 // fixedPart encodes the fields that an update does not change, except the owner and id of the
 // source.
@@ -70,7 +70,7 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	bound := boundField(e.Source.Owner, e.Source.ID)
+	bound := boundField(sourceName{e.Source.Owner, e.Source.ID})
 	url := string(appendField(nil, bound)) + e.URL
 	return es.replyError(es.s.run(ctx, "endpoints_create", "", e.ID, escaped(e.Source.Owner), escaped(e.Source.ID),
 		bound, url, string(e.Status), strconv.FormatInt(e.Version, 10), fixedPart(&e), record))

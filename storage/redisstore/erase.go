@@ -2,11 +2,9 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -22,16 +20,12 @@ const (
 
 // Erase implements storage.Eraser with many short scripts.
 func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
-	er := eraser{s, ctx, owner, escaped(owner)}
+	er := eraser{s, ctx, escaped(owner)}
 	for _, step := range []func() error{
 		func() error { return er.records("monitors", billing.KindMonitor, &e.Monitors) },
 		func() error { return er.records("rules", billing.KindRule, &e.Rules) },
 		func() error { return er.records(ofKeys, "", &e.Keys) },
 		func() error { return er.most("erase_endpoints", &e.Endpoints, &e.Replays) },
-		func() error { return er.stored(record.Endpoint, &e.Endpoints) },
-		func() error { return er.stored(record.Monitor, &e.Monitors) },
-		func() error { return er.stored(record.Rule, &e.Rules) },
-		func() error { return er.stored(record.APIKey, &e.Keys) },
 		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
 		func() error { return er.events(&e.Events) },
 		// Before the balance: giving back an expired reservation would store the balance again.
@@ -39,11 +33,9 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.most("erase_ledger", &e.Entries) },
 		er.totals,
 		func() error { return er.most("erase_answers", &e.Answers) },
-		func() error { return er.most("erase_values", new(int)) },
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
 		func() error { return er.list("changes", &e.Changes) },
-		func() error { return er.list("feed", nil) },
 		func() error { _, err := s.run(ctx, "erase_calls", "", er.owner, callSlots); return err },
 		func() error { return er.cursors(targets, &e.Cursors) },
 		// Retention may have found the owner's name in a list in the meantime, and stored it again.
@@ -60,7 +52,6 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 type eraser struct {
 	s     *Store
 	ctx   context.Context
-	name  string
 	owner string // escaped
 }
 
@@ -102,27 +93,6 @@ func (er eraser) records(kind string, charged billing.Kind, count *int) error {
 		}
 	}
 	return nil
-}
-
-// stored deletes the owner's records of a kind.
-func (er eraser) stored(kind record.Kind, count *int) error {
-	rs, owner := er.s.Records(), er.name
-	for {
-		list, _, err := rs.List(er.ctx, record.Query{Owner: owner, Kind: kind, Limit: record.MaxChange})
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		var c record.Change
-		for i := range list {
-			c.Delete = append(c.Delete, record.Ref{Key: list[i].Key, Owner: owner})
-		}
-		switch _, err := rs.Apply(er.ctx, c); {
-		case err == nil:
-			*count += len(list)
-		case !errors.Is(err, record.ErrNotFound): // unless one was deleted in the meantime
-			return err
-		}
-	}
 }
 
 func (er eraser) events(count *int) error {

@@ -18,7 +18,6 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/record"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
@@ -72,17 +71,6 @@ func writingCalls(s *redisstore.Store) []struct {
 		}},
 		{"Ledger.Commit", func(ctx context.Context) (any, error) { return nil, s.Ledger().Commit(ctx, "r", billing.Entry{}) }},
 		{"Ledger.Release", func(ctx context.Context) (any, error) { return nil, s.Ledger().Release(ctx, "kept") }},
-		{"Records.Apply", func(ctx context.Context) (any, error) {
-			m, e := record.Record{Key: record.Key{Kind: record.Monitor, ID: "src"}, Owner: "acme", Name: "n"}, record.Record{Key: record.Key{Kind: record.Endpoint, ID: "of a record"}, Owner: "acme", Status: "active"}
-			e.Parent = m.Key
-			return s.Records().Apply(ctx, record.Change{Put: []record.Record{m, e}, Gone: &record.Gone{Owner: "globex", Until: start.Add(time.Hour)}})
-		}},
-		{"Records.Apply that deletes", func(ctx context.Context) (any, error) {
-			return s.Records().Apply(ctx, record.Change{Delete: []record.Ref{{Key: record.Key{Kind: record.Monitor, ID: "src"}, Owner: "acme"}}})
-		}},
-		{"State.Swap", func(ctx context.Context) (any, error) {
-			return s.State().Swap(ctx, record.Name{Space: "s", Owner: "acme"}, 0, []byte("x"), time.Hour)
-		}},
 		{"Members.Join", func(ctx context.Context) (any, error) {
 			st, err := s.Members().Join(ctx, fleet.Node{Name: "a", Lease: time.Minute})
 			fence = st.Fence

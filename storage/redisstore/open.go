@@ -83,10 +83,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 		return err
 	}
 	mark, _ := out[0].(string)
-	if err := checkMark(mark); err != nil || text(out[1]) == "" {
-		return err
-	}
-	return s.endDeliveries(ctx)
+	return checkMark(mark)
 }
 
 // look checks the server that has the store's slot. refusal says why the server cannot be used. err

@@ -10,7 +10,6 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
-	"github.com/streamwatch/streamwatch/record"
 )
 
 // plan is a commit, prepared before its script runs. It includes deliveries to the endpoints that
@@ -19,8 +18,8 @@ import (
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
-	bound   []binding // the lists of endpoints that are not empty
-	unbound []string  // the fields of the other lists
+	bound   []binding // the sources that have endpoints
+	unbound []sourceName
 	owners  index[string]
 	events  []planned
 	runs    []run
@@ -47,19 +46,13 @@ type run struct{ owner, ids, size, deliveries int }
 // longestRun equals LONGEST in lua/runs.lua.
 const longestRun = 64
 
-type sourceName struct {
-	owner string
-	record.Key
-}
+type sourceName struct{ owner, id string }
 
-// lists returns the fields of journal that list the endpoints bound to a source: those of
-// EndpointStore, and those that are records.
-func (n sourceName) lists() [2]string {
-	return [2]string{"b" + boundField(n.owner, n.ID), "e" + escaped(n.owner) + keyText(n.Key)}
+// binding lists the endpoints bound to a source. ids has a field for the id of each.
+type binding struct {
+	source sourceName
+	ids    string
 }
-
-// binding is a list of endpoints bound to a source. ids has a field for the id of each.
-type binding struct{ field, ids string }
 
 // index numbers distinct names, counting from 0. Looking up the previous name again is fast.
 type index[T comparable] struct {
@@ -115,19 +108,16 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 		}
 		for i := range b.Events {
 			ev := &b.Events[i]
-			source, isNew := p.sources.of(sourceName{ev.Source.Owner, record.Key{Kind: record.Kind(ev.Source.Kind), ID: ev.Source.ID}})
+			source, isNew := p.sources.of(sourceName{ev.Source.Owner, ev.Source.ID})
 			if isNew {
-				var ids []string
-				for _, field := range p.sources.names[source].lists() {
-					bound := s.bound.get(field)
-					ids = append(ids, splitFields(bound)...)
-					if bound != "" {
-						p.bound = append(p.bound, binding{field, bound})
-					} else {
-						p.unbound = append(p.unbound, field)
-					}
+				name := p.sources.names[source]
+				bound := s.bound.get(name)
+				endpoints = append(endpoints, splitFields(bound))
+				if bound != "" {
+					p.bound = append(p.bound, binding{name, bound})
+				} else {
+					p.unbound = append(p.unbound, name)
 				}
-				endpoints = append(endpoints, ids)
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
 			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b)
@@ -189,13 +179,13 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deli
 	return ds
 }
 
-// asked returns the fields of the lists of endpoints in the order in which the script reads them.
-func (p *plan) asked() []string {
-	fields := make([]string, 0, len(p.bound)+len(p.unbound))
+// asked returns the sources in the order in which the script reads their bound endpoints.
+func (p *plan) asked() []sourceName {
+	names := make([]sourceName, 0, len(p.bound)+len(p.unbound))
 	for i := range p.bound {
-		fields = append(fields, p.bound[i].field)
+		names = append(names, p.bound[i].source)
 	}
-	return append(fields, p.unbound...)
+	return append(names, p.unbound...)
 }
 
 // distinct reports whether all events have different ids.
@@ -271,36 +261,36 @@ func (p *plan) applyReply(batches []*detect.Batch, answer []any) error {
 	return nil
 }
 
-// bindings caches the lists of endpoints bound to sources in the stored form: a field for the id of
-// each active endpoint, in order of creation. The cache may be out of date. The script of a commit
+// bindings caches the endpoints bound to each source in the stored form: a field for the id of each
+// active endpoint, in order of creation. The cache may be out of date. The script of a commit
 // checks it.
 type bindings struct {
 	mu sync.Mutex
-	of map[string]string
+	of map[sourceName]string
 }
 
-// maxBindings is the maximum number of cached lists. When it is exceeded, the cache is emptied.
+// maxBindings is the maximum number of cached sources. When it is exceeded, the cache is emptied.
 const maxBindings = 20_000
 
-func newBindings() *bindings { return &bindings{of: make(map[string]string)} }
+func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
 
-func (b *bindings) get(field string) string {
+func (b *bindings) get(source sourceName) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.of[field]
+	return b.of[source]
 }
 
-func (b *bindings) learn(fields []string, bound []any) {
+func (b *bindings) learn(sources []sourceName, bound []any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.of)+len(fields) > maxBindings {
+	if len(b.of)+len(sources) > maxBindings {
 		clear(b.of)
 	}
-	for i, field := range fields {
+	for i, source := range sources {
 		if v := text(bound[i]); v != "" {
-			b.of[field] = v
+			b.of[source] = v
 		} else {
-			delete(b.of, field)
+			delete(b.of, source)
 		}
 	}
 }

@@ -101,9 +101,4 @@ func TestConformance(t *testing.T) {
 	storetest.TestStore(t, kit())
 }
 
-func TestRecords(t *testing.T) {
-	t.Parallel()
-	storetest.TestRecords(t, kit())
-}
-
 func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit()) }

@@ -48,7 +48,7 @@
 // damaged (ErrCorrupt), or has the schema of another version (ErrVersion), and does not change it.
 //
 // If a file was not closed, Open checks the tables of monitors, rules, endpoints, API keys,
-// records, values, balances and reservations. A call that finds damage in another table returns ErrCorrupt. Only the
+// balances and reservations. A call that finds damage in another table returns ErrCorrupt. Only the
 // log has checksums: changed bytes within a text or body are not noticed.
 //
 // # Other processes
@@ -98,10 +98,6 @@
 // shows them with comments.
 //
 //   - monitors, rules, endpoints, api_keys, replays: records, as JSON
-//   - records, record_sums: monitors, rules, endpoints and keys as records, and their sums
-//   - feed: the newest 10,000 changes to records
-//   - gone: owners that are refused after they were erased
-//   - state: small values, by version
 //   - cursors: how far each target has been read
 //   - events: one row for each event, with its body
 //   - deliveries, attempts: by number, deliveries.event is events.n
@@ -111,7 +107,7 @@
 //   - removed_events, removed_entries, resolved_reservations: ids that are remembered
 //   - answers: answers to requests that clients may repeat
 //   - totals: the numbers of events made and removed, the highest event number of any erased
-//     owner, the numbers of answers and of expiring values and their bytes, and the epoch
+//     owner, the number of answers and their bytes, and the epoch
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

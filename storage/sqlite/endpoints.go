@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // endpoints implements deliver.EndpointStore. It stores records as the type records does.
@@ -96,7 +97,19 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
-		return endDeliveries(t, id, es.s.opts.Now())
+		if err := t.exec(`DELETE FROM replays WHERE endpoint_id = ?`, id); err != nil {
+			return err
+		}
+		// An event has at most one delivery to an endpoint.
+		err = t.exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
+			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
+				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id)
+		if err != nil {
+			return err
+		}
+		crashpoint.Hit("sqlite.endpoint.settled")
+		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1
+			WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
 }
 

@@ -30,7 +30,7 @@ func TestSeeds(t *testing.T) {
 			}}
 		})
 		kit.Seeds = row.seeds
-		said := reportsOf(t, kit, name)
+		said := record(t, kit, name)
 		if len(said) != 1 || !strings.Contains(said[0], "the longest due first") {
 			t.Errorf("Seeds %d: %q is reported, want the fault of the last store", row.seeds, said)
 		}

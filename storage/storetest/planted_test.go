@@ -382,7 +382,7 @@ func TestPlantedLossOfEverything(t *testing.T) {
 				s.Close(t.Context())
 				return kit.Open(t) // without its data
 			}
-			if said := reportsOf(t, kit, find); len(said) == 0 {
+			if said := record(t, kit, find); len(said) == 0 {
 				t.Errorf("%s finds nothing in a store that loses everything", find)
 			}
 		})

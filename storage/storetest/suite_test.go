@@ -111,8 +111,8 @@ func TestStoreCaseNames(t *testing.T) {
 	}
 }
 
-// reportsOf runs a case on a kit, and returns what it reports.
-func reportsOf(t *testing.T, kit Kit, name string) []string {
+// record runs a case on a kit, and returns what it reports.
+func record(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
 	c := caseOf(t, name)
 	return planted.Reports(t, func(tb testing.TB) { runStoreCase(tb, kit, c) })

@@ -1,6 +1,5 @@
 -- The charges of a commit. Arguments: their number; id of each; then owner, amount, kind,
--- source and record of each. Expired reservations are given back first. The charges of owners
--- that are refused (see gone.lua) are dropped.
+-- source and record of each. Expired reservations are given back first.
 local charges
 
 -- make_charges returns the positions, counted from 0, of the charges that are refused: the
@@ -13,8 +12,7 @@ local function make_charges()
 	if not expire() then return nil end
 	know(charges)
 	for i, id in ipairs(charges) do
-		local owner, change, kind, source, rest = arg(), arg(), arg(), arg(), arg()
-		if not is_gone(owner) and post(id, owner, change, kind, source, rest) then insert(unpaid, format('%d', i - 1)) end
+		if post(id, arg(), arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end
 	end
 	return concat(unpaid, ' ')
 end

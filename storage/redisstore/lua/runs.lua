@@ -4,9 +4,6 @@
 --
 --   b, source        the endpoints bound to a source: a field for the id of each active
 --                    one, in order of creation
---   e, owner, parent the same for the endpoints that are records (see records.lua): parent is
---                    the key of a monitor or rule
---   g, owner         until when the owner is refused (16 digits): see record.Gone
 --   s, owner         the number of the owner's last event
 --   f                the greatest last number of all erased owners; missing if there are
 --                    none. The events of a new owner are numbered from the next on
