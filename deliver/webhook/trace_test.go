@@ -55,6 +55,28 @@ func TestTrace(t *testing.T) {
 	})
 }
 
+// A trace is of one delivery: the next one to the same endpoint does not have it.
+func TestTraceIsOfOneDelivery(t *testing.T) {
+	eachClient(t, func(t *testing.T, own bool, sender newSender) {
+		var got []string
+		receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			got = append(got, r.Header.Get("traceparent"))
+		}))
+		defer receiver.Close()
+		traces := []string{"a", "", "b", "c", ""}
+		hook := sender(webhook.Config{AllowPrivate: true, Trace: func(ctx context.Context, _ *deliver.Delivery) (context.Context, string, func(deliver.Result)) {
+			return ctx, traces[len(got)], func(deliver.Result) {}
+		}}, &netguard.Guard{}, nil)
+		defer hook.Close()
+		for range traces {
+			hook.Send(t.Context(), delivery(receiver.URL))
+		}
+		if !slices.Equal(got, traces) {
+			t.Errorf("the receiver got %q, want %q", got, traces)
+		}
+	})
+}
+
 // The context that Trace returns is the request's.
 func TestTraceContext(t *testing.T) {
 	type key struct{}

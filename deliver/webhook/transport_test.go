@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
@@ -44,4 +45,26 @@ func TestTransportBodyThatIgnoresTheContext(t *testing.T) {
 			t.Errorf("%+v after %s, want what was read until 10s", r, time.Since(began))
 		}
 	})
+}
+
+// A transport may keep a request for longer than the round trip, and repeat its body.
+func TestTransportKeepsARequest(t *testing.T) {
+	var kept []*http.Request
+	hook := webhook.Must(webhook.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		kept = append(kept, r)
+		return &http.Response{StatusCode: 204, Body: http.NoBody}, nil
+	})})
+	for _, text := range []string{"first", "second"} {
+		d := delivery("https://example.com/")
+		d.ID, d.Event = text, &deliver.Event{Body: []byte(text)}
+		hook.Send(t.Context(), d)
+	}
+	for i, want := range []string{"first", "second"} {
+		first, err := io.ReadAll(kept[i].Body)
+		again, _ := kept[i].GetBody()
+		second, _ := io.ReadAll(again)
+		if id := kept[i].Header.Get(deliver.HeaderDeliveryID); err != nil || id != want || string(first) != want || string(second) != want {
+			t.Errorf("delivery %q with the body %q and again %q, want %s", id, first, second, want)
+		}
+	}
 }
