@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
 )
 
 // What a sender of an embedding program says is cut to what is stored, and a
@@ -52,4 +53,20 @@ func TestSendersWordsAreBounded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A delivery to an endpoint for which the program has no sender says so in the log, and waits.
+func TestNoSenderForAScheme(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"ftp": c.Senders["https"]} })
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		synctest.Wait()
+		b.stop()
+		e := b.log()[0]
+		if len(b.all()) != 0 || len(e.Log) != 1 || e.Log[0].Error != `no sender for scheme "https"` || e.State != deliver.StateRetrying {
+			t.Errorf("state %s after %+v, want one attempt that names the scheme, and another to come", e.State, e.Log)
+		}
+	})
 }
