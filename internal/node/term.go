@@ -143,6 +143,13 @@ func (t *term) run(ctx context.Context) (ended bool) {
 	defer func() {
 		cancel()
 		following.Wait()
+		select {
+		case o := <-t.n.feed.done:
+			if !ended { // Leave must not give again what the Host has just given
+				t.done(o)
+			}
+		default:
+		}
 	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
